@@ -24,6 +24,17 @@ def exact_text(value: int | Fraction) -> str:
     return f"{_whole_text(value.numerator)}/{_whole_text(value.denominator)}"
 
 
+def decimal_text(value: Fraction) -> str:
+    """Write a number exactly, as a decimal if it has up to 15 places and a long denominator."""
+    places = 15
+    scaled = value * 10**places
+    if value.denominator <= 10_000 or scaled.denominator != 1:
+        return exact_text(value)
+    digits = exact_text(abs(scaled)).zfill(places + 1)
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:].rstrip('0')}"
+
+
 def exact_repr(value: Fraction) -> str:
     """Write a fraction as `repr` does: "Fraction(1, 2)"."""
     return f"Fraction({_whole_text(value.numerator)}, {_whole_text(value.denominator)})"

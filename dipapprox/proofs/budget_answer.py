@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.digits import exact_text
+from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
@@ -91,6 +91,11 @@ class BudgetAnswer(Result):
         return None
 
     @property
+    def eps(self) -> Fraction | None:
+        """The only eps that was asked about; None for every eps > 0."""
+        return None
+
+    @property
     def answer(self) -> Answer:
         """DP: `upper` is a budget, and at most the claimed one.
 
@@ -120,6 +125,7 @@ class BudgetAnswer(Result):
         return {
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            "eps": optional_text(self.eps),
             "caveat": self.caveat,
             "verdict": self.answer.value,
             "reason": self.reason,
@@ -145,7 +151,9 @@ class BudgetAnswer(Result):
 
     def describe(self) -> Description:
         """Return what people see of it: the answer, what proves it, and the witness below."""
-        claim = None if self.budget is None else f"{private_text(self.budget)} for every ε > 0"
+        claim = None
+        if self.budget is not None:
+            claim = f"{private_text(self.budget)} for {self._epsilons()}"
         facts = known(
             ("claim", claim),
             ("scope", self._scope()),
@@ -193,9 +201,13 @@ class BudgetAnswer(Result):
     def _below(self) -> Iterable[Table | str]:
         """Lay out the witness."""
 
+    def _epsilons(self) -> str:
+        """Say at which ε."""
+        return "every ε > 0" if self.eps is None else f"ε = {exact_text(self.eps)}"
+
     def _where(self) -> str:
         """Say where an upper bound holds."""
-        return "every ε > 0"
+        return self._epsilons()
 
     def _where_violated(self) -> str:
         """Say where a smaller budget fails."""
@@ -213,11 +225,11 @@ def optional_text(number: Fraction | None) -> str | None:
 
 def budget_text(budget: Fraction) -> str:
     """Write a budget: "1/2 · ε"."""
-    return f"{exact_text(budget)} · ε"
+    return f"{decimal_text(budget)} · ε"
 
 
 def private_text(budget: Fraction | None) -> str:
     """Write pure privacy with a budget; None stands for some budget."""
     if budget is None:
         return "private"
-    return "(ε, 0)-DP" if budget == 1 else f"({exact_text(budget)} ε, 0)-DP"
+    return "(ε, 0)-DP" if budget == 1 else f"({decimal_text(budget)} ε, 0)-DP"

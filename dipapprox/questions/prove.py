@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.services import Service
 from dipapprox.pairs.search import Progress, silent
@@ -60,10 +61,19 @@ class Prove(Question):
         swept=False,
     )
 
+    eps: Fraction | None = argument(
+        kinds.positive,
+        "EPS",
+        "of a service: at this ε only (default: for every ε > 0)",
+        default=None,
+    )
+
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         """Prove it; see `Question.answer`."""
         if isinstance(program, Service):
-            return prove_service(program, self.budget, self.examiner, options.limits)
+            return prove_service(program, self.budget, self.examiner, options.limits, self.eps)
+        if self.eps is not None:
+            raise UserError("eps: only services are proved at one ε", "'verify' asks at one ε")
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
         if program.real_outputs:

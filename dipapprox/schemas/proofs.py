@@ -149,6 +149,7 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
 
     program: str
     params: Annotated[dict[str, Rational], Meta(description="empty for an automaton")]
+    eps: Annotated[Rational | None, Meta(description="the only one asked about; null for all")]
     caveat: Annotated[Text | None, Meta(description="what the answer leaves out")]
     budget: Annotated[Budget | None, Meta(description="the claimed one")]
     least_budget: LeastBudget

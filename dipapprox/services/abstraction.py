@@ -46,7 +46,11 @@ _MOST_COURSES = 5
 
 
 def loss_by_counters(
-    service: Service, examiner: Examiner, limits: Limits, most: float = inf
+    service: Service,
+    examiner: Examiner,
+    limits: Limits,
+    most: float = inf,
+    eps: Fraction | None = None,
 ) -> Loss | None:
     """Find the loss with counters by differences.
 
@@ -55,6 +59,7 @@ def loss_by_counters(
         examiner: Who looks.
         limits: Of all.
         most: States, and pairs, that are looked at for each choice of counters.
+        eps: The only one that is asked about; None asks about all.
 
     Returns:
         Bounds, the upper one known, or that there is none; None if differences show neither.
@@ -67,7 +72,7 @@ def loss_by_counters(
         while counters:
             kept = additive | counters
             try:
-                search = _Search(service, kept, additive, any_data, examiner, limits, most)
+                search = _Search(service, kept, additive, any_data, examiner, limits, most, eps)
                 if search.is_open:
                     return None
                 if not search.cycle:
@@ -103,6 +108,7 @@ class _Search:
         examiner: Who looks.
         limits: Of all.
         most: States, and pairs, that are looked at.
+        eps: The only one that is asked about.
 
     Raises:
         Untracked: If values are needed.
@@ -118,13 +124,14 @@ class _Search:
         examiner: Examiner,
         limits: Limits,
         most: float,
+        eps: Fraction | None,
     ) -> None:
         self.examiner = examiner
         self.limits = limits
         self.graph = PairGraph()
-        self.system = System(service, kept, any_data, limits)
-        self.fine = System(service, additive, any_data, limits)
-        self.values = System(service, BY_VALUE, False, limits)
+        self.system = System(service, kept, any_data, limits, eps)
+        self.fine = System(service, additive, any_data, limits, eps)
+        self.values = System(service, BY_VALUE, False, limits, eps)
         explore_pairs(self.graph, self.system, examiner, limits, most)
         paths, unit = paths_of(self.graph, limits)
         self.cycle = paths.cycle
@@ -252,7 +259,7 @@ class _Search:
                 gain = runs.gain() if runs.first else None
                 if gain is not None and gain.lower > known.lower:
                     known = replace(known, lower=gain.lower, trace=Trace(filled))
-            if known.lower == known.upper:
+            if known.is_known:
                 return replace(known, reason="")
         return known
 

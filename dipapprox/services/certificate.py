@@ -98,6 +98,8 @@ def without_evidence(proof: ServiceProof) -> str | None:
     loss = proof.loss
     if proof.answer is Answer.UNKNOWN:
         return "the answer is Unknown"
+    if proof.eps is not None:
+        return "the answer is about one ε"
     if loss.by_differences:
         return "cells are kept by their differences, which a check does not follow"
     if not loss.determined:

@@ -6,13 +6,12 @@ The order of the outcomes is that in which they come about, so equal choices mee
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.limits import Limits
 from dipapprox.services.model import Outcome, Step
 from dipapprox.services.publishing import signature
-from dipapprox.services.ratios import Gain, gain_of
+from dipapprox.services.ratios import Gain
 
 
 def agree(one: Outcome, other: Outcome) -> bool:
@@ -28,10 +27,12 @@ def by_reply(step: Step) -> dict[tuple[object, ...], Step]:
     return {label: tuple(outcomes) for label, outcomes in found.items()}
 
 
-def paired(left: Step, right: Step, limits: Limits) -> Iterator[tuple[Outcome, Outcome, Gain]]:
+def paired(
+    left: Step, right: Step, gain: Callable[[ExponentialRatio, ExponentialRatio], Gain]
+) -> Iterator[tuple[Outcome, Outcome, Gain]]:
     """Pair outcomes with equal replies, as the lemma allows."""
     if len(left) == 1 == len(right):
-        yield left[0], right[0], gain_of(left[0].probability, right[0].probability, limits)
+        yield left[0], right[0], gain(left[0].probability, right[0].probability)
         return
     ours = {outcome.state: outcome for outcome in left}
     theirs = {outcome.state: outcome for outcome in right}
@@ -40,13 +41,13 @@ def paired(left: Step, right: Step, limits: Limits) -> Iterator[tuple[Outcome, O
     elif len(left) == len(right):
         pairs = list(zip(left, right, strict=True))
     else:
-        gain = gain_of(_total(left), _total(right), limits)
+        whole = gain(_total(left), _total(right))
         for one in left:
             for other in right:
-                yield one, other, gain
+                yield one, other, whole
         return
     for one, other in pairs:
-        yield one, other, gain_of(one.probability, other.probability, limits)
+        yield one, other, gain(one.probability, other.probability)
 
 
 def _total(step: Step) -> ExponentialRatio:

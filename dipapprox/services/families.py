@@ -20,7 +20,6 @@ from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, State, Step
 from dipapprox.services.publishing import signature
-from dipapprox.services.ratios import gain_of
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import System
 
@@ -208,8 +207,8 @@ class FamilyCheck:
                 return False
             for ours, theirs in zip(one.published, other.published, strict=True):
                 cost += abs(ours.mean.constant - theirs.mean.constant) / ours.scale
-        forth = gain_of(one.probability, other.probability, self.limits).upper
-        back = gain_of(other.probability, one.probability, self.limits).upper
+        forth = self.system.gain(one.probability, other.probability).upper
+        back = self.system.gain(other.probability, one.probability).upper
         return forth is not None and back is not None and cost + max(forth, back) <= paid
 
 

@@ -10,7 +10,7 @@ from math import lcm
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
-from dipapprox.exact.signs.values import difference
+from dipapprox.exact.signs.values import compare_at, difference
 from dipapprox.limits import Limits
 from dipapprox.services.longest import LongestPaths, longest_paths
 from dipapprox.services.model import State
@@ -18,6 +18,8 @@ from dipapprox.services.pairs import EQUAL, Edge, PairGraph
 from dipapprox.services.ratios import NO_GAIN
 from dipapprox.services.system import System
 from dipapprox.services.traces import Event, Trace, total_of, with_best_replies
+
+_CLOSE = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,11 @@ class Loss:
     def unbounded(self) -> bool:
         """Whether no budget serves every eps."""
         return self.one_sided or self.vanishing or self.repetition is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the bounds of the least budget meet, or all but meet."""
+        return self.upper is not None and self.upper - self.lower <= _CLOSE
 
     @property
     def is_exact(self) -> bool:
@@ -151,6 +158,10 @@ def repeated(
     trace = Trace(before)
     if gain.exact is not None:
         return Repetition(trace, events, gain.exact, None) if gain.exact > 0 else None
-    less = difference(total_of(after.second), total_of(after.first))
+    p, q = total_of(after.first), total_of(after.second)
+    eps = values.eps
+    if eps is not None:
+        return Repetition(trace, events, None, eps) if compare_at(p, q, eps, limits) > 0 else None
+    less = difference(q, p)
     found = is_nonnegative(less, ALL_EPSILONS, limits)
     return Repetition(trace, events, None, found.eps) if isinstance(found, Negative) else None

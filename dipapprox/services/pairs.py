@@ -63,7 +63,7 @@ from dipapprox.services.model import (
 )
 from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ranges import cases, range_of
-from dipapprox.services.ratios import NO_GAIN, Gain, gain_of
+from dipapprox.services.ratios import NO_GAIN, Gain
 from dipapprox.services.reachable import Arrival, Examiner, reachable_states
 from dipapprox.services.system import System, merged
 
@@ -250,7 +250,7 @@ class Exploration:
                 if other != value:
                     cover = Cover(state, value, other)
                     for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
-                        for left, right, gain in paired(ours, theirs, self.limits):
+                        for left, right, gain in paired(ours, theirs, self.system.gain):
                             if gain != NO_GAIN:
                                 self.uneven(cover)
                             yield self._pair(left, right, zero, number, second, cover)
@@ -352,7 +352,7 @@ class Exploration:
                     self.plain[shown] = self.costs(one, other, ()) if agree(one, other) else None
                 cost = self.plain[shown]
             if cost is not None:
-                gain = gain_of(one.probability, other.probability, self.limits)
+                gain = self.system.gain(one.probability, other.probability)
                 target = self.number((our_states[0], their_states[0], ()))
                 yield Edge(target, gain, cost, call, (one, other), True)
                 return
@@ -378,7 +378,7 @@ class Exploration:
         for ours, theirs in groups:
             determined = plain and len(ours) == 1 == len(theirs)
             self.graph.determined &= determined
-            for one, other, gain in paired(ours, theirs, self.limits):
+            for one, other, gain in paired(ours, theirs, self.system.gain):
                 cost = self.costs(one, other, differences) if visible else _FREE
                 for value in self.data_values(call, one, other):
                     after = self.after(one, other, differences, value, value)

@@ -41,23 +41,31 @@ _MOST_JUMPS = 200
 """Steps with quotients that do not vanish with eps which are looked at one by one."""
 
 
-def find_loss(service: Service, examiner: Examiner, limits: Limits) -> Loss:
+def find_loss(
+    service: Service, examiner: Examiner, limits: Limits, eps: Fraction | None = None
+) -> Loss:
     """Find the least budget, or bounds of it.
+
+    Args:
+        service: Elaborated.
+        examiner: Who looks.
+        limits: Of all.
+        eps: The only one that is asked about; None asks about all.
 
     Raises:
         SourceError: If a handler does something meaningless in a state that calls lead to.
         UserError: If a random choice is no probability distribution for some eps.
     """
     if _size(service) <= _LARGE:
-        return loss_by_values(service, examiner, limits)
-    coarse = loss_by_counters(service, examiner, limits, _LARGE)
-    if coarse is not None and (coarse.is_exact or coarse.unbounded):
+        return loss_by_values(service, examiner, limits, inf, eps)
+    coarse = loss_by_counters(service, examiner, limits, _LARGE, eps)
+    if coarse is not None and (coarse.is_known or coarse.unbounded):
         return coarse
     for most in (_FEW, inf):
-        fine = loss_by_values(service, examiner, limits, most)
+        fine = loss_by_values(service, examiner, limits, most, eps)
         if fine.unbounded or fine.upper is not None:
             return fine
-    coarse = coarse or loss_by_counters(service, examiner, limits)
+    coarse = coarse or loss_by_counters(service, examiner, limits, inf, eps)
     if coarse is None:
         return fine
     shown = replace(coarse, lower=fine.lower, trace=fine.trace)
@@ -71,7 +79,13 @@ def _size(service: Service) -> int:
     )
 
 
-def loss_by_values(service: Service, examiner: Examiner, limits: Limits, most: float = inf) -> Loss:
+def loss_by_values(
+    service: Service,
+    examiner: Examiner,
+    limits: Limits,
+    most: float = inf,
+    eps: Fraction | None = None,
+) -> Loss:
     """Find the loss with values for all cells that are not additive.
 
     Args:
@@ -79,6 +93,7 @@ def loss_by_values(service: Service, examiner: Examiner, limits: Limits, most: f
         examiner: Who looks.
         limits: Of all.
         most: States, and pairs, that are looked at.
+        eps: The only one that is asked about; None asks about all.
 
     Raises:
         SourceError, UserError: See `find_loss`.
@@ -89,7 +104,7 @@ def loss_by_values(service: Service, examiner: Examiner, limits: Limits, most: f
     ways = [(a, b) for a, b in ways if numbers or not b] + [(False, False)]
     for by_differences, any_data in ways:
         graph = PairGraph()
-        system = System(service, additive if by_differences else BY_VALUE, any_data, limits)
+        system = System(service, additive if by_differences else BY_VALUE, any_data, limits, eps)
         try:
             reason = ""
             with EarlyEnd() as end:
@@ -99,7 +114,7 @@ def loss_by_values(service: Service, examiner: Examiner, limits: Limits, most: f
                     reason = str(missing)
         except Untracked:
             continue
-        values = System(service, BY_VALUE, False, limits) if additive else system
+        values = System(service, BY_VALUE, False, limits, eps) if additive else system
         search = _Search(system, values, examiner, graph, limits)
         return search.answer(reason if end.reason is None else end.reason)
     raise AssertionError("with values for all cells everything is tracked")
@@ -166,15 +181,14 @@ class _Search:
             if known.trace is None or (gain is not None and gain.lower > known.lower):
                 lower = Fraction(0) if gain is None else max(gain.lower, Fraction(0))
                 known = replace(known, lower=lower, trace=Trace(filled))
-            if known.lower == upper:
+            if replace(known, upper=upper).is_known:
                 break
-        lower = known.lower
         if known.reason:
             return known
         if unknown:
             return replace(known, reason="how much a reply tells is not bounded for every eps")
-        reason = "" if lower == upper else self.doubt()
-        return replace(known, upper=upper, reason=reason, values=values)
+        bounded = replace(known, upper=upper, values=values)
+        return bounded if bounded.is_known else replace(bounded, reason=self.doubt())
 
     def doubt(self) -> str:
         """Say why the two bounds do not meet."""

@@ -2,21 +2,26 @@
 
 p and q are closed forms in eps. Where p = e^(c eps) q exactly, c is all there is to say. Else
 ln(p / q) / eps has limits as eps grows and as eps vanishes: both are lower bounds of c, and the
-larger one is taken as a candidate, which the sign procedure of `decide` confirms for every eps.
+larger one is taken as a candidate, which the sign procedure of `decide` confirms for every eps. At
+one eps it is a number, which is enclosed.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.signs.supremum import Infinity, limit_at_zero
-from dipapprox.exact.signs.values import sign_at
+from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.intervals import logarithm
+from dipapprox.services.model import Inexpressible
 
 _STEPS = (Fraction(0), Fraction(1, 64), Fraction(1, 16), Fraction(1, 4), Fraction(1), Fraction(4))
 """What is added to a candidate that does not hold for every eps."""
@@ -29,15 +34,16 @@ class Gain:
     Attributes:
         exact: The number c if p = e^(c eps) q for every eps.
         upper: A number c with p <= e^(c eps) q for every eps > 0; None if none was proved.
-        at_infinity: The limit as eps grows.
-        at_zero: The limit as eps vanishes if p / q -> 1 there, else None.
+        lower: No smaller c serves every eps: the limit as eps grows, or the one as eps vanishes, if
+            p / q -> 1 there.
         jump: The limit of p / q as eps vanishes; None if it is infinite.
+
+    At one eps, `upper` and `lower` are bounds of the number, and `jump` is 1.
     """
 
     exact: Fraction | None
     upper: Fraction | None
-    at_infinity: Fraction
-    at_zero: Fraction | None
+    lower: Fraction
     jump: Fraction | None
 
     @property
@@ -45,15 +51,12 @@ class Gain:
         """Whether no c serves every eps, however small."""
         return self.jump is None or self.jump > 1
 
-    @property
-    def lower(self) -> Fraction:
-        """The larger of the limits that are numbers."""
-        return self.at_infinity if self.at_zero is None else max(self.at_infinity, self.at_zero)
 
-
-NO_GAIN = Gain(Fraction(0), Fraction(0), Fraction(0), Fraction(0), Fraction(1))
+NO_GAIN = Gain(Fraction(0), Fraction(0), Fraction(0), Fraction(1))
 
 _known: Cache[tuple[ExponentialRatio, ExponentialRatio], Gain] = Cache(20_000)
+
+_known_at: Cache[tuple[ExponentialRatio, ExponentialRatio, Fraction], Gain] = Cache(20_000)
 
 
 def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
@@ -67,6 +70,40 @@ def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     return _known.find((p, q), lambda: _gain(p, q, limits))
 
 
+def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Limits) -> Gain:
+    """Return what ln(p / q) / eps is at one eps > 0.
+
+    Returns:
+        Bounds at most 10^-11 apart, where the number is below 10^12.
+
+    Raises:
+        Inexpressible: If one of the probabilities is 0 there.
+        LimitReached: If the time runs out.
+    """
+    if p is q or p == q:
+        return NO_GAIN
+    return _known_at.find((p, q, eps), lambda: _gain_at(p, q, eps, limits))
+
+
+def _gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Limits) -> Gain:
+    above, below = _without_common(p, q)
+    exact = _exponent(above, below)
+    if exact is not None:
+        return Gain(exact, exact, exact, Fraction(1))
+    if not sign_at(above, eps, limits) or not sign_at(below, eps, limits):
+        raise Inexpressible(f"a probability that is 0 at ε = {eps}, and not elsewhere")
+    found = enclose_at(ExponentialRatio(above, ((below, 1),)), eps, _BITS, limits)
+    if isinstance(found, NotEnclosed) or found.lower <= 0:
+        raise Inexpressible(f"a quotient of probabilities that is out of range at ε = {eps}")
+    logarithms = logarithm(found, _BITS)
+    upper = Fraction(ceil(logarithms.upper / eps * _GRID), _GRID)
+    return Gain(None, upper, Fraction(floor(logarithms.lower / eps * _GRID), _GRID), Fraction(1))
+
+
+_BITS = 80
+_GRID = 10**12
+
+
 def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     # Common factors of the denominators cancel. What is left of q has one sign, as q >= 0 and no
     # denominator vanishes; it is made > 0, off the isolated eps where q may be 0.
@@ -75,7 +112,7 @@ def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
         above, below = -above, -below
     exact = _exponent(above, below)
     if exact is not None:
-        return Gain(exact, exact, exact, exact, Fraction(1))
+        return Gain(exact, exact, exact, Fraction(1))
     quotient = ExponentialRatio(above, ((below, 1),))
     jump = limit_at_zero(quotient)
     finite_jump = None if isinstance(jump, Infinity) else jump
@@ -91,7 +128,7 @@ def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     upper = None
     if finite_jump is not None and finite_jump <= 1:
         upper = _least_proved(above, below, candidate, limits)
-    return Gain(None, upper, far, slope, finite_jump)
+    return Gain(None, upper, candidate, finite_jump)
 
 
 def _least_proved(

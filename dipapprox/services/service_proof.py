@@ -34,11 +34,18 @@ class ServiceProof(BudgetAnswer):
         service: What was asked about.
         examiner: Whose queries and replies are seen.
         loss: All that was found.
+        at_eps: The only eps that was asked about; None for every eps > 0.
     """
 
     service: Service = field(repr=False)
     examiner: Examiner
     loss: Loss = field(repr=False)
+    at_eps: Fraction | None = None
+
+    @property
+    def eps(self) -> Fraction | None:
+        """The only eps that was asked about; None for every eps > 0."""
+        return self.at_eps
 
     @property
     def program(self) -> str:
@@ -86,6 +93,12 @@ class ServiceProof(BudgetAnswer):
     def quotient_states(self) -> int | None:
         """The pairs of states that were looked at."""
         return self.loss.pairs
+
+    def _where_violated(self) -> str:
+        return f" for {self._epsilons()}"
+
+    def _without_budget(self) -> str:
+        return f"no D makes it (D ε, 0)-DP for {self._epsilons()}"
 
     def _witness(self) -> dict[str, object] | None:
         trace, repetition = self.loss.trace, self.loss.repetition
@@ -180,7 +193,11 @@ def _value(value: Value) -> int | str:
 
 
 def prove_service(
-    service: Service, budget: Fraction | None, users: tuple[str, ...], limits: Limits
+    service: Service,
+    budget: Fraction | None,
+    users: tuple[str, ...],
+    limits: Limits,
+    eps: Fraction | None = None,
 ) -> ServiceProof:
     """Find the least D for which a service is (D·eps, 0)-private for every eps.
 
@@ -189,6 +206,7 @@ def prove_service(
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         users: Whose queries and replies are seen; empty: everybody's.
         limits: States, and pairs of states, count as states.
+        eps: The only one that is asked about; None for every eps > 0.
 
     Raises:
         UserError: If there is no such user, or a choice is no probability distribution.
@@ -196,8 +214,10 @@ def prove_service(
     """
     begun = time.monotonic()
     examiner = examiner_of(service, users)
-    loss = find_loss(service, examiner, limits)
-    return ServiceProof(service, examiner, loss, budget=budget, seconds=time.monotonic() - begun)
+    loss = find_loss(service, examiner, limits, eps)
+    return ServiceProof(
+        service, examiner, loss, eps, budget=budget, seconds=time.monotonic() - begun
+    )
 
 
 def examiner_of(service: Service, users: tuple[str, ...]) -> Examiner:

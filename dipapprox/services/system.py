@@ -8,6 +8,7 @@ states and closed forms are the outcomes, for all eps at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import replace
@@ -15,6 +16,7 @@ from dipapprox.errors import SourceError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.calls import clamped
 from dipapprox.language.constants import Wrong
@@ -35,6 +37,7 @@ from dipapprox.services.model import (
     Step,
     Untracked,
 )
+from dipapprox.services.ratios import Gain, gain_at, gain_of
 from dipapprox.source import Diagnostic
 
 BY_VALUE: frozenset[str] = frozenset()
@@ -52,6 +55,7 @@ class System:
         kept: Cells that are kept by differences: additive ones, or of ranges of whole numbers.
         any_data: Whether data of all values is one call, the value a symbol.
         limits: Of time, memory and states.
+        eps: The one at which probabilities are compared; None compares them at every eps.
 
     Attributes:
         states: Those that were numbered.
@@ -59,9 +63,15 @@ class System:
     """
 
     def __init__(
-        self, service: Service, kept: frozenset[str], any_data: bool, limits: Limits
+        self,
+        service: Service,
+        kept: frozenset[str],
+        any_data: bool,
+        limits: Limits,
+        eps: Fraction | None = None,
     ) -> None:
         self.service = service
+        self.eps = eps
         self.kept = kept
         self.any_data = any_data
         self.limits = limits
@@ -128,6 +138,12 @@ class System:
             LimitReached: If a limit is reached.
         """
         return self.moves(self.number(state), self._places[call])[0]
+
+    def gain(self, p: ExponentialRatio, q: ExponentialRatio) -> Gain:
+        """Return how much a probability exceeds another; see `gain_of` and `gain_at`."""
+        if self.eps is None:
+            return gain_of(p, q, self.limits)
+        return gain_at(p, q, self.eps, self.limits)
 
     def _followed(self, state: State, call: Call) -> Step:
         # What a handler does depends on the cells that it names, and changes only these.

@@ -23,7 +23,7 @@ from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, Published, State
 from dipapprox.services.publishing import may_show, shown_probability
-from dipapprox.services.ratios import Gain, gain_of
+from dipapprox.services.ratios import Gain
 from dipapprox.services.system import System
 
 Reply = tuple[Value | None, ...]
@@ -121,7 +121,7 @@ class Runs:
             raise ValueError("the first run cannot answer so")
         if not self.second or self.orders[0] != self.orders[1]:
             return None
-        return gain_of(total_of(self.first), total_of(self.second), self._limits)
+        return self._system.gain(total_of(self.first), total_of(self.second))
 
     def restarted(self) -> Runs:
         """Return runs from the states of these, of which there is one each, as if certain.

@@ -27,8 +27,8 @@ AUTOMATA = Path(__file__).parent.parent.parent / "programs" / "automata"
 FILES = sorted(AUTOMATA.glob("*.dipa"))
 
 CONTRACT = [
-    "program", "params", "caveat", "verdict", "reason", "budget", "least_budget", "structures",
-    "published_weight", "states", "quotient_states", "witness", "seconds",
+    "program", "params", "eps", "caveat", "verdict", "reason", "budget", "least_budget",
+    "structures", "published_weight", "states", "quotient_states", "witness", "seconds",
 ]  # fmt: skip
 
 _PROMISE = re.compile(r"^# prove: (?P<answer>DP|Not_DP|Unknown),? ?(?P<more>.*)$", re.MULTILINE)

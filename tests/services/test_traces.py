@@ -50,8 +50,7 @@ def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
     """(e^-eps|1 - n| + e^(-4 eps|1 - n|) 4) / ... : the slope at 0 is (1 + 16) / (1 + 4)."""
     gain = shown("Lap(n, 1 / eps)", "Lap(n, 1/4 / eps)", Fraction(1)).gain()
     assert gain is not None
-    assert gain.at_zero == Fraction(17, 5)
-    assert gain.at_infinity == 1
+    assert gain.lower == Fraction(17, 5)
 
 
 def test_a_number_of_positive_probability_outweighs_a_density() -> None:

@@ -1,0 +1,105 @@
+"""Losses at one ε against logarithms of the closed forms, and against all short courses."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.errors import UserError
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.limits import Limits
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer
+from dipapprox.questions.prove import Prove
+from dipapprox.questions.question import read_keywords
+from dipapprox.services.prove_service import find_loss
+from dipapprox.services.reachable import Examiner
+from dipapprox.services.service_proof import ServiceProof, prove_service
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import Runs
+from tests.schemas import check_schema
+from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
+from tests.services.strategies import services
+from tests.services.test_brute_force import gains
+
+CLOSE = Fraction(1, 10**9)
+
+
+def proof_at(text: str, eps: Fraction, budget: Fraction | None = None) -> ServiceProof:
+    return prove_service(service_of(text), budget, (), Limits(), eps)
+
+
+NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+FIXED = ONCE.replace(NOISE, "k <- choose {0 : 1/4, 1 : 3/4}\nif k = 1 then reply <- n "
+                     "else reply <- 1 - n end")  # fmt: skip
+
+
+@pytest.mark.parametrize("eps", [Fraction(1, 10), Fraction(1), Fraction(5)])
+def test_fixed_coins_lose_a_fixed_number(eps: Fraction) -> None:
+    proof = proof_at(HEAD + DATA + FIXED, eps)
+    assert proof.answer is Answer.DP
+    assert proof.upper is not None
+    assert proof.upper - proof.lower < CLOSE
+    expected = Fraction(math.log(3)) / eps  # a double is next to the logarithm
+    assert proof.lower - CLOSE < expected < proof.upper + CLOSE
+    assert proof.lower < proof.upper  # ln 3 is irrational
+    assert proof.reason is None
+    check_schema("prove", proof.to_dict())
+    assert proof_at(HEAD + DATA + FIXED, eps, proof.upper).answer is Answer.DP
+    assert proof_at(HEAD + DATA + FIXED, eps, proof.lower - CLOSE).answer is Answer.NOT_DP
+
+
+def test_a_hidden_coin_loses_less_than_the_pairs_say() -> None:
+    """The true loss is ln((1 + e^eps) / 2), a fair answer at most eps."""
+    proof = proof_at(HEAD + COIN + ONCE, Fraction(1))
+    assert proof.upper == 1
+    assert abs(proof.lower - Fraction(math.log((1 + math.e) / 2))) < CLOSE
+
+
+def test_gains_for_ever_and_one_sided_replies() -> None:
+    for_ever = FIXED.replace("done <- true", "skip")
+    proof = proof_at(HEAD + DATA + for_ever, Fraction(1, 2))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.repetition is not None
+    assert proof.loss.repetition.eps == Fraction(1, 2)
+    check_schema("prove", proof.to_dict())
+    proof = proof_at(HEAD + DATA + ONCE.replace(NOISE, "reply <- n"), Fraction(1, 2))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.loss.one_sided
+
+
+def test_multiples_of_eps_stay_exact() -> None:
+    for eps in (Fraction(1, 3), Fraction(7)):
+        proof = proof_at(HEAD + DATA + ONCE, eps)
+        assert proof.is_exact
+        assert proof.upper == 1
+
+
+def test_only_services_are_asked_at_one_eps() -> None:
+    program = elaborate(read_program(BUNDLED / "svt_laplace.dpg"), {}, "svt_laplace")
+    question = read_keywords(Prove, {"eps": 1, "reals": True})
+    with pytest.raises(UserError, match="only services are proved at one ε"):
+        question.answer(program, Options())
+
+
+@settings(max_examples=8, deadline=None)
+@given(services(), st.sampled_from([Fraction(1, 5), Fraction(2)]))
+def test_no_three_calls_lose_more(text: str, eps: Fraction) -> None:
+    service = service_of(text)
+    loss = find_loss(service, Examiner(), Limits(), eps)
+    system = System(service, BY_VALUE, False, Limits(), eps)
+    if loss.upper is None:
+        return
+    most = Fraction(0)
+    for gain in gains(system, Runs(system, Limits()), 3, False):
+        assert gain is not None
+        assert gain.upper is not None
+        most = max(most, gain.lower)
+    assert most <= loss.upper
+    if loss.is_known and loss.trace is not None and len(loss.trace.events) <= 3:
+        assert loss.lower == most
