@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
@@ -34,19 +34,10 @@ def add_parser(commands: Commands) -> None:
         description="Find a certified ε next to a refuted one: run with the first the program\n"
         "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,
-        read=read,
+        read=partial(asking.asking_of, question=Calibrate),
         run=run,
     )
     asking.add_asking(parser, Calibrate)
-
-
-def read(words: argparse.Namespace) -> Asking[Calibrate]:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return asking.asking_of(words, Calibrate)
 
 
 def run(command: Asking[Calibrate], console: Console) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
@@ -39,20 +39,11 @@ def add_parser(commands: Commands) -> None:
         description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
         "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
         epilog=_EXAMPLES,
-        read=read,
+        read=partial(asking.asking_of, question=Decide),
         run=run,
     )
     asking.add_asking(parser, Decide)
     asking.add_certificate(parser)
-
-
-def read(words: argparse.Namespace) -> Asking[Decide]:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return asking.asking_of(words, Decide)
 
 
 def run(command: Asking[Decide], console: Console) -> int:

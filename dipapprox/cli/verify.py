@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
@@ -40,20 +40,11 @@ def add_parser(commands: Commands) -> None:
         "verify",
         description="Decide whether a program is (eps_prv, delta)-differentially private.",
         epilog=_EXAMPLES,
-        read=read,
+        read=partial(asking.asking_of, question=Verify),
         run=run,
     )
     asking.add_asking(parser, Verify)
     asking.add_certificate(parser)
-
-
-def read(words: argparse.Namespace) -> Asking[Verify]:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return asking.asking_of(words, Verify)
 
 
 def run(command: Asking[Verify], console: Console) -> int:

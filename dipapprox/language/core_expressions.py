@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 
@@ -29,6 +31,10 @@ class Relation(Enum):
         """Return the complement: `<` becomes `>=`."""
         return _NEGATED[self]
 
+    def holds(self, left: Value, right: Value) -> bool:
+        """Whether it holds between two values: both numbers, unless it asks for equality only."""
+        return _HOLDS[self](left, right)
+
 
 _NEGATED = {
     Relation.LESS: Relation.GREATER_EQUAL,
@@ -37,6 +43,15 @@ _NEGATED = {
     Relation.GREATER_EQUAL: Relation.LESS,
     Relation.EQUAL: Relation.NOT_EQUAL,
     Relation.NOT_EQUAL: Relation.EQUAL,
+}
+
+_HOLDS: dict[Relation, Callable[..., bool]] = {
+    Relation.LESS: operator.lt,
+    Relation.LESS_EQUAL: operator.le,
+    Relation.GREATER: operator.gt,
+    Relation.GREATER_EQUAL: operator.ge,
+    Relation.EQUAL: operator.eq,
+    Relation.NOT_EQUAL: operator.ne,
 }
 
 # --- expressions: one tree for finite and real values; at most one real factor per product ------

@@ -18,7 +18,7 @@ from ply import lex
 from dipapprox.language import ast
 from dipapprox.language.declarations import MOST_CELLS
 from dipapprox.language.diagnosis import Diagnosis, shorten
-from dipapprox.language.grammar import Grammar
+from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import begin, check_name, read_number
 from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS, TokenStream
 from dipapprox.source import SourceFile, Span
@@ -344,11 +344,7 @@ GRAMMAR = Grammar(
     start="items",
     tokens=TOKENS,
     precedence=(),
-    rules={
-        name: rule
-        for name, rule in globals().items()
-        if name.startswith("p_") and name != "p_error"
-    },
+    rules=rules_in(globals()),
     error=p_error,
 )
 

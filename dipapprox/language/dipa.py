@@ -26,7 +26,7 @@ from typing import Any
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
 from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.dipa_lexer import TOKENS, read_dipa_tokens
-from dipapprox.language.grammar import Grammar
+from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.tokens import TokenStream
 from dipapprox.source import SourceFile
 
@@ -298,11 +298,7 @@ GRAMMAR = Grammar(
     start="blocks",
     tokens=TOKENS,
     precedence=(),
-    rules={
-        name: rule
-        for name, rule in globals().items()
-        if name.startswith("p_") and name != "p_error"
-    },
+    rules=rules_in(globals()),
     error=p_error,
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong
@@ -25,29 +24,8 @@ def compare(
     if not positive:
         relation = relation.negated()
     if isinstance(left, core.Constant) and isinstance(right, core.Constant):
-        return TRUE if _holds(left.value, relation, right.value) else FALSE
+        return TRUE if relation.holds(left.value, right.value) else FALSE
     return core.Comparison(left, relation, right, span=node.span)
-
-
-def _holds(left: core.Value, relation: core.Relation, right: core.Value) -> bool:
-    match relation:
-        case core.Relation.EQUAL:
-            return left == right
-        case core.Relation.NOT_EQUAL:
-            return left != right
-    assert isinstance(left, Fraction)
-    assert isinstance(right, Fraction)
-    match relation:
-        case core.Relation.LESS:
-            return left < right
-        case core.Relation.LESS_EQUAL:
-            return left <= right
-        case core.Relation.GREATER:
-            return left > right
-        case core.Relation.GREATER_EQUAL:
-            return left >= right
-        case _:
-            assert_never(relation)
 
 
 def combine(parts: list[core.Condition], conjunction: bool, node: ast.Expression) -> core.Condition:

@@ -92,6 +92,16 @@ class Grammar:
         )
 
 
+def rules_in(*namespaces: Mapping[str, Any]) -> dict[str, Callable[[Any], None]]:
+    """Return the rules among the names of modules."""
+    return {
+        name: rule
+        for namespace in namespaces
+        for name, rule in namespace.items()
+        if name.startswith("p_") and name != "p_error"
+    }
+
+
 def _json(**lists: list[Any]) -> str:
     parts = (
         f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, rows)) + "\n]"

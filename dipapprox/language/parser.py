@@ -14,7 +14,7 @@ from dipapprox.language import (
     stream_grammar,
 )
 from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
-from dipapprox.language.grammar import Grammar
+from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.syntax_errors import report_unexpected, without_error
 from dipapprox.language.tokens import TokenStream, read_tokens
@@ -73,12 +73,9 @@ GRAMMAR = Grammar(
     start="program",
     tokens=TOKENS,
     precedence=expression_grammar.precedence,
-    rules={
-        name: rule
-        for module in (expression_grammar, statement_grammar, stream_grammar, service_grammar)
-        for name, rule in vars(module).items()
-        if name.startswith("p_")
-    },
+    rules=rules_in(
+        *map(vars, (expression_grammar, statement_grammar, stream_grammar, service_grammar))
+    ),
     error=_raise_unexpected,
 )
 

@@ -218,7 +218,7 @@ class Path:
             return (left == right) == (node.relation is Relation.EQUAL)
         difference = left - right
         if difference.is_constant:
-            return _stands(difference.constant, node.relation)
+            return node.relation.holds(difference.constant, Fraction(0))
         sample, atom, offset, relation = self._atom(difference, node)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             if is_integer:
@@ -300,22 +300,6 @@ def _wanting(form: LinearForm, refused: SourceError) -> Exception:
     if len(inputs) > 1 or not drawn:
         return refused
     return WantsMean(inputs[0], form.coefficient(inputs[0]) / drawn, refused)
-
-
-def _stands(value: Fraction, relation: Relation) -> bool:
-    match relation:
-        case Relation.LESS:
-            return value < 0
-        case Relation.LESS_EQUAL:
-            return value <= 0
-        case Relation.GREATER:
-            return value > 0
-        case Relation.GREATER_EQUAL:
-            return value >= 0
-        case Relation.EQUAL:
-            return value == 0
-        case Relation.NOT_EQUAL:
-            return value != 0
 
 
 _MIRRORED = {

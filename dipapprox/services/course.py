@@ -396,24 +396,10 @@ _PUBLISHED = (Family.DISCRETE_LAPLACE, Family.LAPLACE)
 
 
 def _compare(left: core.Value, relation: core.Relation, right: core.Value) -> bool:
-    match relation:
-        case core.Relation.EQUAL:
-            return left == right
-        case core.Relation.NOT_EQUAL:
-            return left != right
-    if isinstance(left, str) or isinstance(right, str):
+    equality = relation in (core.Relation.EQUAL, core.Relation.NOT_EQUAL)
+    if not equality and (isinstance(left, str) or isinstance(right, str)):
         raise NotPlain
-    match relation:
-        case core.Relation.LESS:
-            return left < right
-        case core.Relation.LESS_EQUAL:
-            return left <= right
-        case core.Relation.GREATER:
-            return left > right
-        case core.Relation.GREATER_EQUAL:
-            return left >= right
-        case _:
-            assert_never(relation)
+    return relation.holds(left, right)
 
 
 def _number(value: Held) -> LinearForm:
