@@ -195,3 +195,20 @@ def test_a_convolution_can_be_stopped() -> None:
     fast = Float64Algebra(grid)
     with pytest.raises(LimitReached):
         fast.plus_sample(fast.density(one), one, stop)
+
+
+def test_what_is_left_out_of_balls_is_counted() -> None:
+    """Far tails are dropped before functions are multiplied: with few bits that shows."""
+    one = law(Family.GAUSSIAN)
+    grid = lattice(one, one)
+    coarse, fine = BallAlgebra(grid, 12, 30), BallAlgebra(grid, 200, 60)
+    found, exact = (each.plus_sample(each.density(one), one, unlimited) for each in (coarse, fine))
+    dropped = 0
+    with precision(220):
+        for panel in range(grid.panels):
+            for u in (arb(-1), arb(0), arb(1) / 3, arb(1)):
+                near, true = coarse.value(found, panel, u), fine.value(exact, panel, u)
+                assert near.overlaps(true), panel
+            piece = found[panel]
+            dropped += piece is not None and float(piece.radius) > 1e-9
+    assert dropped > 5

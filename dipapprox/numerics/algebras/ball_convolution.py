@@ -19,13 +19,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import factorial
 
-from flint import arb, arb_poly
+from flint import arb, arb_mat, arb_poly
 
 from dipapprox.numerics.algebras.pieces import Piece
 
 Panels = Sequence[Piece | None]
 
 _ZERO = arb(0)
+
+_NOTHING = arb_poly([])
 
 
 def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> list[Piece | None]:
@@ -56,19 +58,24 @@ def convolved_pieces(left: Panels, right: Panels, width: arb, wanted: range) -> 
     )
     first, second = rising.coeffs(), falling.coeffs()
     found: list[Piece | None] = []
+    rows: list[list[arb]] = []
     for panel in wanted:
         before = panel - 1
         if panel < 0 or (reached[panel].is_zero() and (not panel or reached[before].is_zero())):
             found.append(None)
             continue
         start = panel * room
-        polynomial = _read(first[start : start + room], 1)
-        radius = radii[panel]
-        if before >= 0:
-            polynomial = polynomial + _read(second[start - room : start], -1)
-            radius = radius + radii[before]
-        found.append(Piece(polynomial * width, radius * width))
-    return found
+        radius = radii[panel] + (radii[before] if panel else _ZERO)
+        rows.append(
+            [
+                *_row(first[start : start + room], room),
+                *_row(second[start - room : start] if panel else (), room),
+            ]
+        )
+        found.append(Piece(_NOTHING, radius * width))
+    # All panels at once: a product of matrices takes a tenth of the time of compositions.
+    read = iter((arb_mat(rows) * _reading(room, width)).tolist() if rows else ())
+    return [piece and Piece(arb_poly(next(read)), piece.radius) for piece in found]
 
 
 def _long(panels: Panels, room: int, side: int) -> arb_poly:
@@ -82,12 +89,21 @@ def _long(panels: Panels, room: int, side: int) -> arb_poly:
     return arb_poly(coefficients)
 
 
-def _read(coefficients: Sequence[arb], side: int) -> arb_poly:
-    """Read x^c as θ^(c+1) / (c+1)!, or as a power of 1 - θ, in u = 2θ - 1."""
-    powers = arb_poly([_ZERO, *(c / factorial(a + 1) for a, c in enumerate(coefficients))])
+def _row(coefficients: Sequence[arb], room: int) -> list[arb]:
+    return [*coefficients, *[_ZERO] * (room - len(coefficients))]
+
+
+def _reading(room: int, width: arb) -> arb_mat:
+    """Rows: what x^c is in u = 2θ - 1, read as w θ^(c+1) / (c+1)!; then as w (1 - θ)^(c+1) / …."""
     half = arb(1) / 2
-    found: arb_poly = powers(arb_poly([half, side * half]))
-    return found
+    rows: list[list[arb]] = []
+    for side in (half, -half):
+        line = arb_poly([half, side])
+        power = arb_poly([width])
+        for c in range(room):
+            power = power * line * (1 / arb(c + 1))
+            rows.append(_row(power.coeffs(), room + 1))
+    return arb_mat(rows)
 
 
 def _folded(left: Panels, right: Panels) -> arb_poly:

@@ -213,17 +213,32 @@ class BallAlgebra:
     def _convolved(self, left: BallFunction, right: Panels, start: int) -> BallFunction:
         """Convolve with a function whose first panel has the place `start`; keep the grid."""
         self._check()
-        (first, own), (skipped, other) = _trimmed(left), _trimmed(right)
-        offset = first + start + skipped
+        (first, own), (skipped, other) = _trimmed(left, _ZERO), _trimmed(right, _ZERO)
+        reached = range(first + start + skipped, first + start + skipped + len(own) + len(other))
+        with precision(self.bits):
+            width = 2 * self._half[0]
+            lost, ends = _ZERO, []
+            for this, that in ((own, other), (other, own)):
+                least = max((p.norm for p in this if p), default=_ZERO) * self._least
+                ends.append(_trimmed(this, least))
+                # Every panel that is left out is multiplied by each of the others' at most once.
+                lost += least * sum((p.norm for p in that if p), _ZERO) * width
+        (more, own), (further, other) = ends
+        offset = first + start + skipped + more + further
         lengths = [p.polynomial.length() for p in (*own, *other) if p]
         with precision(self.bits + 2 * max(lengths, default=0) + 16):
             wanted = range(-offset, self.grid.panels - offset)
-            found = convolved_pieces(own, other, 2 * self._half[0], wanted)
+            found = convolved_pieces(own, other, width, wanted)
             negligible = max((p.norm for p in found if p), default=_ZERO) * self._least
             pieces: list[Piece | None] = []
-            for piece in found:
+            for panel, piece in enumerate(found):
                 self._check()
-                pieces.append(piece and self._cut(piece.polynomial, piece.radius, negligible))
+                if panel not in reached:
+                    pieces.append(None)
+                elif piece is None:
+                    pieces.append(None if lost.is_zero() else Piece(arb_poly([]), lost))
+                else:
+                    pieces.append(self._cut(piece.polynomial, piece.radius + lost, negligible))
             return tuple(pieces)
 
     def totals(self, functions: Sequence[BallFunction]) -> list[Enclosure | NotEnclosed]:
@@ -344,9 +359,9 @@ class BallAlgebra:
             return tuple(pieces)
 
 
-def _trimmed(panels: Panels) -> tuple[int, Panels]:
-    """The panels from the first to the last that is not 0, and how many come before them."""
-    places = [k for k, piece in enumerate(panels) if piece]
+def _trimmed(panels: Panels, least: arb) -> tuple[int, Panels]:
+    """The panels from the first to the last above a bound, and how many come before them."""
+    places = [k for k, piece in enumerate(panels) if piece and not piece.norm <= least]
     return (places[0], panels[places[0] : places[-1] + 1]) if places else (0, ())
 
 

@@ -63,7 +63,7 @@ def doubles_may_do(
 
     Their errors are relative, as the balls' are: what matters is the size of the probability, which
     is unknown as long as the lower bound is 0. Where finer panels did not make a narrow enclosure
-    narrower, what is left are errors of rounding, and they only grow with the number of panels.
+    much narrower, what is left are errors of rounding, and they only grow with the number of panels.
 
     Args:
         before: On coarser panels; None if `known` is the first attempt.
@@ -72,7 +72,7 @@ def doubles_may_do(
     """
     if isinstance(known, NotEnclosed):
         return True
-    if isinstance(before, Enclosure) and before.width < 2 * known.width < known.upper / 2**_NARROW:
+    if isinstance(before, Enclosure) and before.width < 8 * known.width < known.upper / 2**_NARROW:
         return False
     return not known.lower or known.upper <= Fraction(2**_DOUBLES, 2**bits)
 
