@@ -62,8 +62,8 @@ def doubles_may_do(
     """Whether finer panels may bring an enclosure in doubles to the width 2**-bits.
 
     Their errors are relative, as the balls' are: what matters is the size of the probability, which
-    is unknown as long as the lower bound is 0. Where finer panels did not make a narrow enclosure
-    much narrower, what is left are errors of rounding, and they only grow with the number of panels.
+    is unknown as long as the lower bound is 0. Where finer panels made a narrow enclosure hardly
+    narrower, what is left are errors of rounding, and they only grow with the number of panels.
 
     Args:
         before: On coarser panels; None if `known` is the first attempt.
