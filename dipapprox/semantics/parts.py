@@ -19,6 +19,7 @@ from itertools import chain
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
+from dipapprox.semantics.cells import cells_of, statements_in
 from dipapprox.semantics.dataflow import Use, sources_of, use_of
 
 
@@ -39,6 +40,29 @@ class Part:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     random: bool
+
+
+def is_seen_whole(program: core.Program) -> bool:
+    """Whether all outputs are seen at a glance to belong to one part of a program.
+
+    They do if every one may be assigned after the first `exit`, or inside its statement: these
+    statements are one unit, which is random and the last one.
+    """
+    for number, statement in enumerate(program.body):
+        inside = isinstance(statement, core.If | core.While | core.Exit)
+        if inside and any(isinstance(each, core.Exit) for each in statements_in((statement,))):
+            missing = {cell.name for cell in (*program.outputs, *program.real_outputs)}
+            for each in statements_in(program.body[number:]):
+                if isinstance(each, core.Assign | core.Draw | core.Choose):
+                    target = each.target
+                    if isinstance(target, core.Variable):
+                        missing.discard(target.name)
+                    else:
+                        missing.difference_update(cells_of(target))
+                    if not missing:
+                        return True
+            return False
+    return False
 
 
 def independent_parts(program: core.Program) -> tuple[Part, ...]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Scale
 from dipapprox.language import core
 from dipapprox.semantics.cells import statements_in
-from dipapprox.semantics.parts import Part, independent_parts
+from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from tests.semantics.examples import assign, cells, choose, compare, draw, program, sparse_vector
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
@@ -87,7 +87,20 @@ def test_an_exit_ties_what_comes_after_it() -> None:
 
 
 def test_sparse_vector_is_one_part() -> None:
+    assert is_seen_whole(sparse_vector(4))
     assert len(independent_parts(sparse_vector(4))) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(programs(choices=True), programs(choices=True))
+def test_what_is_seen_to_be_whole_has_one_part(first: core.Program, second: core.Program) -> None:
+    end = (choose(compare("q[1]", "=", 0), [core.Exit()]), *renamed(second).body)
+    outputs = (*first.outputs, *renamed(second).outputs)
+    for body, own in ((first.body, first.outputs), ((*first.body, *end), outputs)):
+        both = core.Program("both", {}, first.inputs, own, body, core.Everyone())
+        if is_seen_whole(both):
+            parts = independent_parts(both)
+            assert sum(part.random and bool(part.outputs) for part in parts) == 1
 
 
 def test_twice_the_statements_are_twice_the_work() -> None:

@@ -11,7 +11,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import Part, independent_parts
+from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 
@@ -72,7 +72,9 @@ def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgr
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    parts = independent_parts(program) if merge and not program.real_outputs else ()
+    if not merge or program.real_outputs or is_seen_whole(program):
+        return None
+    parts = independent_parts(program)
     if sum(part.random and bool(part.outputs) for part in parts) < 2:
         return None
     found: list[FinalStates] = []
