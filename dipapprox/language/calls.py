@@ -97,6 +97,8 @@ class Calls:
         publishes: Whether clamped samples that are assigned to outputs stay what they are.
 
     Attributes:
+        sites: How many draws and choices were emitted.
+        named: How many fresh variables were named.
         discretises: Whether any `disc` was emitted.
         clamps: Such clamps by the fresh variable that holds what is clamped.
     """
@@ -106,8 +108,8 @@ class Calls:
         self._emitter = emitter
         self._publishes = publishes
         self.clamps: dict[str, Clamp] = {}
-        self._sites = 0
-        self._fresh = 0
+        self.sites = 0
+        self.named = 0
         self.discretises = False
 
     def take(self, node: ast.Expression) -> core.Variable:
@@ -168,8 +170,8 @@ class Calls:
                 assert_never(node)
 
     def _site(self) -> int:
-        self._sites += 1
-        return self._sites - 1
+        self.sites += 1
+        return self.sites - 1
 
     def _draw(self, call: ast.Call, place: Place) -> None:
         mean, scale = call.arguments
@@ -271,8 +273,8 @@ class Calls:
 
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""
-        self._fresh += 1
-        return core.Variable(f"{stem}#{self._fresh}", span=span)
+        self.named += 1
+        return core.Variable(f"{stem}#{self.named}", span=span)
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call, call.arguments)

@@ -8,9 +8,10 @@ variables: one name space. Nothing here depends on eps or on input values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
+from typing import Self
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Family, Scale
@@ -67,6 +68,8 @@ __all__ = [
     "Rounds",
     "Statement",
     "Sum",
+    "UniformLoop",
+    "UnrolledBlock",
     "Value",
     "Variable",
     "Weight",
@@ -151,6 +154,48 @@ class While:
 
 Statement = Assign | Draw | Choose | If | While | Exit
 Block = tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UniformLoop:
+    """Statements of a block that are the turns of a loop, equal but for indices.
+
+    Turn k = 0, 1, … is the statements from start + k * size on. It is turn 0 with the elements
+    `first` + k of some arrays, which it has no others of, in place of those numbered `first`, and
+    the sites of draws larger by k * sites. The arrays are inputs, or outputs with finitely many
+    values. Turns assign, draw, branch and exit only.
+
+    Attributes:
+        start: Place of the first statement.
+        size: Statements of a turn.
+        turns: How many there are.
+        first: The index in turn 0.
+        arrays: The arrays.
+        sites: Draws of a turn.
+    """
+
+    start: int
+    size: int
+    turns: int
+    first: int
+    arrays: tuple[str, ...]
+    sites: int
+
+
+class UnrolledBlock(Block):
+    """A block that knows which of its statements are uniform loops; any copy is a plain tuple."""
+
+    loops: tuple[UniformLoop, ...]
+
+    def __new__(cls, statements: Iterable[Statement], loops: Iterable[UniformLoop]) -> Self:
+        """Make a block; the loops do not overlap."""
+        block = super().__new__(cls, statements)
+        block.loops = tuple(loops)
+        return block
+
+    def __getnewargs__(self) -> tuple[Block, tuple[UniformLoop, ...]]:
+        return tuple(self), self.loops
+
 
 # --- adjacency ----------------------------------------------------------------------------------
 

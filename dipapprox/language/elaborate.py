@@ -24,6 +24,7 @@ from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import SELECTIONS, Role, Symbol
+from dipapprox.language.uniform_loops import uniform_arrays
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
 
@@ -141,6 +142,8 @@ class _Unrolling:
         )
         self.calls = Calls(self.expressions, self.emitter, publishes)
         self.dry = dry
+        self.body = self.emitter.block
+        self.loops: list[core.UniformLoop] = []
         self.rounds: core.Rounds | None = None
         self.largest: dict[str, int] = {}
 
@@ -163,7 +166,7 @@ class _Unrolling:
             whole, list(map(_integer, inputs)), list(map(_integer, outputs)), self.diagnosis
         )
         self.diagnosis.finish()
-        return tuple(self.emitter.block)
+        return core.UnrolledBlock(self.emitter.block, self.loops)
 
     def measure(self, block: ast.Block) -> dict[str, int]:
         """Return the largest constant index assigned to each local array."""
@@ -210,10 +213,22 @@ class _Unrolling:
         first = evaluate_integer(loop.first, self.constants, "the start of a loop")
         last = evaluate_integer(loop.last, self.constants, "the end of a loop")
         self.emitter.count(max(0, last - first + 1), loop.span)
+        block, start = self.emitter.block, len(self.emitter.block)
+        turns = set[tuple[int, int]]()  # statements and draws
+        fresh = self.calls.named
         for i in range(first, last + 1):
+            size, sites = len(block), self.calls.sites
             self.constants[loop.variable] = Fraction(i)
             self._statements(loop.body)
+            turns.add((len(block) - size, self.calls.sites - sites))
         self.constants.pop(loop.variable, None)
+        if block is not self.body or len(turns) != 1 or self.calls.named > fresh:
+            return
+        arrays = uniform_arrays(loop, self.expressions.symbols)
+        if arrays is not None and len(block) > start:
+            ((size, sites),) = turns
+            uniform = core.UniformLoop(start, size, last - first + 1, first, arrays, sites)
+            self.loops.append(uniform)
 
     def _forever(self, loop: ast.Forever) -> None:
         with self.emitter.inner() as body:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import getrandbits
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -21,7 +22,7 @@ from dipapprox.semantics.stores import Store
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""
 
-_SHARE_BITS = 64
+SHARE_BITS = 64
 
 _Terms = tuple[tuple[Symbol, object], ...]
 
@@ -128,8 +129,8 @@ class State:
         store: Values of the variables assigned so far; inputs are not in it.
         outputs: Values of the output cells assigned so far; equal values are one object.
         knowledge: What the path knows about the inputs.
-        cone: The guards but for `pending`, when infeasible states are pruned; None to keep all.
-        pending: The newest guard, not yet in the cone: many states end before it is needed.
+        cone: The guards up to `settled`, when infeasible states are pruned; None to keep all.
+        settled: What of the path is in the cone: many states end before it is needed.
         path: The guards as they were assumed.
         trail: The decisions.
         outcomes: What random choices gave, see `OutcomeSets`.
@@ -142,7 +143,7 @@ class State:
     outputs: Store[core.Value]
     knowledge: Knowledge
     cone: Cone | None
-    pending: Constraint | None = None
+    settled: Path | None = None
     path: Path | None = None
     trail: Trail | None = None
     outcomes: int = ALWAYS
@@ -168,7 +169,7 @@ class State:
 
     def fork(self) -> State:
         """Return a copy that may be changed independently; it takes a part of the share."""
-        share = getrandbits(_SHARE_BITS)
+        share = getrandbits(SHARE_BITS)
         self.share ^= share
         return self.copy(share)
 
@@ -179,7 +180,7 @@ class State:
             self.outputs.fork(),
             self.knowledge,
             self.cone,
-            self.pending,
+            self.settled,
             self.path,
             self.trail,
             self.outcomes,
@@ -193,10 +194,11 @@ class State:
         self.fingerprint = other.fingerprint
 
     def settle(self, points: Points) -> Cone | None:
-        """Take the pending guard into the cone, and return it."""
-        if self.cone is not None and self.pending is not None:
-            self.cone = self.cone.assume(self.pending, points)
-            self.pending = None
+        """Take the whole path into the cone, and return it."""
+        if self.cone is not None and self.path is not self.settled:
+            for step in steps_since(self.path, self.settled):
+                self.cone = _taken_in(self.cone, step, points)
+            self.settled = self.path
         return self.cone
 
     def add_guard(self, guard: Constraint) -> None:
@@ -224,9 +226,19 @@ def split_on_guard(
         return ([state], []) if verdict else ([], [state])
     negative = state.fork()
     for part, added in ((state, guard), (negative, complement(guard))):
-        part.pending = added if cone is not None else None
         part.add_guard(added)
     return [state], [negative]
+
+
+def steps_since(path: Path | None, start: Path | None) -> list[Path]:
+    """Return the nodes of a path after one of them, oldest first."""
+    found = []
+    while path is not start:
+        if path is None:
+            raise BrokenInvariant("a path does not continue the one that a cone was made of")
+        found.append(path)
+        path = path.parent
+    return found[::-1]
 
 
 def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[Cone]:

@@ -56,6 +56,10 @@ class Evaluator:
             form = _symbolic(cell)
             self._inputs[cell.name] = None if form is None else self.shared(form)
 
+    def input(self, name: str) -> LinearForm | None:
+        """Return the form that an input cell is; None if it is none, or no input."""
+        return self._inputs.get(name)
+
     def evaluate(self, expression: core.Expression, state: State) -> StoredValue:
         """Return the value of an expression; equal values are the same object.
 

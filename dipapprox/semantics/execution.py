@@ -41,6 +41,7 @@ from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.semantics.stores import Store
+from dipapprox.semantics.turns import Head, Turns
 from dipapprox.source import Diagnostic
 
 
@@ -128,6 +129,13 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     )
 
 
+_FEW_TURNS = 4
+"""A loop of no more turns is run as it is written."""
+
+_MOST_TRIES = 3
+"""Turns that are compared with the ones before them; then the rest is run as it is written."""
+
+
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
     span = diagnostic.span
     return (span.start if span is not None else -1), diagnostic.message
@@ -137,6 +145,7 @@ class _Run:
     """One execution: the tables that its states share."""
 
     def __init__(self, program: core.Program, merge: bool, limits: Limits) -> None:
+        self.program = program
         self.merge = merge
         self.limits = limits
         domains = {cell.name: cell.domain for cell in program.inputs}
@@ -171,34 +180,86 @@ class _Run:
     def block(self, block: core.Block, states: list[State]) -> list[State]:
         """Run a block from every state; return the states that reach its end."""
         selections = self.selections_in(block)
-        end = 0
-        for place, statement in enumerate(block):
-            if not states:
-                break
+        loops = self.loops_in(block)
+        place = 0
+        while place < len(block) and states:
             self.limits.check()
-            if place in selections:
-                selected = self.select(selections[place], states)
-                if selected is not None:
-                    states, end = selected, place + len(selections[place].branches)
-            if place < end:
+            if place in loops:
+                states = self.turns(block, loops[place], states)
+                place += loops[place].size * loops[place].turns
                 continue
-            match statement:
-                case core.Assign():
-                    states = self.each(states, partial(self.statements.assign, statement))
-                case core.Draw():
-                    states = self.each(states, partial(self.statements.draw, statement))
-                case core.Choose():
-                    states = self.join(self.live.before[id(statement)], states)
-                    states = self.each(states, partial(self.choose, statement))
-                case core.If():
-                    states = self.branch(statement, states)
-                case core.While():
-                    states = self.loop(statement, states)
-                case core.Exit():
-                    self.ends.finish(states, statement.span)
-                    states = []
-                case _:
-                    assert_never(statement)
+            selected = self.select(selections[place], states) if place in selections else None
+            if selected is not None:
+                states, place = selected, place + len(selections[place].branches)
+                continue
+            states = self.step(block[place], states)
+            place += 1
+        return states
+
+    def step(self, statement: core.Statement, states: list[State]) -> list[State]:
+        """Run a statement from every state; return the states that go on."""
+        match statement:
+            case core.Assign():
+                return self.each(states, partial(self.statements.assign, statement))
+            case core.Draw():
+                return self.each(states, partial(self.statements.draw, statement))
+            case core.Choose():
+                states = self.join(self.live.before[id(statement)], states)
+                return self.each(states, partial(self.choose, statement))
+            case core.If():
+                return self.branch(statement, states)
+            case core.While():
+                return self.loop(statement, states)
+            case core.Exit():
+                self.ends.finish(states, statement.span)
+                return []
+            case _:
+                assert_never(statement)
+
+    def loops_in(self, block: core.Block) -> dict[int, core.UniformLoop]:
+        """Return the loops of a block whose turns may be repeated, by their first statement."""
+        if not self.merge or not isinstance(block, core.UnrolledBlock):
+            return {}
+        selected = {
+            place + k
+            for place, selection in self.selections_in(block).items()
+            for k in range(len(selection.branches))
+        }
+        found = {}
+        for loop in block.loops:
+            places = range(loop.start, loop.start + loop.size * loop.turns)
+            if selected.isdisjoint(places) and loop.turns > _FEW_TURNS:
+                found[loop.start] = loop
+            else:
+                for turn in range(loop.turns):
+                    self.live.fill(block, loop, turn)
+        return found
+
+    def turns(self, block: core.Block, loop: core.UniformLoop, states: list[State]) -> list[State]:
+        """Run a uniform loop: a turn is executed once for all that begin in the same way."""
+        parts = (self.statements, self.evaluator, self.points, self.ends)
+        turns = Turns(self.program, block, loop, *parts)
+        tries = _MOST_TRIES if turns.may_repeat else 0
+        before: Head | None = None
+        turn = 0
+        while turn < loop.turns and states:
+            after = turns.head(states[0]) if tries and len(states) == 1 else None
+            if before is not None and after is not None:
+                tries -= 1
+                course = turns.course(turn - 1, before, after)
+                if course is not None:
+                    turn = turns.repeat(course, states[0], turn, self.limits.check)
+                    self.check_states(len(states))
+                    before = None
+                    continue
+            before = after
+            self.live.fill(block, loop, turn)
+            start = loop.start + turn * loop.size
+            for place in range(start, start + loop.size):
+                if states:
+                    self.limits.check()
+                    states = self.step(block[place], states)
+            turn += 1
         return states
 
     def each(self, states: list[State], step: Callable[[State], list[State]]) -> list[State]:
@@ -334,6 +395,7 @@ class _Run:
             extreme = Extreme(samples[place], group, selection.largest)
             part.cone = cone.with_extreme(extreme, mask, self.points)
             part.add_extreme(extreme)
+            part.settled = part.path
             branch = selection.branches[place - 1]
             part.trail = Trail(trail, branch, self.number(branch), place > 0)
             try:
@@ -417,10 +479,11 @@ class _Run:
         pruned = state.cone is not None
         if not pruned:
             state.cone = cone_of(guards_of(state.path), self.points)
+            state.settled = state.path
         left = list[State]()
         for settled, chain in self.chains.explore(loop, state):
             if not pruned:
-                settled.cone = settled.pending = None
+                settled.cone = None
             left += self.taken(loop, settled, chain)
             self.check_states(len(left))
         return left

@@ -76,5 +76,6 @@ def _merged(group: list[State], points: Points, sets: OutcomeSets, limits: Limit
                 state.cone, state.path = region.cone, None
                 for guard in region.cone.guards(points):
                     state.add_guard(guard)
+                state.settled = state.path
         result.append(state)
     return result

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
-from dipapprox.semantics.cells import compared, used
+from dipapprox.semantics.cells import compared, statements_in, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,19 @@ class Liveness:
         at_end: What matters after the end of the program: its real outputs.
     """
 
-    after: Mapping[int, CellSet]
+    after: dict[int, CellSet]
     before: Mapping[int, CellSet]
     at_end: CellSet
+
+    def fill(self, block: core.Block, loop: core.UniformLoop, turn: int) -> None:
+        """Say of a turn of a loop what is said of the last but one; it may not be known yet.
+
+        What is live is the same at the heads of all turns but the last, see `_Walk.loop_turns`.
+        """
+        known, asked = (_turn(block, loop, each) for each in (loop.turns - 2, turn))
+        for one, other in zip(statements_in(known), statements_in(asked), strict=True):
+            if id(one) in self.after:
+                self.after.setdefault(id(other), self.after[id(one)])
 
 
 def live_cells(program: core.Program) -> Liveness:
@@ -85,6 +95,8 @@ class _Walk:
         Returns:
             These, and whether the end of the block can be reached.
         """
+        if isinstance(block, core.UnrolledBlock):
+            return self.unrolled(block, live)
         goes_on = True
         for statement in reversed(block):
             choices = self.choices
@@ -92,6 +104,33 @@ class _Walk:
             goes_on = goes_on and passes
             if self.choices > choices:
                 _extend(self.before, statement, live)
+        return live, goes_on
+
+    def unrolled(self, block: core.UnrolledBlock, live: int) -> tuple[int, bool]:
+        """Do the same for a block with uniform loops."""
+        goes_on, end = True, len(block)
+        for loop in reversed(block.loops):
+            live, passes = self.block(block[loop.start + loop.size * loop.turns : end], live)
+            goes_on = goes_on and passes
+            live, passes = self.loop_turns(block, loop, live)
+            goes_on, end = goes_on and passes, loop.start
+        live, passes = self.block(block[:end], live)
+        return live, goes_on and passes
+
+    def loop_turns(self, block: core.Block, loop: core.UniformLoop, live: int) -> tuple[int, bool]:
+        """Do the same for the turns of a uniform loop.
+
+        What is live before a turn is the union of a fixed set and a part of what is live after it,
+        the same for all turns: they differ in elements of inputs and outputs, which are in no mask.
+        So what is live before the last turn is live before all others, too.
+        """
+        goes_on = True
+        for turn in reversed(range(loop.turns)):
+            before, passes = self.block(_turn(block, loop, turn), live)
+            goes_on = goes_on and passes
+            if before == live and turn == loop.turns - 2:
+                break
+            live = before
         return live, goes_on
 
     def statement(self, statement: core.Statement, live: int) -> tuple[int, bool]:
@@ -147,6 +186,11 @@ class _Walk:
     def sets(self, known: Mapping[int, int]) -> dict[int, CellSet]:
         """Return sets for masks."""
         return {statement: CellSet(self.places, mask) for statement, mask in known.items()}
+
+
+def _turn(block: core.Block, loop: core.UniformLoop, turn: int) -> core.Block:
+    start = loop.start + turn * loop.size
+    return block[start : start + loop.size]
 
 
 def _extend(known: dict[int, int], statement: object, cells: int) -> None:

@@ -208,7 +208,7 @@ class PathEnds:
             if len(state.outputs) == len(self._outputs) and not missing:
                 self.states.append(state)
                 if state.cone is not None and len(self._points) > _MANY_POINTS:
-                    state.cone = state.pending = None
+                    state.cone = None
                 continue
             self.refused ^= state.share
             missing += [cell for cell in self._outputs if state.outputs.get(cell.name) is None]
@@ -267,7 +267,7 @@ class PathEnds:
             alike.setdefault(state.fingerprint, []).append(state)
         bare = [s for group in alike.values() if len(group) > 1 for s in group if s.cone is None]
         for state, cone in zip(bare, cones_of([s.path for s in bare], self._points), strict=True):
-            state.cone = cone
+            state.cone, state.settled = cone, state.path
 
     def _final_state(self, state: State, with_decisions: bool) -> FinalState:
         """Return what is left of a state at its end; equal outputs are one object."""

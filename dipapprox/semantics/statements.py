@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.semantics.configuration import State, StoredValue
@@ -76,6 +77,27 @@ class Statements:
     def samples(self) -> tuple[Sample, ...]:
         """All samples drawn so far."""
         return tuple(self._samples.values())
+
+    @property
+    def drawn(self) -> int:
+        """How many samples were drawn so far."""
+        return len(self._samples)
+
+    def repeat(self, sample: Sample, mean: LinearForm, site: int) -> None:
+        """Draw a sample like another one: in another turn of a loop, where nothing draws again.
+
+        Args:
+            sample: The other one.
+            mean: Of the new one; the object that stands for equal forms.
+            site: Of the new one.
+        """
+        scale, number = sample.scale, len(self._samples)
+        key = site, sample.family, id(mean), scale.power, scale.coefficient.as_integer_ratio()
+        self._samples[key] = Sample(sample.family, mean, scale, site, sample.label, sample.line)
+        if len(self._samples) == number:
+            raise BrokenInvariant("a sample was drawn twice")
+        if sample.family.is_discrete:
+            self.integers.add(number)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -178,7 +200,7 @@ class Statements:
         key = statement.site, statement.family, id(mean), scale.power, ratio
         symbol = self._drawn.get(key)
         if symbol is None:
-            number = len(self._drawn)
+            number = len(self._samples)
             line = None if statement.span is None else statement.span.line
             self._samples[key] = Sample(
                 statement.family, mean, statement.scale, statement.site, name, line

@@ -1,0 +1,374 @@
+"""Turns of a uniform loop, executed once for all that begin in the same configuration.
+
+In: a state at the head of a turn, and what the turn before did. Out: the same state at the head of
+a later turn, and the states that ended in between, without any statement being looked at.
+
+A turn's course depends on its *configuration* only: on the values of the cells that it reads before
+it assigns them, on what the path knows of the inputs, and of what it knows of samples on the closed
+order of the samples in these values and of fixed points (a closure under one more pair of points of
+a set is, restricted to that set, the closure of the restriction) and on the other guards that are
+about these samples alone, for a guard is compared with parallel ones only. If a turn reads no
+output, leaves a configuration as it found it, so that no sample drawn in it is in the next one, and
+goes on with one state, the next turn does the same with new samples in place of its own and the
+next elements in place of its own: the same guards, the same values, the same ends. By induction so
+do all turns. What a turn assigns is seen by comparing values; a cell with the value that it had
+keeps it in later turns if it has that value there, too.
+
+Not merging is always right, so it does not matter if a merge would be found in a later turn alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from random import getrandbits
+from typing import TypeVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.language import core
+from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
+from dipapprox.semantics.dataflow import use_of
+from dipapprox.semantics.evaluation import Evaluator
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.order import Points, bits
+from dipapprox.semantics.path_ends import PathEnds
+from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step
+from dipapprox.semantics.statements import Statements
+from dipapprox.semantics.stores import Store, assigned_apart
+
+V = TypeVar("V", bound=object)
+
+Rename = dict[Symbol, Symbol]
+"""Samples and input cells of one turn, by those of another."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A state at the head of a turn, and how much there was of everything by then.
+
+    Attributes:
+        values: Of the cells that the turn reads.
+        below: For each point that may be compared, the mask of the smaller ones among them.
+        fixed: The mask of the fixed points that the order knows.
+        others: Guards on these values that are no comparisons.
+        is_complete: Whether all outputs are assigned.
+        ended: States that had ended.
+        refused: `PathEnds.refused`, and the number of faults.
+    """
+
+    values: tuple[StoredValue | None, ...]
+    below: Mapping[int, int]
+    fixed: int
+    others: Collection[Guard]
+    knowledge: Knowledge
+    outcomes: int
+    store: Store[StoredValue]
+    outputs: Store[core.Value]
+    path: Path | None
+    is_complete: bool
+    samples: int
+    ended: int
+    refused: tuple[int, int]
+
+    def is_like(self, other: Head) -> bool:
+        """Whether two states are in the same configuration."""
+        return (
+            all(a is b for a, b in zip(self.values, other.values, strict=True))
+            and self.knowledge is other.knowledge
+            and self.outcomes == other.outcomes
+            and self.fixed == other.fixed
+            and self.below == other.below
+            and self.others == other.others
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _End:
+    """How a state comes out of a turn.
+
+    Attributes:
+        node: The number of its last guard, 0 for the one before the turn.
+        elements: The arrays whose element it assigns, with the values.
+        cells: Other outputs that it assigns.
+    """
+
+    node: int
+    elements: tuple[tuple[str, core.Value], ...]
+    cells: tuple[tuple[str, core.Value], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """What a turn does in a configuration.
+
+    Attributes:
+        turn: The turn that it was learnt from.
+        first: The first sample that it drew.
+        samples: All that it drew.
+        nodes: Its guards, numbered from 1: the number of the guard before it, and the guard.
+        ends: The states that end in it.
+        left: The state that goes on.
+        stored: The variables that it assigns.
+        before: The values of elements of output arrays before the turn.
+    """
+
+    turn: int
+    first: int
+    samples: tuple[Sample, ...]
+    nodes: tuple[tuple[int, Step], ...]
+    ends: tuple[_End, ...]
+    left: _End
+    stored: tuple[tuple[str, StoredValue], ...]
+    before: tuple[tuple[str, core.Value | None], ...]
+
+
+class Turns:
+    """Repeats the turns of one uniform loop.
+
+    Args:
+        program: The program.
+        block: Of the program's statements.
+        loop: One of the block's loops.
+        statements: Knows the samples of the run.
+        evaluator: Shares equal forms.
+        points: The points of the run.
+        ends: Collects ended states.
+
+    Attributes:
+        may_repeat: Whether it is worth while to look at heads.
+    """
+
+    def __init__(
+        self,
+        program: core.Program,
+        block: core.Block,
+        loop: core.UniformLoop,
+        statements: Statements,
+        evaluator: Evaluator,
+        points: Points,
+        ends: PathEnds,
+    ) -> None:
+        inputs = frozenset(cell.name for cell in program.inputs)
+        outputs = frozenset(cell.name for cell in program.outputs)
+        reads = use_of(block[loop.start : loop.start + loop.size]).reads
+        self._loop = loop
+        self._statements = statements
+        self._evaluator = evaluator
+        self._points = points
+        self._ends = ends
+        self._reads = tuple(sorted(reads - inputs))
+        self._outputs = len(outputs)
+        self._read, self._written = (
+            tuple([array for array in loop.arrays if f"{array}[{loop.first}]" in cells])
+            for cells in (inputs, outputs)
+        )
+        self.may_repeat = reads.isdisjoint(outputs) and not program.real_outputs
+
+    def head(self, state: State) -> Head | None:
+        """Describe a state at the head of a turn; None if no turn that begins so is repeated."""
+        cone = state.settle(self._points)
+        if cone is None:
+            return None
+        values = tuple([state.store.get(name) for name in self._reads])
+        order = cone.order
+        samples = {s for v in values if isinstance(v, LinearForm) for s in v.samples()}
+        scope = self._points.mask(samples) | order.fixed
+        below = {point: order.below.get(point, 0) & scope for point in bits(scope)}
+        return Head(
+            values,
+            below,
+            order.fixed,
+            frozenset(g for g in cone.others.values() if samples.issuperset(g.form.samples())),
+            state.knowledge,
+            state.outcomes,
+            state.store.fork(),
+            state.outputs.fork(),
+            state.path,
+            len(state.outputs) == self._outputs,
+            self._statements.drawn,
+            len(self._ends.states),
+            (self._ends.refused, len(self._ends.diagnostics)),
+        )
+
+    def course(self, turn: int, before: Head, after: Head) -> Course | None:
+        """Read what a turn did that began and ended in the same configuration.
+
+        Returns:
+            None if it is not one that can be repeated.
+        """
+        if not before.is_like(after) or before.refused != after.refused:
+            return None
+        if after.ended > before.ended and not before.is_complete:
+            return None
+        if before.path is None and after.path is not None:
+            return None  # a path that a merge made anew could not be told from one that went on
+        numbers: dict[int, int] = {id(before.path): 0}
+        nodes: list[tuple[int, Step]] = []
+        ends = []
+        for state in self._ends.states[before.ended :]:
+            if state.knowledge is not before.knowledge or state.outcomes != before.outcomes:
+                return None
+            if not _number_guards(state.path, numbers, nodes):
+                return None
+            ends.append(self._end(turn, numbers[id(state.path)], before.outputs, state.outputs))
+        if not _number_guards(after.path, numbers, nodes):
+            return None
+        left = self._end(turn, numbers[id(after.path)], before.outputs, after.outputs)
+        if left.cells:
+            return None
+        stored = tuple(_changed(before.store, after.store))
+        index = self._index(turn)
+        values = tuple([(a, before.outputs.get(a + index)) for a in self._written])
+        samples = self._statements.samples[before.samples :]
+        return Course(
+            turn, before.samples, samples, tuple(nodes), tuple(ends), left, stored, values
+        )
+
+    def repeat(self, course: Course, state: State, turn: int, check: Callable[[], None]) -> int:
+        """Take turns that do the same.
+
+        Args:
+            course: What they do.
+            state: Is at the head of one of them, and is changed.
+            turn: The first of them.
+            check: Called in every turn; raises to stop.
+
+        Returns:
+            The first turn that may do something else, or the number of all turns.
+        """
+        start, ended, store = turn, self._ends.states, state.store.fork()
+        rename: Rename = {}
+        while turn < self._loop.turns:
+            index = self._index(turn)
+            outputs = state.outputs
+            if any(outputs.get(array + index) is not value for array, value in course.before):
+                break
+            check()
+            rename = self._renaming(course, index)
+            self._draw(course, turn, rename)
+            nodes = [state.path]
+            for parent, step in course.nodes:
+                path = nodes[parent]
+                length = 1 if path is None else path.length + 1
+                nodes.append(Path(path, _renamed(step, rename), length))
+            for end in course.ends:
+                share = getrandbits(SHARE_BITS)
+                state.share ^= share
+                own, path = state.outputs.fork(), nodes[end.node]
+                known, trail = state.knowledge, state.trail
+                outcomes, fingerprint = state.outcomes, state.fingerprint
+                part = State(
+                    store, own, known, None, None, path, trail, outcomes, fingerprint, share
+                )
+                _assign(part, end, index)
+                ended.append(part)
+            state.path = nodes[course.left.node]
+            _assign(state, course.left, index)
+            turn += 1
+        for name, value in course.stored if turn > start else ():
+            kept = value if isinstance(value, str) else self._form(value, rename)
+            state.store[name] = kept
+        return turn
+
+    def _index(self, turn: int) -> str:
+        """What follows the name of an array in that of a turn's element."""
+        return f"[{self._loop.first + turn}]"
+
+    def _end(
+        self, turn: int, node: int, before: Store[core.Value], after: Store[core.Value]
+    ) -> _End:
+        """Compare the outputs before and after a turn."""
+        elements = {array + self._index(turn): array for array in self._written}
+        changed = list(_changed(before, after))
+        return _End(
+            node,
+            tuple([(elements[name], value) for name, value in changed if name in elements]),
+            tuple([(name, value) for name, value in changed if name not in elements]),
+        )
+
+    def _renaming(self, course: Course, index: str) -> Rename:
+        """The samples and elements of a turn, by those of the turn that was learnt."""
+        own = self._index(course.turn)
+        rename: Rename = {array + own: array + index for array in self._read}
+        first = self._statements.drawn
+        for place in range(len(course.samples)):
+            rename[course.first + place] = first + place
+        return rename
+
+    def _draw(self, course: Course, turn: int, rename: Rename) -> None:
+        later = (turn - course.turn) * self._loop.sites
+        for sample in course.samples:
+            mean = self._form(sample.mean, rename)
+            self._statements.repeat(sample, mean, sample.site + later)
+
+    def _form(self, form: LinearForm, rename: Rename) -> LinearForm:
+        """Rename the symbols of a form; the result is the object that stands for equal forms."""
+        terms = form.terms
+        if len(terms) == 1 and isinstance(terms[0][0], str):
+            name = terms[0][0]
+            if self._evaluator.input(name) is form:
+                renamed = self._evaluator.input(str(rename.get(name, name)))
+                assert renamed is not None
+                return renamed
+        return self._evaluator.shared(_renamed_form(form, rename))
+
+
+def _assign(state: State, end: _End, index: str) -> None:
+    for array, value in end.elements:
+        state.set_output(array + index, value)
+    for name, value in end.cells:
+        state.set_output(name, value)
+
+
+def _number_guards(
+    path: Path | None, numbers: dict[int, int], nodes: list[tuple[int, Step]]
+) -> bool:
+    """Number the guards of a path that are not numbered yet; False if they cannot be repeated.
+
+    Args:
+        path: Its guards before the turn are the ones that number 0 stands for.
+        numbers: By the identity of a node of a path; grows.
+        nodes: For the numbers from 1 on the number of the guard before, and the guard; grows.
+    """
+    waiting: list[Path] = []
+    node = path
+    while id(node) not in numbers:
+        if node is None or isinstance(node.step, Extreme):
+            return False
+        waiting.append(node)
+        node = node.parent
+    number = numbers[id(node)]
+    for each in reversed(waiting):
+        nodes.append((number, each.step))
+        number = numbers[id(each)] = len(nodes)
+    return True
+
+
+def _changed(before: Store[V], after: Store[V]) -> Iterator[tuple[str, V]]:
+    """Yield the cells whose values are other objects now, with the new values."""
+    for name in sorted(assigned_apart((before, after))):
+        value = after.get(name)
+        if value is not None and value is not before.get(name):
+            yield name, value
+
+
+def _renamed(step: Step, rename: Rename) -> Step:
+    if isinstance(step, SampleComparison):
+        small, large, strict = step
+        return SampleComparison(_number(small, rename), _number(large, rename), strict)
+    if isinstance(step, Guard):
+        return Guard(_renamed_form(step.form, rename), step.strict)
+    raise BrokenInvariant("a selection inside a turn was to be repeated")
+
+
+def _number(sample: int, rename: Rename) -> int:
+    found = rename.get(sample, sample)
+    assert isinstance(found, int), "samples are renamed to samples"
+    return found
+
+
+def _renamed_form(form: LinearForm, rename: Rename) -> LinearForm:
+    if not any(symbol in rename for symbol, _ in form.terms):
+        return form
+    return form.renamed(lambda symbol: rename.get(symbol, symbol))

@@ -1,0 +1,204 @@
+"""Turns of loops that are repeated: the final states are those of all turns executed."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.language import core
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates, guards_of
+from tests.work import calls
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+
+HEAD = """
+param N = 9
+input q[N], t in {0, 1}
+output out[N], last in {0, 1, 2}
+adjacent linf 1
+last <- 0
+"""
+
+CLEARED = "for i in 1..N do out[i] <- 0 end\n"
+
+LOOPS = {
+    "sparse vector": CLEARED
+    + """
+x <- Gauss(t, 2 / eps)
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    if r >= x then out[i] <- 1; exit end
+end
+""",
+    "nothing is cleared": """
+x <- Lap(0, 2 / eps)
+for i in 1..N do
+    r <- Lap(q[i], 4 / eps)
+    out[i] <- 0
+    if r >= x then last <- 1 end
+end
+""",
+    "the last sample is used later": CLEARED
+    + """
+x <- Lap(0, 2 / eps)
+r <- x
+for i in 1..N do
+    r <- Lap(2 * q[i] + t, 4 / eps)
+    if r >= x and r >= 0 then out[i] <- 2; last <- 1; exit elif r < -1 then exit end
+end
+if r > x then last <- 2 else last <- 1 end
+if r > 1 then out[N] <- 1 end
+""",
+    "a sample lives for two turns": CLEARED
+    + """
+x <- Lap(0, 2 / eps)
+for i in 1..N do
+    r <- Lap(q[i], 4 / eps)
+    if r >= x then out[i] <- 1; exit end
+    x <- r
+end
+""",
+    "a constant threshold, and an element of the input": CLEARED
+    + """
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    if r >= 1 then out[i] <- 1; exit end
+    if r >= q[i] - 3 then last <- 1; exit end
+end
+""",
+    "what an input decides": CLEARED
+    + """
+x <- Gauss(0, 2 / eps)
+for i in 1..N do
+    if q[i] = 1 then out[i] <- 1 end
+end
+for i in 1..N do
+    r <- Gauss(t, 1 / eps)
+    if t = 0 then r <- Gauss(q[i], 1 / eps) end
+    if r >= x then exit end
+end
+""",
+    "elements that had other values": CLEARED
+    + """
+out[4] <- 2
+x <- Gauss(0, 2 / eps)
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    out[i] <- 0
+    if r >= x then exit end
+end
+""",
+    "a count": CLEARED
+    + """
+x <- Gauss(0, 2 / eps)
+c <- 0
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    if c = 3 then exit end
+    if c < 3 and r >= x then out[i] <- 1; exit end
+    c <- c + 1
+end
+""",
+    "integers": CLEARED
+    + """
+x <- DLap(t, 2 / eps)
+for i in 1..N do
+    r <- DLap(q[i], 4 / eps)
+    if r >= x then out[i] <- 1; exit end
+end
+""",
+    "two thresholds and what lies between": CLEARED
+    + """
+x <- Lap(0, 2 / eps)
+y <- Lap(t, 2 / eps)
+if x < y then
+    last <- 1
+end
+for i in 1..N do
+    r <- Lap(q[i], 4 / eps)
+    if r >= x then
+        if r >= y then out[i] <- 1 else out[i] <- 2 end
+        exit
+    end
+end
+""",
+}
+"""Statements after `HEAD`."""
+
+
+def final(states: FinalStates) -> list[object]:
+    return [
+        (tuple(state.outputs), state.conditions, guards_of(state.path), state.chosen)
+        for state in states.states
+    ]
+
+
+def plain(program: core.Program) -> core.Program:
+    """Forget what is known of loops."""
+    return replace(program, body=tuple(program.body))
+
+
+def check(program: core.Program, merge: bool) -> None:
+    assert type(plain(program).body) is tuple
+    repeated, executed = (execute(each, merge, Limits()) for each in (program, plain(program)))
+    assert repeated.samples == executed.samples
+    assert final(repeated) == final(executed)
+
+
+def read(text: str, **parameters: int) -> core.Program:
+    values = {name: Fraction(value) for name, value in parameters.items()}
+    return elaborate(parse(text), values, "loop")
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
+def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
+    check(read(HEAD + text, N=7 if merge else 4), merge)
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("svt_*.dpg")), ids=lambda path: path.stem)
+def test_shipped_programs(path: Path) -> None:
+    check(load(path, {"N": Fraction(8)}), True)
+
+
+def test_turns_cost_less_when_repeated() -> None:
+    small, large = (read(HEAD + LOOPS["sparse vector"], N=size) for size in (40, 80))
+    assert 2 * (work(large) - work(small)) < work(plain(large)) - work(plain(small))
+
+
+def work(program: core.Program) -> int:
+    return calls(lambda: execute(program, True, Limits()))
+
+
+def test_blocks_with_loops_are_kept_by_pickles_and_lost_by_copies() -> None:
+    program = read(HEAD + LOOPS["sparse vector"])
+    again = pickle.loads(pickle.dumps(program))
+    assert isinstance(program.body, core.UnrolledBlock)
+    assert again.body == program.body and again.body.loops == program.body.loops
+    assert [loop.turns for loop in program.body.loops] == [9, 9]
+    assert not isinstance(program.body[:], core.UnrolledBlock)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "out[N + 1 - i] <- 0",
+        "v[i] <- q[i]",
+        "last <- q[1]; out[i] <- q[i]",
+        "if i = 2 then last <- 1 end",
+        "if Lap(q[i], 1 / eps) > 0 then out[i] <- 1 end",
+        "out[i] <- choose { 0 : 1/2, 1 : 1/2 }",
+    ],
+)
+def test_what_is_not_uniform(turn: str) -> None:
+    body = read(f"{HEAD}for i in 1..N do {turn} end").body
+    assert not isinstance(body, core.UnrolledBlock) or not body.loops
