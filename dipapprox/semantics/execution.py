@@ -237,7 +237,7 @@ class _Run:
 
     def turns(self, block: core.Block, loop: core.UniformLoop, states: list[State]) -> list[State]:
         """Run a uniform loop: a turn is executed once for all that begin in the same way."""
-        parts = (self.statements, self.evaluator, self.points, self.ends)
+        parts = (self.statements, self.evaluator, self.points, self.ends, self.lines)
         turns = Turns(self.program, block, loop, *parts)
         tries = _MOST_TRIES if turns.may_repeat else 0
         before: Head | None = None

@@ -46,6 +46,12 @@ class GuardLines:
             for pair in combinations_with_replacement(lines, 2):
                 self._add(_pair(*pair), span)
 
+    def note_alike(self, form: LinearForm, other: LinearForm) -> None:
+        """Remember that a form is compared with 0 wherever another one is: in another turn."""
+        places = self._places.get(self._key(form))
+        if places is not None:
+            self._places.setdefault(self._key(other), places)
+
     def of(self, form: LinearForm) -> list[int]:
         """Return the lines of a guard, ascending; none if it was not noted."""
         return sorted({span.line for span in self._places.get(self._key(form), {}).values()})

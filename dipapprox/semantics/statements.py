@@ -78,11 +78,6 @@ class Statements:
         """All samples drawn so far."""
         return tuple(self._samples.values())
 
-    @property
-    def drawn(self) -> int:
-        """How many samples were drawn so far."""
-        return len(self._samples)
-
     def repeat(self, sample: Sample, mean: LinearForm, site: int) -> None:
         """Draw a sample like another one: in another turn of a loop, where nothing draws again.
 
@@ -96,6 +91,7 @@ class Statements:
         self._samples[key] = Sample(sample.family, mean, scale, site, sample.label, sample.line)
         if len(self._samples) == number:
             raise BrokenInvariant("a sample was drawn twice")
+        self.drawn.append(sample.line)
         if sample.family.is_discrete:
             self.integers.add(number)
 

@@ -29,6 +29,7 @@ from dipapprox.language import core
 from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
 from dipapprox.semantics.dataflow import use_of
 from dipapprox.semantics.evaluation import Evaluator
+from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Points, bits
@@ -134,6 +135,7 @@ class Turns:
         evaluator: Shares equal forms.
         points: The points of the run.
         ends: Collects ended states.
+        lines: Knows where guards were written.
 
     Attributes:
         may_repeat: Whether it is worth while to look at heads.
@@ -148,6 +150,7 @@ class Turns:
         evaluator: Evaluator,
         points: Points,
         ends: PathEnds,
+        lines: GuardLines,
     ) -> None:
         inputs = frozenset(cell.name for cell in program.inputs)
         outputs = frozenset(cell.name for cell in program.outputs)
@@ -157,6 +160,7 @@ class Turns:
         self._evaluator = evaluator
         self._points = points
         self._ends = ends
+        self._lines = lines
         self._reads = tuple(sorted(reads - inputs))
         self._outputs = len(outputs)
         self._read, self._written = (
@@ -186,7 +190,7 @@ class Turns:
             state.outputs.fork(),
             state.path,
             len(state.outputs) == self._outputs,
-            self._statements.drawn,
+            len(self._statements.drawn),
             len(self._ends.states),
             (self._ends.refused, len(self._ends.diagnostics)),
         )
@@ -251,7 +255,10 @@ class Turns:
             for parent, step in course.nodes:
                 path = nodes[parent]
                 length = 1 if path is None else path.length + 1
-                nodes.append(Path(path, _renamed(step, rename), length))
+                renamed = _renamed(step, rename)
+                if isinstance(step, Guard) and isinstance(renamed, Guard):
+                    self._lines.note_alike(step.form, renamed.form)
+                nodes.append(Path(path, renamed, length))
             for end in course.ends:
                 share = getrandbits(SHARE_BITS)
                 state.share ^= share
@@ -291,7 +298,7 @@ class Turns:
         """The samples and elements of a turn, by those of the turn that was learnt."""
         own = self._index(course.turn)
         rename: Rename = {array + own: array + index for array in self._read}
-        first = self._statements.drawn
+        first = len(self._statements.drawn)
         for place in range(len(course.samples)):
             rename[course.first + place] = first + place
         return rename
