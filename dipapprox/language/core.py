@@ -181,6 +181,16 @@ class UniformLoop:
     arrays: tuple[str, ...]
     sites: int
 
+    def turn(self, block: Block, number: int) -> Block:
+        """Return the statements of a turn, of the block that has the loop."""
+        start = self.start + number * self.size
+        return block[start : start + self.size]
+
+    @property
+    def places(self) -> range:
+        """The places of all its statements."""
+        return range(self.start, self.start + self.size * self.turns)
+
 
 class UnrolledBlock(Block):
     """A block that knows which of its statements are uniform loops; any copy is a plain tuple."""

@@ -24,7 +24,7 @@ from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import Chain, Chains
-from dipapprox.semantics.configuration import Cone, State, StoredValue, Trail, cone_of
+from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
 from dipapprox.semantics.dataflow import Use, use_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.guard_lines import GuardLines
@@ -36,12 +36,12 @@ from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.path_ends import PathEnds
-from dipapprox.semantics.selections import Selection, selections_in
+from dipapprox.semantics.selections import Selection, candidates, selections_in
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.semantics.stores import Store
-from dipapprox.semantics.turns import Head, Turns
+from dipapprox.semantics.turns import Turns, uniform_loops
 from dipapprox.source import Diagnostic
 
 
@@ -129,13 +129,6 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     )
 
 
-_FEW_TURNS = 4
-"""A loop of no more turns is run as it is written."""
-
-_MOST_TRIES = 3
-"""Turns that are compared with the ones before them; then the rest is run as it is written."""
-
-
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
     span = diagnostic.span
     return (span.start if span is not None else -1), diagnostic.message
@@ -180,7 +173,7 @@ class _Run:
     def block(self, block: core.Block, states: list[State]) -> list[State]:
         """Run a block from every state; return the states that reach its end."""
         selections = self.selections_in(block)
-        loops = self.loops_in(block)
+        loops = uniform_loops(block, selections, self.live) if self.merge else {}
         place = 0
         while place < len(block) and states:
             self.limits.check()
@@ -216,49 +209,21 @@ class _Run:
             case _:
                 assert_never(statement)
 
-    def loops_in(self, block: core.Block) -> dict[int, core.UniformLoop]:
-        """Return the loops of a block whose turns may be repeated, by their first statement."""
-        if not self.merge or not isinstance(block, core.UnrolledBlock):
-            return {}
-        selected = {
-            place + k
-            for place, selection in self.selections_in(block).items()
-            for k in range(len(selection.branches))
-        }
-        found = {}
-        for loop in block.loops:
-            places = range(loop.start, loop.start + loop.size * loop.turns)
-            if selected.isdisjoint(places) and loop.turns > _FEW_TURNS:
-                found[loop.start] = loop
-            else:
-                for turn in range(loop.turns):
-                    self.live.fill(block, loop, turn)
-        return found
-
     def turns(self, block: core.Block, loop: core.UniformLoop, states: list[State]) -> list[State]:
         """Run a uniform loop: a turn is executed once for all that begin in the same way."""
         parts = (self.statements, self.evaluator, self.points, self.ends, self.lines)
         turns = Turns(self.program, block, loop, *parts)
-        tries = _MOST_TRIES if turns.may_repeat else 0
-        before: Head | None = None
         turn = 0
         while turn < loop.turns and states:
-            after = turns.head(states[0]) if tries and len(states) == 1 else None
-            if before is not None and after is not None:
-                tries -= 1
-                course = turns.course(turn - 1, before, after)
-                if course is not None:
-                    turn = turns.repeat(course, states[0], turn, self.limits.check)
-                    self.check_states(len(states))
-                    before = None
-                    continue
-            before = after
+            self.check_states(len(states))
+            later = turns.repeated(turn, states, self.limits.check)
+            if later > turn:
+                turn = later
+                continue
             self.live.fill(block, loop, turn)
-            start = loop.start + turn * loop.size
-            for place in range(start, start + loop.size):
-                if states:
-                    self.limits.check()
-                    states = self.step(block[place], states)
+            for statement in loop.turn(block, turn):
+                self.limits.check()
+                states = self.step(statement, states)
             turn += 1
         return states
 
@@ -350,8 +315,9 @@ class _Run:
             candidates that are no different real samples, or knows something of them.
         """
         values: list[list[LinearForm]] = []
+        integers = self.statements.integers
         for state in states:
-            found = self.candidates(selection, state)
+            found = candidates(selection, state, self.evaluator, self.points, integers)
             if found is None:
                 return None
             values.append(found)
@@ -361,25 +327,6 @@ class _Run:
             self.limits.check()
             self.check_states(len(result))
         return self.join(self.live.after.get(id(selection.branches[-1])), result)
-
-    def candidates(self, selection: Selection, state: State) -> list[LinearForm] | None:
-        """Return the values of the candidates, the best so far first, if they can be selected."""
-        first = state.store.get(selection.best)
-        values: list[StoredValue | None] = [first]
-        try:
-            for candidate in selection.candidates:
-                values.append(self.evaluator.evaluate(candidate, state))
-        except (NeedsValue, PathFault):
-            return None
-        forms = [value for value in values if isinstance(value, LinearForm)]
-        samples = {form.sole_sample for form in forms} - {None}
-        if len(samples) < len(values):
-            return None
-        group = [sample for sample in samples if sample is not None]
-        if not self.statements.integers.isdisjoint(group):
-            return None
-        cone = state.settle(self.points)
-        return forms if cone is not None and cone.knows_none_of(group, self.points) else None
 
     def selected(
         self, selection: Selection, state: State, values: list[LinearForm]

@@ -59,7 +59,7 @@ class Liveness:
 
         What is live is the same at the heads of all turns but the last, see `_Walk.loop_turns`.
         """
-        known, asked = (_turn(block, loop, each) for each in (loop.turns - 2, turn))
+        known, asked = (loop.turn(block, each) for each in (loop.turns - 2, turn))
         for one, other in zip(statements_in(known), statements_in(asked), strict=True):
             if id(one) in self.after:
                 self.after.setdefault(id(other), self.after[id(one)])
@@ -110,7 +110,7 @@ class _Walk:
         """Do the same for a block with uniform loops."""
         goes_on, end = True, len(block)
         for loop in reversed(block.loops):
-            live, passes = self.block(block[loop.start + loop.size * loop.turns : end], live)
+            live, passes = self.block(block[loop.places.stop : end], live)
             goes_on = goes_on and passes
             live, passes = self.loop_turns(block, loop, live)
             goes_on, end = goes_on and passes, loop.start
@@ -126,7 +126,7 @@ class _Walk:
         """
         goes_on = True
         for turn in reversed(range(loop.turns)):
-            before, passes = self.block(_turn(block, loop, turn), live)
+            before, passes = self.block(loop.turn(block, turn), live)
             goes_on = goes_on and passes
             if before == live and turn == loop.turns - 2:
                 break
@@ -186,11 +186,6 @@ class _Walk:
     def sets(self, known: Mapping[int, int]) -> dict[int, CellSet]:
         """Return sets for masks."""
         return {statement: CellSet(self.places, mask) for statement, mask in known.items()}
-
-
-def _turn(block: core.Block, loop: core.UniformLoop, turn: int) -> core.Block:
-    start = loop.start + turn * loop.size
-    return block[start : start + loop.size]
 
 
 def _extend(known: dict[int, int], statement: object, cells: int) -> None:

@@ -15,12 +15,16 @@ guards of such a state are one `Extreme`, whatever N is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.semantics.cells import read
+from dipapprox.semantics.configuration import State, StoredValue
+from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.order import Points
 
 _LEAST = 2
 """Fewer branches are one comparison."""
@@ -53,6 +57,39 @@ class Selection:
     def taken(self, branch: int) -> Iterator[core.Assign]:
         """Yield what is assigned if the candidate of a branch is the best."""
         return (each for each in self.branches[branch].then if isinstance(each, core.Assign))
+
+
+def candidates(
+    selection: Selection,
+    state: State,
+    evaluator: Evaluator,
+    points: Points,
+    integers: Set[int],
+) -> list[LinearForm] | None:
+    """Return the values of the candidates, the best so far first, if they can be selected.
+
+    Args:
+        selection: Of candidates.
+        state: At its first branch.
+        evaluator: Evaluates the candidates.
+        points: The points of the run.
+        integers: The samples that are integers.
+    """
+    values: list[StoredValue | None] = [state.store.get(selection.best)]
+    try:
+        for candidate in selection.candidates:
+            values.append(evaluator.evaluate(candidate, state))
+    except (NeedsValue, PathFault):
+        return None
+    forms = [value for value in values if isinstance(value, LinearForm)]
+    samples = {form.sole_sample for form in forms} - {None}
+    if len(samples) < len(values):
+        return None
+    group = [sample for sample in samples if sample is not None]
+    if not integers.isdisjoint(group):
+        return None
+    cone = state.settle(points)
+    return forms if cone is not None and cone.knows_none_of(group, points) else None
 
 
 def selections_in(block: core.Block) -> dict[int, Selection]:

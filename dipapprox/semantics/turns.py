@@ -32,8 +32,10 @@ from dipapprox.semantics.evaluation import Evaluator
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points, bits
 from dipapprox.semantics.path_ends import PathEnds
+from dipapprox.semantics.selections import Selection
 from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step
 from dipapprox.semantics.statements import Statements
 from dipapprox.semantics.stores import Store, assigned_apart
@@ -124,6 +126,38 @@ class Course:
     before: tuple[tuple[str, core.Value | None], ...]
 
 
+_FEW_TURNS = 4
+"""A loop of no more turns is run as it is written."""
+
+_MOST_TRIES = 3
+"""Turns that are compared with the ones before them; then the rest is run as it is written."""
+
+
+def uniform_loops(
+    block: core.Block, selections: Mapping[int, Selection], live: Liveness
+) -> dict[int, core.UniformLoop]:
+    """Return the loops of a block whose turns may be repeated, by their first statement.
+
+    Args:
+        block: Statements.
+        selections: Those of the block; what is in one is not in a loop that is returned.
+        live: Learns about the turns of the other loops.
+    """
+    found: dict[int, core.UniformLoop] = {}
+    if not isinstance(block, core.UnrolledBlock):
+        return found
+    selected = {
+        place + k for place, selection in selections.items() for k in range(len(selection.branches))
+    }
+    for loop in block.loops:
+        if loop.turns > _FEW_TURNS and selected.isdisjoint(loop.places):
+            found[loop.start] = loop
+            continue
+        for turn in range(loop.turns):
+            live.fill(block, loop, turn)
+    return found
+
+
 class Turns:
     """Repeats the turns of one uniform loop.
 
@@ -136,9 +170,6 @@ class Turns:
         points: The points of the run.
         ends: Collects ended states.
         lines: Knows where guards were written.
-
-    Attributes:
-        may_repeat: Whether it is worth while to look at heads.
     """
 
     def __init__(
@@ -154,7 +185,7 @@ class Turns:
     ) -> None:
         inputs = frozenset(cell.name for cell in program.inputs)
         outputs = frozenset(cell.name for cell in program.outputs)
-        reads = use_of(block[loop.start : loop.start + loop.size]).reads
+        reads = use_of(loop.turn(block, 0)).reads
         self._loop = loop
         self._statements = statements
         self._evaluator = evaluator
@@ -167,7 +198,33 @@ class Turns:
             tuple([array for array in loop.arrays if f"{array}[{loop.first}]" in cells])
             for cells in (inputs, outputs)
         )
-        self.may_repeat = reads.isdisjoint(outputs) and not program.real_outputs
+        may_repeat = reads.isdisjoint(outputs) and not program.real_outputs
+        self._tries = _MOST_TRIES if may_repeat else 0
+        self._before: Head | None = None
+
+    def repeated(self, turn: int, states: list[State], check: Callable[[], None]) -> int:
+        """Take the turns that do the same as the one before.
+
+        Args:
+            turn: The first of them.
+            states: At its head; a single one is changed.
+            check: Called in every turn; raises to stop.
+
+        Returns:
+            The turn to go on with.
+        """
+        before, self._before = self._before, None
+        if not self._tries or len(states) > 1:
+            return turn
+        (state,) = states
+        after = self.head(state)
+        if before is not None and after is not None:
+            self._tries -= 1
+            course = self.course(turn - 1, before, after)
+            if course is not None:
+                return self.repeat(course, state, turn, check)
+        self._before = after
+        return turn
 
     def head(self, state: State) -> Head | None:
         """Describe a state at the head of a turn; None if no turn that begins so is repeated."""
