@@ -214,17 +214,13 @@ class _Run:
         parts = (self.statements, self.evaluator, self.points, self.ends, self.lines)
         turns = Turns(self.program, block, loop, *parts)
         turn = 0
-        while turn < loop.turns and states:
-            self.check_states(len(states))
-            later = turns.repeated(turn, states, self.limits.check)
-            if later > turn:
-                turn = later
-                continue
+        while states and (turn := turns.repeated(turn, states, self.limits.check)) < loop.turns:
             self.live.fill(block, loop, turn)
             for statement in loop.turn(block, turn):
                 self.limits.check()
                 states = self.step(statement, states)
             turn += 1
+        self.check_states(len(states))
         return states
 
     def each(self, states: list[State], step: Callable[[State], list[State]]) -> list[State]:

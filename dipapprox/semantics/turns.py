@@ -214,7 +214,7 @@ class Turns:
             The turn to go on with.
         """
         before, self._before = self._before, None
-        if not self._tries or len(states) > 1:
+        if turn == self._loop.turns or not self._tries or len(states) > 1:
             return turn
         (state,) = states
         after = self.head(state)
