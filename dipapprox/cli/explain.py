@@ -137,7 +137,7 @@ def run(command: ExplainCommand, console: Console) -> int:
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end:
-        states = execute(program, command.merge, command.limits)
+        states = execute(program, command.merge, command.limits, real_outputs=True)
         explanation = explain(states, command.eps, inputs, command.strategy, command.limits)
         if command.json:
             fields = as_fields(explanation)

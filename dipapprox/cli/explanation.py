@@ -22,6 +22,7 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.plan import form_text
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.limits import Limits
@@ -43,6 +44,7 @@ class ExplainedState:
     Attributes:
         outputs: Values of the output cells.
         conditions: Comparisons of inputs under which the state exists.
+        numbers: What its real outputs are: "y = r + 1".
         choices: The outcomes of random choices that the state needs; the integrals leave them out.
         guards: Comparisons of samples.
         samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
@@ -61,6 +63,7 @@ class ExplainedState:
     choices: tuple[str, ...]
     guards: tuple[str, ...]
     samples: tuple[str, ...]
+    numbers: tuple[str, ...]
     sums: tuple[str, ...]
     names: tuple[str, ...]
     dependencies: tuple[tuple[int, int], ...]
@@ -194,12 +197,17 @@ def _explain_state(
         except LimitReached as limit:
             limits.check()  # the time and the memory end the run, a piece limit only this state
             obstacle = limit.reason
+    mentioned = sorted({*samples, *(s for form in state.reals for s in form.samples())})
     return ExplainedState(
         outputs=tuple(state.outputs),
         conditions=tuple(condition_text(condition) for condition in state.conditions),
         choices=choices_text(states, state.chosen),
         guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
-        samples=tuple(sample_text(states.samples[i], names[i]) for i in samples),
+        samples=tuple(sample_text(states.samples[i], names[i]) for i in mentioned),
+        numbers=tuple(
+            f"{cell.name} = {form_text(form, names)}"
+            for cell, form in zip(states.program.real_outputs, state.reals, strict=True)
+        ),
         sums=sums,
         names=tuple(names[i] for i in samples),
         dependencies=edges,

@@ -28,7 +28,7 @@ def as_latex(explanation: Explanation) -> str:
     """Write each state's probability as its integral before and after optimisation."""
     blocks = [f"% {_headline(explanation)}", f"% {_where(explanation)}"]
     for number, state in enumerate(explanation.details, 1):
-        output = valuation_text(explanation.states.program.outputs, state.outputs)
+        output = _output(explanation, state)
         blocks.append(f"% state {number}: {output}: {' and '.join(state.guards) or 'true'}")
         if state.before is None or state.after is None:
             blocks.append(f"% {state.obstacle}")
@@ -43,7 +43,7 @@ def as_dot(explanation: Explanation) -> str:
     """Write the dependency graphs, an edge from the larger to the smaller sample."""
     lines = ["digraph dependencies {"]
     for number, state in enumerate(explanation.details, 1):
-        output = valuation_text(explanation.states.program.outputs, state.outputs)
+        output = _output(explanation, state)
         lines.append(f"  subgraph cluster_{number} {{")
         lines.append(f'    label="{_quoted(f"state {number}: {output}")}";')
         lines += [
@@ -96,6 +96,7 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "choices": list(state.choices),
         "guards": list(state.guards),
         "samples": list(state.samples),
+        **({"numbers": list(state.numbers)} if state.numbers else {}),
         "sums": list(state.sums),
         "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
         "depth": state.depth if known else None,
@@ -140,7 +141,7 @@ def _where(explanation: Explanation) -> str:
 
 def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -> Iterator[str]:
     program = explanation.states.program
-    output = valuation_text(program.outputs, state.outputs)
+    output = _output(explanation, state)
     yield f"state {number}: {output or 'no outputs'}"
     if state.conditions:
         yield f"  inputs   {' and '.join(state.conditions)}"
@@ -163,6 +164,11 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
     yield from _indented(plans.text(state.before, state.names))
     yield f"  after    depth {state.depth}"
     yield from _indented(plans.text(state.after, state.names))
+
+
+def _output(explanation: Explanation, state: ExplainedState) -> str:
+    finite = valuation_text(explanation.states.program.outputs, state.outputs)
+    return ", ".join(filter(None, (finite, *state.numbers)))
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save, set_heading
 from dipapprox.privacy.compositions.result import ComposedAnswer
+from dipapprox.privacy.notation import valuation_text
+from dipapprox.privacy.probabilities import OutputDistribution
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 _STEPS = 8
@@ -95,3 +97,28 @@ def _drawn(curve: PrivacyCurve) -> tuple[list[float], list[float], list[float]]:
             upper.append(high)
             lower.append(min(max(*lines, float(right.delta.lower)), high))
     return budgets, lower, upper
+
+
+def plot_densities(found: OutputDistribution, path: Path) -> None:
+    """Draw the mean densities of real outputs, outcome by outcome.
+
+    Raises:
+        UserError: If matplotlib is missing or the file cannot be written.
+    """
+    figure, axes = new_figure()
+    finite = found.output_cells[: len(found.output_cells) - found.real_outputs]
+    for number, each in enumerate(found.histograms):
+        edges = [float(part.lower) for part in each.bins] + [float(each.bins[-1].upper)]
+        heights = [float(part.mass.upper / (part.upper - part.lower)) for part in each.bins]
+        outputs = valuation_text(finite, each.outputs)
+        label = f"{each.name}, {outputs}" if outputs else each.name
+        axes.stairs(heights, edges, color=COLOURS[number % len(COLOURS)], label=label)
+    axes.set_xlabel("published number (unit of the output)")
+    axes.set_ylabel("density (probability per unit)")
+    input = valuation_text(found.inputs, found.input)
+    title = f"{found.program} at ε = {found.eps}" + (f" for {input}" if input else "")
+    set_heading(axes, title, (value for _, value in found.scope.rows()))
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    save(figure, path)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.data_classes import replace
+from dipapprox.cli.plot import plot_densities
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.experiments.pictures import picture_format
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_BINS = 80
+"""Of a density, in a picture."""
+
 _EXAMPLES = """examples:
   dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
   dipapprox probability svt4.dpg --eps 1 --input -1,0 --precision 200 --json
   dipapprox probability svt4.dpg --eps 1 --input 0,0 --relative-width 1e-6    six digits
+  dipapprox probability gap.dpg --eps 1 --input 0,1 --where "gap >= 2" --plot gap.svg
 
 exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
 """
@@ -37,9 +44,23 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Probability)
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the densities of real outputs into FILE.svg, .png or .pdf (matplotlib)",
+    )
 
 
-def read(words: argparse.Namespace) -> Asking[Probability]:
+@dataclass(frozen=True, slots=True)
+class ProbabilityCommand:
+    """What is asked, and where its picture goes."""
+
+    asking: Asking[Probability]
+    plot: Path | None
+
+
+def read(words: argparse.Namespace) -> ProbabilityCommand:
     """Turn words into values.
 
     Raises:
@@ -47,14 +68,21 @@ def read(words: argparse.Namespace) -> Asking[Probability]:
     """
     asked = asking.asking_of(words, Probability)
     # Relative widths may need many bits; nobody asks for more than are needed.
-    return replace(asked, options=replace(asked.options, max_precision=LARGEST_PRECISION))
+    if words.plot is not None:
+        picture_format(words.plot)
+    options = replace(asked.options, max_precision=LARGEST_PRECISION)
+    return ProbabilityCommand(replace(asked, options=options), words.plot)
 
 
-def run(command: Asking[Probability], console: Console) -> int:
+def run(command: ProbabilityCommand, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
-    result = command.question.answer(command.program.load(), command.options)
-    if command.json or result.outputs:
-        show_answer(console, result, json=command.json)
+    asked = command.asking
+    bins = 0 if command.plot is None else _BINS
+    result = asked.question.with_densities(asked.program.load(), asked.options, bins)
+    if asked.json or result.outputs:
+        show_answer(console, result, json=asked.json)
+    if command.plot is not None and result.histograms:
+        plot_densities(result, command.plot)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.numerics.real_outputs.signs import Interval
+from dipapprox.events.intervals import Interval, mapped
 
 _SHORT = 8
 """Fractions with more digits are shown to people as decimals."""
@@ -44,13 +44,8 @@ class NumberSet:
 
     def mapped(self, factor: Fraction, shift: Fraction) -> NumberSet:
         """Return the set of factor * x + shift, factor != 0."""
-        moved = [
-            tuple(None if end is None else factor * end + shift for end in interval)
-            for interval in self.intervals
-        ]
-        if factor < 0:
-            moved = [each[::-1] for each in moved[::-1]]
-        return NumberSet(tuple((low, high) for low, high in moved), self.about)
+        moved = [mapped(interval, factor, shift) for interval in self.intervals]
+        return NumberSet(tuple(moved if factor > 0 else moved[::-1]), self.about)
 
 
 ANY_NUMBER = NumberSet(((None, None),))

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.language.core import Input, Program, Value
+from dipapprox.events.intervals import Interval
+from dipapprox.language.core import Input, Program
+from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
@@ -21,7 +26,7 @@ from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
-from dipapprox.privacy.notation import ends, valuation, valuation_text
+from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.run import ProgramResult, Run
 from dipapprox.privacy.scope import scope_of_input
@@ -29,12 +34,20 @@ from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
+if TYPE_CHECKING:
+    from dipapprox.privacy.published import probabilities as published
+    from dipapprox.privacy.published.probabilities import Histogram
+else:
+    published = Deferred("dipapprox.privacy.published.probabilities")
+
+_ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class OutputProbability:
     """One output: its probability and the number of final states that give it for this input."""
 
-    output: tuple[Value, ...]
+    output: tuple[Published, ...]
     probability: Enclosure
     final_states: int
 
@@ -49,6 +62,7 @@ class OutputDistribution(ProgramResult):
             as narrowly as asked. Without any enclosure they are in [0, 1]; `outputs` is empty if
             the program was not even executed to its end.
         interrupted: Whether Ctrl-C is the reason.
+        histograms: Of real outputs, for pictures, if they were asked for.
     """
 
     run: Run
@@ -56,6 +70,12 @@ class OutputDistribution(ProgramResult):
     input: Input
     outputs: tuple[OutputProbability, ...]
     interrupted: bool = False
+    histograms: tuple[Histogram, ...] = ()
+
+    @property
+    def real_outputs(self) -> int:
+        """How many of the output cells, at the end, hold real numbers."""
+        return sum(isinstance(cell.domain, AllReals) for cell in self.output_cells)
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `probability --json`, a contract with other tools."""
@@ -102,6 +122,8 @@ def output_distribution(
     input: Input,
     options: Options,
     relative_width: Fraction | None = None,
+    where: Mapping[str, Interval] = _ANYWHERE,
+    bins: int = 0,
 ) -> OutputDistribution:
     """Enclose the probability of every output for one input, as far as the limits allow.
 
@@ -113,6 +135,8 @@ def output_distribution(
         relative_width: Each enclosure's width shall also be at most this share of the probability,
             as far as `max_precision` allows; None: however small the probabilities are, the
             absolute width is enough.
+        where: Intervals that real outputs shall lie in, by the names of their cells.
+        bins: In how many the densities of real outputs are cut; 0: none are computed.
 
     Raises:
         UserError: If `eps` <= 0, `input` is not in the domains of the inputs, or the relative
@@ -124,6 +148,10 @@ def output_distribution(
     if relative_width is not None and not 0 < relative_width < 1:
         raise UserError(f"the relative width must be in (0, 1), got {relative_width}")
     check_input(program, input)
+    if program.real_outputs:
+        return _of_numbers(program, eps, input, options, relative_width, where, bins)
+    if where or bins:
+        raise UserError("intervals and densities are of real outputs, but the program has none")
     states: FinalStates | None = None
     source: OutputProbabilities | None = None
     known: Probabilities | None = None
@@ -159,6 +187,36 @@ def output_distribution(
     return OutputDistribution(run, eps, input, outputs, end.interrupted)
 
 
+def _of_numbers(
+    program: Program,
+    eps: Fraction,
+    input: Input,
+    options: Options,
+    relative_width: Fraction | None,
+    where: Mapping[str, Interval],
+    bins: int,
+) -> OutputDistribution:
+    """Enclose the masses of what is published besides numbers, or with numbers in intervals."""
+    if relative_width is not None:
+        raise UserError("relative widths are not known for real outputs", "ask for more precision")
+    found, end = published.published_masses(program, eps, input, options, where, bins)
+    masses = tuple(each.mass for each in found.masses)
+    run = _run(
+        program,
+        input,
+        options,
+        outputs=found.outputs,
+        final_states=found.final_states,
+        precision=options.precision,
+        engine=found.engine,
+        reason=end.reason
+        or found.obstacle
+        or _shortfall(masses, options.precision, None, options.precision),
+    )
+    rows = tuple(OutputProbability(e.output, e.mass, e.final_states) for e in found.masses)
+    return OutputDistribution(run, eps, input, rows, end.interrupted, found.histograms)
+
+
 def _run(
     program: Program,
     input: Input,
@@ -174,7 +232,7 @@ def _run(
         program=program.name,
         parameters=program.parameters,
         inputs=program.inputs,
-        output_cells=program.outputs,
+        output_cells=program.published,
         scope=scope_of_input(program, input),
         pairs=0,
         outputs=outputs,

@@ -177,6 +177,7 @@ def probability(
     eps: Number,
     input: Row = (),
     relative_width: Number | None = None,
+    where: str = "",
     options: Options | None = None,
 ) -> OutputDistribution:
     """Enclose the probability of every output for one input; what is wider has a `reason`.
@@ -187,12 +188,13 @@ def probability(
         input: One value per input cell: (0, 1), "0,1".
         relative_width: Refine until each is at most this share of its probability wide, too; in
             (0, 1).
+        where: Intervals of real outputs: "0 <= y <= 1, z[2] >= 3".
         options: `precision` is absolute: enclosures at most 2**-precision wide.
 
     Raises:
         UserError: If an argument is wrong.
     """
-    given = {"eps": eps, "input": input, "relative_width": relative_width}
+    given = {"eps": eps, "input": input, "relative_width": relative_width, "where": where}
     question = read_keywords(Probability, given)
     return question.answer(known_program(program), known_options(options))
 

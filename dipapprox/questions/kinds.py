@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
+from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.formula import Formula, parse_formula
@@ -281,6 +282,33 @@ class GivenInput:
 def an_input(given: object, name: str) -> GivenInput:
     """Take an input: "0,1", or its values."""
     return GivenInput(given, name)
+
+
+_CONDITION = re.compile(
+    r"(?:(?P<low>[^<>=,]+)<=)?\s*(?P<name>[^\W\d]\w*(?:\[\d+\])?)\s*"
+    r"(?:(?P<way><=|>=)(?P<end>[^<>=,]+))?"
+)
+
+
+def intervals(given: object, name: str) -> dict[str, Interval]:
+    """Read intervals of numbers: "0 <= y <= 1, z[2] >= 3"."""
+    found: dict[str, Interval] = {}
+    for part in str(given).split(","):
+        if not part.strip():
+            continue
+        match = _CONDITION.fullmatch(part.strip())
+        if match is None or not (match["low"] or match["end"]):
+            raise UserError(
+                f"{name}: {shorten(repr(part.strip()))} is no interval",
+                "for example 0 <= y <= 1, or z[2] >= 3",
+            )
+        low = None if match["low"] is None else number(match["low"], name)
+        end = None if match["end"] is None else number(match["end"], name)
+        own = (low, end) if match["way"] != ">=" else (end, None)
+        if match["way"] == ">=" and low is not None:
+            raise UserError(f"{name}: write {low} <= {match['name']} <= …, not both ways")
+        found[match["name"]] = common(found.get(match["name"], EVERYWHERE), own)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
@@ -38,9 +40,22 @@ class Probability(Question):
         default=None,
     )
 
+    where: Mapping[str, Interval] = argument(
+        kinds.intervals,
+        "CONDITIONS",
+        'real outputs in intervals: "0 <= y <= 1, z[2] >= 3" (default: any numbers)',
+        default="",
+        swept=False,
+    )
+
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> OutputDistribution:
         """Enclose the distribution; see `Question.answer`."""
+        return self.with_densities(program, options, 0)
+
+    def with_densities(self, program: Program, options: Options, bins: int) -> OutputDistribution:
+        """Do the same, and compute densities of real outputs in so many bins."""
         input = self.input.of(program)
-        return output_distribution(program, self.eps, input, options, self.relative_width)
+        width = self.relative_width
+        return output_distribution(program, self.eps, input, options, width, self.where, bins)

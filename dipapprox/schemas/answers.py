@@ -401,6 +401,7 @@ class ExplainedState(Statement, frozen=True):
     guards: tuple[str, ...]
     choices: tuple[str, ...]
     samples: tuple[str, ...]
+    numbers: tuple[str, ...] | UnsetType = UNSET
     sums: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     depth: Count | None

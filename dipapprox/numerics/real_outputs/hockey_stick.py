@@ -29,6 +29,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected
+from dipapprox.events.intervals import Interval
 from dipapprox.events.marginals import Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
@@ -48,7 +49,7 @@ from dipapprox.numerics.real_outputs.coordinates import (
 )
 from dipapprox.numerics.real_outputs.densities import Densities, open_densities
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, Masses
-from dipapprox.numerics.real_outputs.signs import Interval, Signs, positive_part
+from dipapprox.numerics.real_outputs.signs import Signs, positive_part
 from dipapprox.numerics.simplest import simplest
 
 _REMEMBERED = 200

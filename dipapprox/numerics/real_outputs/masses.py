@@ -10,15 +10,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.cache import Cache
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, Impossible
-from dipapprox.events.marginals import Marginal, Part
-from dipapprox.events.reduce import reduce
+from dipapprox.events.event import Connected
+from dipapprox.events.intervals import Interval, within
+from dipapprox.events.marginals import Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.signs import Interval
-from dipapprox.semantics.linear import LinearForm
 
 _REMEMBERED = 20_000
 
@@ -53,7 +50,7 @@ class Masses:
             [*part.events, *found]
             for part in parts
             for interval in intervals
-            if (found := _on_interval(part.marginals[0], interval)) is not None
+            if (found := within(part.marginals[0], interval)) is not None
         ]
         return self._sum(products, bits)
 
@@ -115,19 +112,3 @@ def _better(
     if known is None or isinstance(known[1], NotEnclosed):
         return found
     return known[1].intersect(found) if isinstance(found, Enclosure) else known[1]
-
-
-def _on_interval(marginal: Marginal, interval: Interval) -> list[Connected] | None:
-    """The event that the number lies in an interval, as independent events; None: impossible."""
-    lower, upper = interval
-    if lower is not None and upper is not None and lower >= upper:
-        return None
-    guards = list(marginal.event.guards)
-    if upper is not None:
-        guards.append(marginal.form + LinearForm.constant_form(-upper))
-    if lower is not None:
-        guards.append(LinearForm.constant_form(lower) - marginal.form)
-    found = reduce(Event(marginal.event.samples, tuple(guards)))
-    if isinstance(found, Impossible):
-        return None
-    return [canonical(factor) for factor in found.factors]

@@ -11,10 +11,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.data_classes import dataclass
+from dipapprox.events.intervals import Interval
 from dipapprox.numerics.algebras.grid import Grid
-
-Interval = tuple[Fraction | None, Fraction | None]
-"""[lower, upper]; None: infinite."""
 
 Gap = tuple[Fraction, Fraction]
 """Two numbers between which a sign changes; equal where it jumps."""

@@ -9,23 +9,22 @@ line, or of products of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Impossible
+from dipapprox.events.event import Connected
+from dipapprox.events.intervals import EVERYWHERE, Interval, within
 from dipapprox.events.marginals import Outcome, Part
 from dipapprox.events.measures import Measures, Measuring, NoProduct
-from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick
 from dipapprox.numerics.real_outputs.masses import Masses
-from dipapprox.numerics.real_outputs.signs import Interval
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, normal_form
@@ -33,6 +32,8 @@ from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, norm
 _REMEMBERED = 20_000
 
 NOTHING = Enclosure.exact(0)
+
+_EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,25 +156,28 @@ class PublishedDivergences:
         return self._measures.find(input, lambda: self._measuring.at(input))
 
     def mass(
-        self, parts: Sequence[Part], intervals: Sequence[Interval] | None, bits: int
+        self, parts: Sequence[Part], bits: int, where: Mapping[int, Interval] = _EVERYWHERE
     ) -> Enclosure | NotEnclosed:
-        """Enclose the mass that parts have on intervals of their only number; None: on all."""
-        if intervals is not None:
-            return self._masses.of_parts(parts, intervals, bits)
+        """Enclose the mass of parts.
+
+        Args:
+            parts: They add up.
+            bits: Wanted width: 2**-bits.
+            where: Intervals of some of the coordinates; the others may be any number.
+        """
         own = bits + len(parts).bit_length()
         total = NOTHING
         for part in parts:
-            events = [*part.events]
-            for marginal in part.marginals:
-                reduced = reduce(marginal.event)
-                if isinstance(reduced, Impossible):
-                    break
-                events += map(canonical, reduced.factors)
-            else:
-                found = self._masses.product(events, own)
-                if isinstance(found, NotEnclosed):
-                    return found
-                total = total + found
+            events: list[Connected] | None = [*part.events]
+            for coordinate, marginal in enumerate(part.marginals):
+                more = within(marginal, where.get(coordinate, EVERYWHERE))
+                events = None if events is None or more is None else events + more
+            if events is None:
+                continue
+            found = self._masses.product(events, own)
+            if isinstance(found, NotEnclosed):
+                return found
+            total = total + found
         return total
 
     def _sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
@@ -218,7 +222,7 @@ class PublishedDivergences:
 
     def _atom(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
         """The term of an outcome without numbers, or that only the first input may have."""
-        found = [self.mass(parts, None, bits + 2) for parts in (sides.first, sides.second)]
+        found = [self.mass(parts, bits + 2) for parts in (sides.first, sides.second)]
         first, second = found
         if isinstance(first, NotEnclosed):
             return first

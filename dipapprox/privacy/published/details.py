@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log
 
+from dipapprox.events.intervals import Interval
 from dipapprox.events.marginals import Outcome
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.real_outputs.signs import Interval
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
+from pathlib import Path
 from statistics import NormalDist
 
 import pytest
 
 import dipapprox
+from dipapprox.cli.plot import plot_densities
+from dipapprox.errors import UserError
 from dipapprox.privacy.numbers import NumberSet
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.verdict import Answer, Verdict
 from tests.schemas import check_schema
@@ -156,3 +161,31 @@ def test_pairs_that_look_alike_are_looked_at_once() -> None:
     found = verdict_of(text, eps="1", eps_prv="2", delta="0.1")
     assert found.answer is Answer.DP
     assert found.pairs == 432
+
+
+def test_masses_of_intervals_and_outcomes() -> None:
+    program = dipapprox.parse(MIXED.replace("PUBLISHED", "3 - 2 * r"))
+    whole = dipapprox.probability(program, eps=1, input=(1,))
+    assert [each.probability.lower for each in whole.outputs] == [Fraction(1, 2)] * 2
+    # y = 3 - 2 r <= -1 if r >= 2; the constant 0 lies in no such interval.
+    (found,) = dipapprox.probability(program, eps=1, input=(1,), where="-9 <= y <= -1").outputs
+    assert found.probability.width < 1e-11
+    assert abs(float(found.probability.lower) - (exp(-1) - exp(-5)) / 2) < 1e-11
+    check_schema("probability", whole.to_dict())
+
+
+def test_a_density_is_cut_into_masses(tmp_path: Path) -> None:
+    program = mechanism("Gauss")
+    found = output_distribution(program, Fraction(1), (Fraction(1),), Options(), bins=12)
+    (histogram,) = found.histograms
+    for each in histogram.bins:
+        wanted = PHI(float(each.upper - 1) / 2) - PHI(float(each.lower - 1) / 2)
+        assert abs(float(each.mass.upper) - wanted) < 1e-5
+    plot_densities(found, tmp_path / "density.svg")
+    assert "density" in (tmp_path / "density.svg").read_text()
+
+
+@pytest.mark.parametrize("where", ["y", "0 <= z", "1 <= y >= 2", "y in 0..1"])
+def test_intervals_that_make_no_sense_are_refused(where: str) -> None:
+    with pytest.raises(UserError):
+        dipapprox.probability(mechanism("Lap"), eps=1, input=(0,), where=where)
