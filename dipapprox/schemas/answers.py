@@ -401,7 +401,6 @@ class ExplainedState(Statement, frozen=True):
     guards: tuple[str, ...]
     choices: tuple[str, ...]
     samples: tuple[str, ...]
-    numbers: tuple[str, ...] | UnsetType = UNSET
     sums: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     depth: Count | None
@@ -410,6 +409,7 @@ class ExplainedState(Statement, frozen=True):
     integral_before: tuple[str, ...] | None
     integral_after: tuple[str, ...] | None
     obstacle: str | None
+    numbers: tuple[str, ...] | UnsetType = UNSET
 
 
 class Explanation(Statement, frozen=True):
