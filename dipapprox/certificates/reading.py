@@ -15,8 +15,12 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dipapprox.certificates import budgets, decisions, services, verdicts
+from dipapprox.certificates import budgets, compositions, decisions, services, verdicts
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
+from dipapprox.certificates.compositions import (
+    CertificateAgainstComposition,
+    CertificateOfComposition,
+)
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
 from dipapprox.certificates.messages import complaint
@@ -29,17 +33,21 @@ from dipapprox.language.diagnosis import shorten
 OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
 OfBudget = CertificateOfBudget | CertificateAgainstBudget
 OfService = CertificateOfService | CertificateAgainstService
-AnyCertificate = OfProgram | OfBudget | OfService
+OfComposition = CertificateOfComposition | CertificateAgainstComposition
+AnyCertificate = OfProgram | OfBudget | OfService | OfComposition
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
     decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
     budgets.FORMAT: {"DP": CertificateOfBudget, "Not_DP": CertificateAgainstBudget},
     services.FORMAT: {"DP": CertificateOfService, "Not_DP": CertificateAgainstService},
+    compositions.FORMAT: {"DP": CertificateOfComposition, "Not_DP": CertificateAgainstComposition},
 }
 """What a file's "format" and "verdict" stand for."""
 
-_VERSIONS = {kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets, services)}
+_VERSIONS = {
+    kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets, services, compositions)
+}
 
 _LARGEST_FILE = 2**28
 

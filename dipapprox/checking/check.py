@@ -36,14 +36,23 @@ Certificates of budgets of automata are examined by themselves (`budgets`): the 
 families of cost vectors, flows along runs, rates of words and bad structures are looked at in exact
 integers and rationals. Of `automata` only the model is used. A program with rounds is made into an
 automaton as in the proof (`rounds`); `CheckResult.shared` says so.
+
+Certificates of compositions have the runs as masses on a grid (`compositions`): they are compared
+with pairs of the check's own, multiplied in large integers, and read off. Nothing of `composition`
+is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
+from dipapprox.certificates.compositions import (
+    CertificateAgainstComposition,
+    CertificateOfComposition,
+)
 from dipapprox.certificates.decisions import (
     CertificateOfPrivacy,
     CertificateOfViolation,
@@ -51,20 +60,24 @@ from dipapprox.certificates.decisions import (
 from dipapprox.certificates.digest import text_hash
 from dipapprox.certificates.reading import (
     AnyCertificate,
-    OfBudget,
+    OfComposition,
     OfProgram,
     read_certificate,
 )
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
-from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP, Claimed
-from dipapprox.checking.budgets.examine import BudgetClaim, claim_of, examine_budget
+from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
+from dipapprox.checking.budgets.examine import claim_of, examine_budget
+from dipapprox.checking.compositions.examine import (
+    claim_of_composition,
+    examine_composition,
+)
 from dipapprox.checking.decisions import private, violated
 from dipapprox.checking.decisions.claim import DecisionClaim, Interval
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
 from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
@@ -129,6 +142,8 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
                     examine_budget(record, partial, limits)
                 case CertificateOfService() | CertificateAgainstService():
                     examine_service(record, partial, limits)
+                case CertificateOfComposition() | CertificateAgainstComposition():
+                    examine_composition(record, partial, limits)
                 case _:
                     scope = _examine_program(record, claim, partial, limits)
     except LimitReached as limit:
@@ -146,8 +161,8 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         outcome=outcome,
         differences=tuple(partial.differences),
         reason=reason,
-        program=record.program.name,
-        parameters=record.program.params if isinstance(record, OfBudget) else record.params,
+        program=_name(record),
+        parameters=_parameters(record),
         scope=scope,
         claim=claim,
         answer=_ANSWERS[record.verdict],
@@ -164,7 +179,24 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
 _ANSWERS = {each.value: each for each in Answer}
 
 
-def _claim(record: AnyCertificate) -> Claimed | DecisionClaim | BudgetClaim:
+def _name(record: AnyCertificate) -> str:
+    """What the certificate is about, in a word."""
+    if not isinstance(record, OfComposition):
+        return record.program.name
+    return f"{sum(run.times for run in record.runs)} runs"
+
+
+def _parameters(record: AnyCertificate) -> Mapping[str, Fraction]:
+    match record:
+        case CertificateOfBudget() | CertificateAgainstBudget():
+            return record.program.params
+        case CertificateOfComposition() | CertificateAgainstComposition():
+            return {}
+        case _:
+            return record.params
+
+
+def _claim(record: AnyCertificate) -> AnyClaim:
     match record:
         case CertificateOfDP() | CertificateOfNotDP():
             return record.claim
@@ -175,6 +207,8 @@ def _claim(record: AnyCertificate) -> Claimed | DecisionClaim | BudgetClaim:
             return claim_of(record)
         case CertificateOfService() | CertificateAgainstService():
             return claim_of_service(record)
+        case CertificateOfComposition() | CertificateAgainstComposition():
+            return claim_of_composition(record)
         case _:
             assert_never(record)
 
@@ -183,6 +217,8 @@ def _is_whole(record: AnyCertificate, own_digest: str, partial: PartialResult) -
     """Compare the digest and the hash."""
     if own_digest != record.digest:
         partial.differ("digest", "the file was changed after it was written")
+    elif isinstance(record, OfComposition):
+        pass
     elif text_hash(record.program.text) != record.program.sha256:
         partial.differ("program.sha256", "it is not the hash of the program's text")
     return not partial.differences
@@ -190,7 +226,7 @@ def _is_whole(record: AnyCertificate, own_digest: str, partial: PartialResult) -
 
 def _examine_program(
     record: OfProgram,
-    claim: Claimed | DecisionClaim | BudgetClaim,
+    claim: AnyClaim,
     partial: PartialResult,
     limits: Limits,
 ) -> Scope | None:

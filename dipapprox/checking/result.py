@@ -8,6 +8,7 @@ from typing import ClassVar, assert_never
 
 from dipapprox.certificates.verdicts import Claimed
 from dipapprox.checking.budgets.examine import BudgetClaim
+from dipapprox.checking.compositions.examine import CompositionClaim
 from dipapprox.checking.decisions.claim import DecisionClaim
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
@@ -18,6 +19,9 @@ from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
 from dipapprox.privacy.result import Result, Word
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, delta_name
+
+AnyClaim = Claimed | DecisionClaim | BudgetClaim | CompositionClaim
+"""What a certificate states."""
 
 
 class Outcome(Word):
@@ -55,7 +59,7 @@ class CheckResult(Result):
     program: str
     parameters: Mapping[str, Fraction]
     scope: Scope | None
-    claim: Claimed | DecisionClaim | BudgetClaim
+    claim: AnyClaim
     answer: Answer
     pairs: int | None
     inputs: int
@@ -107,14 +111,20 @@ class CheckResult(Result):
                 ("parameters", parameters_text(self.parameters)),
                 *(("false", difference) for difference in self.differences),
                 ("reason", self.reason),
-                (delta_name(self.answer), delta),
+                (self._delta_name(), delta),
                 ("derived", self._derived()),
                 *(("shared", exception) for exception in self.shared),
                 ("computed", f"{bits}{self.seconds:.3g} s"),
             ),
         )
 
+    def _delta_name(self) -> str:
+        composed = isinstance(self.claim, CompositionClaim)
+        return "least δ" if composed else delta_name(self.answer)
+
     def _derived(self) -> str | None:
+        if isinstance(self.claim, CompositionClaim):
+            return None if self.delta_enclosure is None else "pairs of all runs, their products"
         if self.delta_enclosure is not None:
             return f"distributions of {self.inputs} inputs, sums of pairs: {self.pairs}"
         if not isinstance(self.claim, DecisionClaim) or not self.inputs:
@@ -132,7 +142,7 @@ _TONES = {
 }
 
 
-def claim_text(claim: Claimed | DecisionClaim | BudgetClaim) -> str:
+def claim_text(claim: AnyClaim) -> str:
     """Write a claim for people."""
     match claim:
         case Claimed():
@@ -141,13 +151,13 @@ def claim_text(claim: Claimed | DecisionClaim | BudgetClaim) -> str:
         case DecisionClaim():
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
             return claim_words(claim.budget, claim.delta, epsilons)
-        case BudgetClaim():
+        case BudgetClaim() | CompositionClaim():
             return claim.text
         case _:
             assert_never(claim)
 
 
-def _claim_fields(claim: Claimed | DecisionClaim | BudgetClaim) -> dict[str, object]:
+def _claim_fields(claim: AnyClaim) -> dict[str, object]:
     match claim:
         case Claimed():
             return {
@@ -170,6 +180,17 @@ def _claim_fields(claim: Claimed | DecisionClaim | BudgetClaim) -> dict[str, obj
                 },
                 "unbounded": claim.unbounded,
                 "caveat": claim.caveat,
+            }
+        case CompositionClaim():
+            least = claim.eps_prv_enclosure
+            return {
+                "eps_prv": None if claim.eps_prv is None else exact_text(claim.eps_prv),
+                "delta": None if claim.delta is None else exact_text(claim.delta),
+                "eps_prv_enclosure": None if least is None else [exact_text(e) for e in least],
+                "deltas": [
+                    {"eps_prv": exact_text(budget), "delta_enclosure": ends(known)}
+                    for budget, known in claim.deltas
+                ],
             }
         case _:
             assert_never(claim)

@@ -1,4 +1,4 @@
-"""The files of `verify`, `decide` and `prove` with --certificate: written whole or not at all."""
+"""The files of commands with --certificate: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import assert_never
 
 from dipapprox.checking.inputs import MOST_INPUTS
 from dipapprox.cli.output import write_whole
-from dipapprox.errors import LimitReached
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.certificate import ProgramText, certify
+from dipapprox.privacy.compositions.certificate import certify_composition
+from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
@@ -78,6 +80,22 @@ def write_proof(path: Path, file: Path, proof: Certifiable, options: Options) ->
         write_whole(path, text, FLAG)
     else:
         print(f"no certificate: {missing}", file=sys.stderr)
+
+
+def write_composition(path: Path, found: ComposedAnswer, options: Options) -> None:
+    """Write the certificate of a composition; if it can have none, say so.
+
+    Raises:
+        UserError: If the certificate cannot be written.
+    """
+    try:
+        text = certify_composition(found, options.limits).to_json()
+    except LimitReached as limit:
+        print(f"no certificate: {limit.reason}", file=sys.stderr)
+    except UserError as missing:
+        print(missing.message, file=sys.stderr)
+    else:
+        write_whole(path, text, FLAG)
 
 
 def _warn(program: Program) -> None:

@@ -33,7 +33,8 @@ _EXAMPLES = """examples:
 
 The certificate's statements are derived again by another route: paths of concrete inputs, trees of
 comparisons, integer sums, integration of its own; cost vectors, flows and rates of automata in
-integers. It shares the reader of programs and flint with the run that wrote it.
+integers; masses of compositions against pairs, and their products. It shares the reader of programs
+and flint with the run that wrote it.
 
 exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
 """
@@ -53,7 +54,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "check",
-        description="Check a certificate of `verify`, `decide` or `prove` (--certificate).",
+        description="Check a certificate of `verify`, `decide`, `prove` or `compose`.",
         epilog=_EXAMPLES,
         read=read,
         run=run,

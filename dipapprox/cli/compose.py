@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import arguments, asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.output import check_place, show_answer
 from dipapprox.cli.plot import plot_composed
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
 from dipapprox.language.load import load
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from dipapprox.cli import certificate
+else:
+    certificate = Deferred("dipapprox.cli.certificate")
+
 _EXAMPLES = """examples:
   dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
   dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 1
@@ -34,6 +39,7 @@ _EXAMPLES = """examples:
   dipapprox compose svt_gauss.dpg --eps 1/2 --times 100 --subsample 0.01 --delta 1e-6 --width 1
   dipapprox compose svt_gauss.dpg noisy_max_gauss.dpg --eps 1/2,1 --times 10,5 --delta 0
   dipapprox compose pipeline.toml --curve 0:3:60 --plot profile.svg
+  dipapprox compose pipeline.toml --eps-prv 2 --delta 1e-6 --certificate out.json
 
 A pipeline in a TOML file:
 
@@ -67,6 +73,7 @@ class ComposeCommand:
     options: Options
     json: bool
     plot: Path | None
+    certificate: Path | None
 
     def pipeline(self) -> Pipeline:
         """Read the files.
@@ -114,6 +121,7 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
     )
+    asking.add_certificate(parser)
 
 
 def read(words: argparse.Namespace) -> ComposeCommand:
@@ -134,16 +142,21 @@ def read(words: argparse.Namespace) -> ComposeCommand:
         options=arguments.options_of(words),
         json=words.json,
         plot=words.plot,
+        certificate=words.certificate,
     )
 
 
 def run(command: ComposeCommand, console: Console) -> int:
     """Compose, report on `console`, and return the exit status."""
     pipeline = command.pipeline()
+    if command.certificate is not None:
+        check_place(command.certificate, certificate.FLAG)
     with Reporter() as reporter:
         found = command.question.answer(pipeline, command.options, reporter)
     if command.plot is not None and found.curve is not None:
         plot_composed(found, command.plot)
+    if command.certificate is not None:
+        certificate.write_composition(command.certificate, found, command.options)
     show_answer(console, found, json=command.json)
     if found.interrupted:
         return Status.INTERRUPTED

@@ -109,7 +109,8 @@ class BoundedRangeProfile:
         elif _at_least(1 / top, alpha):
             bound = _point(alpha, arb(1), arb(1), 1 / top).bound
         else:
-            bound = (root - alpha.sqrt()) ** 2 / (top - 1)
+            gap = root - alpha.sqrt()
+            bound = gap * gap / (top - 1)  # the power of a ball about 0 is no number in flint
         return Point(bound, *line)
 
 

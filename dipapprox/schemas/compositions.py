@@ -1,4 +1,4 @@
-"""What `compose` prints with --json, as types."""
+"""What `compose` prints with --json, and `check` of its certificates, as types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dipapprox.certificates.statement import Count, Statement, Text
-from dipapprox.schemas.answers import Enclosure, Extended, Rational, Seconds
+from dipapprox.schemas.answers import (
+    CheckAnswer,
+    Enclosure,
+    Extended,
+    Nothing,
+    Rational,
+    Seconds,
+    Something,
+)
 
 Positive = Annotated[int, Meta(ge=1)]
 
@@ -106,4 +114,39 @@ class Undecided(Claimed, frozen=True):
     """Not told."""
 
     verdict: Literal["Unknown"]
+    reason: Text
+
+
+class CheckOfComposition(CheckAnswer, frozen=True, kw_only=True):
+    """What is said of certificates of compositions; `deltas` are what the file states."""
+
+    eps_prv: Rational | None
+    delta: Rational | None
+    eps_prv_enclosure: tuple[Rational, Rational] | None
+    deltas: Annotated[tuple[CurvePoint, ...], Meta(min_length=1)]
+    verdict: Literal["DP", "Not_DP"]
+    delta_enclosure: Enclosure | None
+
+
+class CompositionConfirmed(CheckOfComposition, frozen=True):
+    """All that it states is true."""
+
+    result: Literal["confirmed"]
+    differences: Nothing
+    reason: None
+
+
+class CompositionRefuted(CheckOfComposition, frozen=True):
+    """Something that it states is false."""
+
+    result: Literal["refuted"]
+    differences: Something
+    reason: None
+
+
+class CompositionNotConfirmed(CheckOfComposition, frozen=True):
+    """Nothing was found false, but not all was confirmed."""
+
+    result: Literal["not confirmed"]
+    differences: Nothing
     reason: Text

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.json import schema_components
 
 from dipapprox.certificates import budgets, decisions, services, verdicts
+from dipapprox.certificates import compositions as composed
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
 from dipapprox.schemas import answers, compositions, guarantees, proofs
@@ -34,6 +35,10 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         "a certificate of a service: dipapprox prove --certificate",
         KINDS[services.FORMAT].values(),
     ),
+    "composition_certificate": (
+        "a certificate of a composition: dipapprox compose --certificate",
+        KINDS[composed.FORMAT].values(),
+    ),
     "verify": (
         "dipapprox verify --json",
         (answers.DP, answers.NotDP, answers.Unknown),
@@ -54,6 +59,9 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
             answers.BudgetConfirmed,
             answers.BudgetRefuted,
             answers.BudgetNotConfirmed,
+            compositions.CompositionConfirmed,
+            compositions.CompositionRefuted,
+            compositions.CompositionNotConfirmed,
         ),
     ),
     "probability": ("dipapprox probability --json", (answers.Probability,)),

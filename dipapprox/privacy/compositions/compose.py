@@ -39,6 +39,8 @@ from dipapprox.language.values import exact_rational
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.certificate import Certificate
+from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, CurvePoint
@@ -215,6 +217,17 @@ class Composed:
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
         return _log_masses(losses, grid)
 
+    def certify(self, answer: ComposedAnswer) -> Certificate:
+        """Record an answer of this pipeline, so that `check` can check it.
+
+        Raises:
+            UserError: If there is no evidence that could be recorded.
+            LimitReached: If a limit of the options is reached.
+        """
+        if not isinstance(answer, ComposedAnswer) or answer.pipeline != self.pipeline:
+            raise UserError("answer must be one of this pipeline")
+        return certify_composition(answer, self._options.limits)
+
     def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
         """Decide a claim with delta 0 by the least eps_prv."""
         pure = self._pure(begun, DEFAULT_WIDTH)
@@ -329,7 +342,6 @@ class Composed:
         delta_enclosure: Enclosure | None = None,
         curve: ComposedCurve | None = None,
     ) -> ComposedAnswer:
-        step = None if found is None else found.step
         return ComposedAnswer(
             pipeline=self.pipeline,
             eps_prv=eps_prv,
@@ -338,7 +350,7 @@ class Composed:
             eps_prv_enclosure=eps_prv_enclosure,
             delta_enclosure=delta_enclosure,
             curve=curve,
-            step=None if step is None else str(step),
+            grid=None if found is None else found.grid,
             atoms=0 if found is None else found.atoms,
             reason=reason,
             seconds=time.monotonic() - begun,

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
@@ -87,7 +88,7 @@ class ComposedAnswer(Result):
         eps_prv_enclosure: The least eps_prv for delta; None if it was not asked.
         delta_enclosure: The least delta for eps_prv; None if it was not asked.
         curve: None if it was not asked.
-        step: The finest grid that was used, as a text; None if what was asked is exact.
+        grid: The finest grid that was used; None if what was asked is exact.
         atoms: How many losses the composition has on it.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
     """
@@ -99,12 +100,17 @@ class ComposedAnswer(Result):
     eps_prv_enclosure: Extended | None
     delta_enclosure: Enclosure | None
     curve: ComposedCurve | None
-    step: str | None
+    grid: Grid | None
     atoms: int
     reason: str | None
     seconds: float
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
+
+    @property
+    def step(self) -> str | None:
+        """The step of the grid."""
+        return None if self.grid is None else str(self.grid.step)
 
     @property
     def interrupted(self) -> bool:
