@@ -164,6 +164,8 @@ def _check_families(command: ProveCommand, subject: Subject, console: Console) -
     families = read_families(command.families or Path(), subject)
     question = command.question
     limits = command.options.limits
-    proof = prove_families(subject, families, question.budget, question.examiner, limits)
+    proof = prove_families(
+        subject, families, question.budget, question.examiner, limits, question.eps
+    )
     show_answer(console, proof, json=command.json)
     return asking.status_of(proof)

@@ -31,6 +31,7 @@ def prove(
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     examiner: Iterable[str] | str = "",
+    eps: Number | None = None,
     options: Options | None = None,
 ) -> AutomatonProof: ...
 
@@ -43,6 +44,7 @@ def prove(
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     examiner: Iterable[str] | str = "",
+    eps: Number | None = None,
     options: Options | None = None,
 ) -> RealProof | StreamProof: ...
 
@@ -55,6 +57,7 @@ def prove(
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     examiner: Iterable[str] | str = "",
+    eps: Number | None = None,
     options: Options | None = None,
 ) -> ServiceProof: ...
 
@@ -67,6 +70,7 @@ def prove(
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     examiner: Iterable[str] | str = "",
+    eps: Number | None = None,
     options: Options | None = None,
 ) -> Proof: ...
 
@@ -78,6 +82,7 @@ def prove(
     reals: bool = False,
     stops: Stops | Literal["hidden", "visible"] = "hidden",
     examiner: Iterable[str] | str = "",
+    eps: Number | None = None,
     options: Options | None = None,
 ) -> Proof:
     """Find the least D for which something is (D * eps, 0)-private for every eps > 0 and all real
@@ -91,6 +96,7 @@ def prove(
         reals: Whether every input with numbers is taken as any real number.
         stops: Whether it is seen that an automaton stops where no guard holds.
         examiner: The users of a service who look, together; none: everybody.
+        eps: Of a service: the only one that is asked about; None for every eps > 0.
         options: Their limits.
 
     Raises:
@@ -98,7 +104,9 @@ def prove(
             values.
         SourceError: If the file holds no valid automaton, or the program is wrong.
     """
-    given = {"budget": budget, "stops": stops, "reals": reals, "examiner": examiner}
+    given = {
+        "budget": budget, "stops": stops, "reals": reals, "examiner": examiner, "eps": eps,
+    }  # fmt: skip
     question = read_keywords(Prove, given)
     return question.answer(_known_subject(program), known_options(options))
 

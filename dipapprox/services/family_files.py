@@ -5,13 +5,16 @@
 
 A state is the values of the cells in the order of their declaration; levels are rel[0], …,
 rel[steps], lists of pairs of states. Without "state" and "data" a family is for all others. "equal"
-adds every state with itself.
+adds every state with itself. Or each pair has a budget of its own, at most that of the whole:
+
+    {"budget": 2, "equal": true, "families": [{"budgets": [[[1, 0, 0], [1, 1, 1], 2]]}]}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 
 from dipapprox.errors import UserError
@@ -21,7 +24,7 @@ from dipapprox.language.domains import admits
 from dipapprox.language.load import read_text
 from dipapprox.language.services import Service
 from dipapprox.language.values import exact_rational
-from dipapprox.services.families import Families, Family, Relation
+from dipapprox.services.families import Budgets, Families, Family, Relation
 from dipapprox.services.model import State
 
 _MOST_STEPS = 1000
@@ -51,25 +54,30 @@ class _Reader:
         return UserError(f"{self._name}: {where}: {what}")
 
     def families(self, content: object) -> Families:
-        whole = self._object(content, "$", {"step", "steps", "equal", "families"}, {"equal"})
-        step = exact_rational(whole["step"], f"{self._name}: $.step")
-        steps, equal = whole["steps"], whole.get("equal", False)
-        if step <= 0:
-            raise self._wrong("$.step", "expected a number > 0")
+        parts = isinstance(content, dict) and "budget" in content
+        sizes = {"budget"} if parts else {"step", "steps"}
+        whole = self._object(content, "$", {*sizes, "equal", "families"}, {"equal"})
+        size = "budget" if parts else "step"
+        step = exact_rational(whole[size], f"{self._name}: $.{size}")
+        steps, equal = whole.get("steps", 1), whole.get("equal", False)
+        if step < 0 or (step == 0 and not parts):
+            raise self._wrong(f"$.{size}", f"expected a number >{'=' if parts else ''} 0")
         if not isinstance(steps, int) or not 0 <= steps <= _MOST_STEPS or isinstance(steps, bool):
             raise self._wrong("$.steps", f"expected a whole number from 0 to {_MOST_STEPS}")
         if not isinstance(equal, bool):
             raise self._wrong("$.equal", "expected true or false")
-        common: Family | None = None
-        named: dict[tuple[State, Value], Family] = {}
+        common: Family | Budgets | None = None
+        named: dict[tuple[State, Value], Family | Budgets] = {}
+        content_of = "budgets" if parts else "levels"
         for place, each in enumerate(self._list(whole["families"], "$.families")):
             where = f"$.families[{place}]"
-            one = self._object(each, where, {"state", "data", "levels"}, {"state", "data"})
-            levels = self._list(one["levels"], f"{where}.levels")
-            if len(levels) != steps + 1:
-                raise self._wrong(f"{where}.levels", f"expected {steps + 1}, got {len(levels)}")
-            read = tuple(self._relation(r, f"{where}.levels[{k}]") for k, r in enumerate(levels))
-            family = Family(read, equal)
+            one = self._object(each, where, {"state", "data", content_of}, {"state", "data"})
+            listed = self._list(one[content_of], f"{where}.{content_of}")
+            family: Family | Budgets
+            if parts:
+                family = Budgets(self._budgets(listed, f"{where}.budgets"), equal)
+            else:
+                family = Family(self._levels(listed, steps, f"{where}.levels"), equal)
             if ("state" in one) != ("data" in one):
                 raise self._wrong(where, "expected both a state and data, or neither")
             if "state" in one:
@@ -80,6 +88,27 @@ class _Reader:
             else:
                 raise self._wrong(where, "there is a family for all others already")
         return Families(step, steps, common, named)
+
+    def _levels(self, levels: list[object], steps: int, where: str) -> tuple[Relation, ...]:
+        if len(levels) != steps + 1:
+            raise self._wrong(where, f"expected {steps + 1}, got {len(levels)}")
+        return tuple(self._relation(r, f"{where}[{k}]") for k, r in enumerate(levels))
+
+    def _budgets(self, content: list[object], where: str) -> dict[tuple[State, State], Fraction]:
+        values: dict[tuple[State, State], Fraction] = {}
+        for place, each in enumerate(content):
+            here = f"{where}[{place}]"
+            entry = self._list(each, here)
+            if len(entry) != 3:
+                raise self._wrong(here, "expected two states and a number")
+            pair = self._state(entry[0], here), self._state(entry[1], here)
+            value = exact_rational(entry[2], f"{self._name}: {here}[2]")
+            if value < 0:
+                raise self._wrong(f"{here}[2]", "expected a number >= 0")
+            if pair in values:
+                raise self._wrong(here, "this pair has a budget already")
+            values[pair] = value
+        return values
 
     def _relation(self, content: object, where: str) -> Relation:
         pairs = set()

@@ -11,7 +11,7 @@ from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Table
+from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
 from dipapprox.services.families import Families, Rejection, check_families
@@ -30,12 +30,19 @@ class FamilyProof(BudgetAnswer):
         rejection: The first thing that is not as it should be; None if the families were accepted,
             or not all was checked.
         ended: Why not all was checked; empty if it was.
+        at_eps: The only eps that was asked about; None for every eps > 0.
     """
 
     service: Service = field(repr=False)
     families: Families = field(repr=False)
     rejection: Rejection | None
     ended: str
+    at_eps: Fraction | None = None
+
+    @property
+    def eps(self) -> Fraction | None:
+        """The only eps that was asked about; None for every eps > 0."""
+        return self.at_eps
 
     @property
     def program(self) -> str:
@@ -57,7 +64,7 @@ class FamilyProof(BudgetAnswer):
         """The budget that the families prove; None if they prove none."""
         if self.rejection is not None or self.ended:
             return None
-        return self.families.step * self.families.steps
+        return self.families.total
 
     @property
     def has_none(self) -> bool:
@@ -87,11 +94,11 @@ class FamilyProof(BudgetAnswer):
         return None
 
     def _where(self) -> str:
-        return "every ε > 0, by the given families"
+        return f"{self._epsilons()}, by the given families"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
         families, found = self.families, self.rejection
-        yield "families", f"{families.steps} steps of {budget_text(families.step)}"
+        yield "families", f"{count(families.steps, 'step')} of {budget_text(families.step)}"
         if found is not None:
             yield from self._failing(found)
 
@@ -119,6 +126,7 @@ def prove_families(
     budget: Fraction | None,
     users: tuple[str, ...],
     limits: Limits,
+    eps: Fraction | None = None,
 ) -> FamilyProof:
     """Check families of relations.
 
@@ -128,6 +136,7 @@ def prove_families(
         budget: The claimed one; None for none.
         users: Whose queries and replies are seen; empty: everybody's.
         limits: States count as states.
+        eps: The only one that is asked about; None for every eps > 0.
 
     Raises:
         UserError: If there is no such user, the service has two data calls that differ in more than
@@ -136,7 +145,7 @@ def prove_families(
     """
     begun = time.monotonic()
     examiner = examiner_of(service, users)
-    system = System(service, BY_VALUE, False, limits)
+    system = System(service, BY_VALUE, False, limits, eps)
     rejection: Rejection | None = None
     ended = ""
     if service.change is not Change.INSERT:
@@ -149,4 +158,4 @@ def prove_families(
                 ended = str(missing)
         ended = end.reason or ended
     spent = time.monotonic() - begun
-    return FamilyProof(service, families, rejection, ended, budget=budget, seconds=spent)
+    return FamilyProof(service, families, rejection, ended, eps, budget=budget, seconds=spent)

@@ -14,10 +14,11 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.services.families import Families, Family, FamilyCheck
+from dipapprox.services.families import Budgets, Families, Family, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
 from dipapprox.services.model import Call, State
+from dipapprox.services.prove_service import find_loss
 from dipapprox.services.reachable import Examiner, reachable_states
 from dipapprox.services.system import BY_VALUE, System
 from tests.cli.running import run, run_json
@@ -180,3 +181,50 @@ def test_malformed_files(content: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
         read_families(path, service_of(HEAD + DATA + ONCE))
     assert message in error.value.render()
+
+
+def test_budgets_of_all_pairs_are_a_family() -> None:
+    """What is found for a service, given as budgets, is accepted; one of them less is not."""
+    text = HEAD + DATA + ONCE
+    service = service_of(text)
+    loss = find_loss(service, Examiner(), Limits())
+    values = {
+        (loss.states_of[a], loss.states_of[b]): value
+        for (a, b, _), value in zip(loss.graph.nodes, loss.values, strict=True)
+    }
+    accepted = prove_families(service, families_of(values), None, (), Limits())
+    assert accepted.upper == loss.upper
+    for pair, value in values.items():
+        if value:
+            less = families_of({**values, pair: value - Fraction(1, 100)})
+            rejected = prove_families(service, less, None, (), Limits()).rejection
+            assert rejected is not None
+            assert rejected.pair == pair
+
+
+def families_of(values: dict[tuple[State, State], Fraction]) -> Families:
+    return Families(Fraction(1), 1, Budgets(values, True), {})
+
+
+def test_pairs_with_budgets_of_their_own(tmp_path: Path) -> None:
+    """What is left of the questions is what a pair may lose."""
+    text = (
+        "state n in 0..1 <- 0\nstate left in 0..2 <- 2\noutput reply in {0, 1, stop}\n"
+        + DATA
+        + "on query ask do\nif left = 0 then reply <- stop else\nleft <- left - 1\n"
+        "reply <- clamp(DLap(n, 1 / eps), 0, 1)\nend\nend\n"
+    )
+    (tmp_path / "s.dpg").write_text(text)
+    pairs = [[[a, left], [1 - a, left], left] for a in (0, 1) for left in (0, 1, 2)]
+    content: dict[str, Any] = {"budget": 2, "equal": True, "families": [{"budgets": pairs}]}
+    path = tmp_path / "F.json"
+    path.write_text(json.dumps(content))
+    words = ("prove", str(tmp_path / "s.dpg"), "--families", str(path))
+    status, fields = run_json(*words)
+    assert (status, fields["least_budget"]["upper"]) == (0, "2")
+    status, fields = run_json(*words, "--eps", "1")
+    assert (status, fields["eps"]) == (0, "1")
+    pairs[0][2] = "-1"
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"budgets\[0\]\[2\]: expected a number >= 0"):
+        read_families(path, service_of(text))
