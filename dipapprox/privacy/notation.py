@@ -97,11 +97,15 @@ def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
             parts.append(f"{name} = ({', '.join(map(str, value))})")
         elif not isinstance(value, list):
             parts.append(f"{name} = {value}")
+    described: dict[str, list[str]] = {}
     for cell, each in zip(cells, values, strict=True):
-        if isinstance(each, NumberSet):
+        if isinstance(each, NumberSet) and each.about:
+            described.setdefault(each.about, []).append(cell.variable)
+        elif isinstance(each, NumberSet):
             parts.append(each.text(cell.name))
         elif cell.index is not None and whole[cell.variable] < sizes[cell.variable]:
             parts.append(f"{cell.name} = {plain_value(each)}")
+    parts += [f"{', '.join(dict.fromkeys(names))} {text}" for text, names in described.items()]
     return ", ".join(parts)
 
 

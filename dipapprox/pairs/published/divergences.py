@@ -14,6 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from dipapprox.cache import Cache
+from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected
 from dipapprox.events.intervals import EVERYWHERE, Interval, within
@@ -23,7 +24,6 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick
 from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
@@ -42,16 +42,18 @@ class Term:
 
     Attributes:
         value: Encloses sup over S of first(S) - growth second(S).
-        intervals: A set S that comes close, of the only coordinate of a normal form; None: all
-            that the outcome publishes, or a set of several numbers.
-        first: Encloses first(S).
-        second: Encloses second(S).
+        intervals: A set S that comes close: one number of a normal form lies in one of them, the
+            others anywhere; None: S is of another shape.
+        first: Encloses first(S); [0, 1] if S is of another shape.
+        second: Encloses second(S) likewise.
+        number: Which of the numbers.
     """
 
     value: Enclosure
     intervals: tuple[Interval, ...] | None
     first: Enclosure
     second: Enclosure
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +62,18 @@ class Excess:
 
     Attributes:
         outcome: The outcome.
-        place: Of the coordinate that `intervals` are about.
-        intervals: Which numbers; None: all that it publishes where there is no `place`, those of a
-            likelihood ratio above the factor otherwise.
-        first: Its probability at u.
+        where: For coordinates of the outcome the intervals that they lie in; the others may be any
+            number. None: those of a likelihood ratio above the factor.
+        first: Its probability at u; [0, 1] if it is not described by intervals.
         second: At u'.
+        value: Encloses what it adds to the divergence.
     """
 
     outcome: Outcome
-    place: int | None
-    intervals: tuple[Interval, ...] | None
+    where: Mapping[int, tuple[Interval, ...]] | None
     first: Enclosure
     second: Enclosure
+    value: Enclosure
 
 
 Terms = tuple[tuple[Sides, int], ...]
@@ -90,7 +92,7 @@ class PublishedDivergences:
     def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
         self._measuring = measuring
         self._method = method
-        self._stick = HockeyStick(method, limits)
+        self._products = ProductMeasures(method, limits)
         self._masses = Masses(method, limits)
         self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
         self._forms: Cache[Sides, NormalForm] = Cache(_REMEMBERED)
@@ -138,17 +140,16 @@ class PublishedDivergences:
             term = self._term(form.sides, factor, own)
             if isinstance(term, NotEnclosed):
                 return term
-            place = form.places[0] if len(form.places) == 1 else None
-            intervals = term.intervals
-            if intervals is not None and place is not None:
-                intervals = tuple(_back(each, place) for each in intervals)
-                intervals = intervals if place.sign > 0 else intervals[::-1]
-            if intervals == () or not term.first.upper or not term.value.upper:
+            if term.intervals == () or not term.first.upper or not term.value.upper:
                 continue
-            coordinate = place.coordinate if place is not None else None
-            if len(form.places) > 1:
-                coordinate = form.places[0].coordinate
-            found.append(Excess(outcome, coordinate, intervals, term.first, term.second))
+            where: dict[int, tuple[Interval, ...]] | None = None
+            if term.intervals is not None:
+                where = {}
+                if form.places:
+                    place = form.places[term.number]
+                    turned = term.intervals[:: place.sign]
+                    where[place.coordinate] = tuple(_back(each, place) for each in turned)
+            found.append(Excess(outcome, where, term.first, term.second, term.value))
         return found
 
     def measures(self, input: Input) -> Measures | NoProduct:
@@ -210,15 +211,13 @@ class PublishedDivergences:
         if not sides.coordinates or not sides.second:
             return self._atom(sides, factor, bits)
         growth = Enclosure(factor.lower, factor.lower if factor.upper is None else factor.upper)
-        if sides.coordinates > 1:
-            return NotEnclosed("several numbers that differ are published together")
-        split = self._stick.divergence(sides.first, sides.second, growth, bits)
+        split = self._products.divergence(sides.first, sides.second, growth, bits)
         if isinstance(split, NotEnclosed):
             return split
         value = split.value
         if factor.upper is None:
             value = Enclosure(Fraction(0), value.upper)
-        return Term(value, split.intervals, split.first, split.second)
+        return Term(value, split.intervals, split.first, split.second, split.coordinate)
 
     def _atom(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
         """The term of an outcome without numbers, or that only the first input may have."""
@@ -234,7 +233,7 @@ class PublishedDivergences:
             lower = max(first.lower - factor.upper * second.upper, Fraction(0))
         elif not second.upper:
             lower = first.lower
-        return Term(Enclosure(lower, upper), None, first, second)
+        return Term(Enclosure(lower, upper), ((None, None),), first, second)
 
 
 def _back(interval: Interval, place: Place) -> Interval:

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log
 
-from dipapprox.events.intervals import Interval
-from dipapprox.events.marginals import Outcome
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.events.measures import NoProduct
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
@@ -27,6 +26,8 @@ from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _MOST_STEPS = 60
 _LARGEST_STEP = 20.0
+_ACCURATE = 48
+_LARGEST = Fraction(2) ** 400
 
 _LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 """Where several numbers are published together."""
@@ -38,10 +39,13 @@ class PublishedDetails:
     def __init__(self, divergences: PublishedDivergences) -> None:
         self._divergences = divergences
         self._guesses: dict[tuple[Pair, Fraction], Fraction] = {}
+        self._brackets: dict[tuple[Pair, Fraction], tuple[Fraction, Fraction | None]] = {}
 
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
         """See `PairDetails`."""
         terms = self._divergences.terms(pair)
+        if isinstance(terms, NoProduct):
+            return NotEnclosed(terms.reason)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
         if not delta and (pair, delta) in self._guesses:
@@ -51,6 +55,8 @@ class PublishedDetails:
             excess = self._divergences.excess(pair, Factor(probe, probe), bits)
             if isinstance(excess, NotEnclosed):
                 return excess
+            if any(each.where is None for each in excess):
+                return self._bracketed(terms, pair, delta, bits)
             first = sum((each.first.lower for each in excess), Fraction(0))
             second = sum((each.second.upper for each in excess), Fraction(0))
             if not second:
@@ -66,8 +72,36 @@ class PublishedDetails:
                 break
             probe = max(best, _extrapolated(probe, first - probe * second, second, delta, bits))
         self._guesses[pair, delta] = best
-        upper = self._demand_ends(terms, best, delta, bits) if isinstance(terms, tuple) else None
-        return LeastFactor(best, upper, None if best != 1 else ())
+        return LeastFactor(
+            best, self._demand_ends(terms, best, delta, bits), None if best != 1 else ()
+        )
+
+    def _bracketed(
+        self, terms: Terms, pair: Pair, delta: Fraction, bits: int
+    ) -> LeastFactor | NotEnclosed:
+        """Bound the least factor by the divergence alone, where sets are not described.
+
+        It falls with the factor: what is too much at one place is too much before it.
+        """
+        low, high = self._brackets.get((pair, delta), (Fraction(1), None))
+        step = Fraction(2)
+        for _ in range(_MOST_STEPS):
+            place = low * step if high is None else (low + high) / 2
+            if high is not None and high - low <= low / 2 ** min(bits, _ACCURATE):
+                break
+            found = self._divergences.divergence(terms, Factor(place, place), bits)
+            if isinstance(found, NotEnclosed):
+                return found
+            if found.lower > delta:
+                low, step = place, step * step
+            elif found.upper <= delta:
+                high = place
+            else:
+                break
+            if high is None and place > _LARGEST:
+                break
+        self._brackets[pair, delta] = low, high
+        return LeastFactor(low, high, None if low != 1 else ())
 
     def _demand_ends(
         self, terms: Terms, place: Fraction, delta: Fraction, bits: int
@@ -90,10 +124,12 @@ class PublishedDetails:
         found = self._divergences.excess(pair, factor, bits)
         if isinstance(found, NotEnclosed):
             return None
+        outputs = tuple(map(published_values, found))
+        if any(each.where is None for each in found):
+            return ExcessSet(Fraction(0), Fraction(0), outputs, None, False)
         first = sum((each.first.lower for each in found), Fraction(0))
         second = sum((each.second.upper for each in found), Fraction(0))
         possible = factor.upper is not None and first - factor.lower * second > 0
-        outputs = tuple(map(published_text, found))
         return ExcessSet(first, second, outputs, None, possible)
 
     def witness(
@@ -103,7 +139,10 @@ class PublishedDetails:
         found = self._divergences.excess(pair, factor, bits)
         if isinstance(found, NotEnclosed) or not found:
             return None
-        rows = tuple(WitnessRow(published_text(e), e.first, e.second) for e in found)
+        rows = tuple(WitnessRow(published_values(e), e.first, e.second) for e in found)
+        if any(each.where is None for each in found):
+            total = sum((each.value for each in found), Enclosure.exact(0))
+            return Witness(*pair, rows, total.intersect(UNIT))
         first = [row.probability for row in rows]
         second = [row.adjacent_probability for row in rows]
         if factor.upper is None and any(each.upper for each in second):
@@ -116,33 +155,21 @@ class PublishedDetails:
         return self.witness(attempt.pair, attempt.factor, None, attempt.bits)
 
 
-def published_text(excess: Excess) -> tuple[Published, ...]:
+def published_values(excess: Excess) -> tuple[Published, ...]:
     """Return the values of all output cells: finite ones, then numbers and sets of numbers."""
-    reals = published_numbers(excess.outcome, excess.place, excess.intervals)
-    return (*excess.outcome.outputs, *reals)
-
-
-def published_numbers(
-    outcome: Outcome, place: int | None, intervals: tuple[Interval, ...] | None
-) -> tuple[Published, ...]:
-    """Return what the real outputs of an outcome are, one coordinate being in some intervals.
-
-    Args:
-        outcome: The outcome.
-        place: The coordinate; None for none.
-        intervals: Where it is; None: where the likelihood ratio is large.
-    """
-    found: list[Published] = []
-    for form in outcome.reals:
-        if form.is_constant:
-            found.append(form.constant)
-        elif place is None or place not in form.samples():
-            found.append(ANY_NUMBER)
-        elif intervals is None or len(form.terms) > 1:
-            found.append(_LIKELIER)
+    reals: list[Published] = []
+    for form in excess.outcome.reals:
+        own = form.samples()
+        if not own:
+            reals.append(form.constant)
+        elif excess.where is None:
+            reals.append(_LIKELIER)
+        elif len(own) > 1 or own[0] not in excess.where:
+            reals.append(ANY_NUMBER)
         else:
-            found.append(NumberSet(intervals).mapped(form.coefficient(place), form.constant))
-    return tuple(found)
+            known = NumberSet(excess.where[own[0]])
+            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
+    return (*excess.outcome.outputs, *reals)
 
 
 def _shortened(value: Fraction, bits: int) -> Fraction:

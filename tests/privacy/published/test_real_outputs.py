@@ -189,3 +189,22 @@ def test_a_density_is_cut_into_masses(tmp_path: Path) -> None:
 def test_intervals_that_make_no_sense_are_refused(where: str) -> None:
     with pytest.raises(UserError):
         dipapprox.probability(mechanism("Lap"), eps=1, input=(0,), where=where)
+
+
+def test_a_histogram_of_gaussian_counts_is_one_gaussian() -> None:
+    """Shifts of 1 in all of 9 counts have the norm 3."""
+    text = (
+        "input q[9] in {0, 1}\nadjacent linf 1\noutput y[9] in real\n"
+        "for i in 1..9 do\n  y[i] <- Gauss(q[i], 6 / eps)\nend\n"
+    )
+    pairs = "0,0,0,0,0,0,0,0,0~1,1,1,1,1,1,1,1,1"
+    program = dipapprox.parse(text)
+    found = dipapprox.profile(program, eps=1, delta="1e-4", pairs=pairs)
+    alone = dipapprox.profile(mechanism("Gauss"), eps=1, delta="1e-4")
+    assert isinstance(found, LeastEpsPrv) and isinstance(alone, LeastEpsPrv)
+    lower, upper = found.eps_prv_enclosure.lower, alone.eps_prv_enclosure.upper
+    assert lower is not None and upper is not None
+    assert abs(lower - upper) < Fraction(1, 10**8)
+    assert found.witness is not None
+    check_schema("profile", found.to_dict())
+    assert "y of a likelihood ratio above e^ε_prv" in str(found.describe())
