@@ -15,7 +15,14 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dipapprox.certificates import budgets, compositions, decisions, services, verdicts
+from dipapprox.certificates import (
+    budgets,
+    compositions,
+    decisions,
+    real_inputs,
+    services,
+    verdicts,
+)
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
 from dipapprox.certificates.compositions import (
     CertificateAgainstComposition,
@@ -25,6 +32,10 @@ from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOf
 from dipapprox.certificates.digest import digest
 from dipapprox.certificates.messages import complaint
 from dipapprox.certificates.numbers import number_reader
+from dipapprox.certificates.real_inputs import (
+    CertificateAgainstRealInputs,
+    CertificateOfRealInputs,
+)
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.errors import UserError
@@ -34,19 +45,22 @@ OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | Certif
 OfBudget = CertificateOfBudget | CertificateAgainstBudget
 OfService = CertificateOfService | CertificateAgainstService
 OfComposition = CertificateOfComposition | CertificateAgainstComposition
-AnyCertificate = OfProgram | OfBudget | OfService | OfComposition
+OfRealInputs = CertificateOfRealInputs | CertificateAgainstRealInputs
+AnyCertificate = OfProgram | OfBudget | OfRealInputs | OfService | OfComposition
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
     decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
     budgets.FORMAT: {"DP": CertificateOfBudget, "Not_DP": CertificateAgainstBudget},
+    real_inputs.FORMAT: {"DP": CertificateOfRealInputs, "Not_DP": CertificateAgainstRealInputs},
     services.FORMAT: {"DP": CertificateOfService, "Not_DP": CertificateAgainstService},
     compositions.FORMAT: {"DP": CertificateOfComposition, "Not_DP": CertificateAgainstComposition},
 }
 """What a file's "format" and "verdict" stand for."""
 
 _VERSIONS = {
-    kind.FORMAT: kind.VERSION for kind in (verdicts, decisions, budgets, services, compositions)
+    kind.FORMAT: kind.VERSION
+    for kind in (verdicts, decisions, budgets, real_inputs, services, compositions)
 }
 
 _LARGEST_FILE = 2**28

@@ -35,7 +35,9 @@ widened and still implies the verdict is still true.
 Certificates of budgets of automata are examined by themselves (`budgets`): the text is read again,
 families of cost vectors, flows along runs, rates of words and bad structures are looked at in exact
 integers and rationals. Of `automata` only the model is used. A program with rounds is made into an
-automaton as in the proof (`rounds`); `CheckResult.shared` says so.
+automaton as in the proof (`rounds`); `CheckResult.shared` says so. For real inputs at a fixed
+number of them (`real_inputs`) all runs are followed with symbols for inputs, and shifts, flows and
+rays are looked at in exact rationals; of `semantics`, that inequalities have an open set in common.
 
 Certificates of compositions have the runs as masses on a grid (`compositions`): they are compared
 with pairs of the check's own, multiplied in large integers, and read off. Nothing of `composition`
@@ -64,6 +66,10 @@ from dipapprox.certificates.reading import (
     OfProgram,
     read_certificate,
 )
+from dipapprox.certificates.real_inputs import (
+    CertificateAgainstRealInputs,
+    CertificateOfRealInputs,
+)
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.checking.budgets.examine import claim_of, examine_budget
@@ -77,6 +83,7 @@ from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
+from dipapprox.checking.real_inputs.examine import claim_of_real_inputs, examine_real_inputs
 from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
 from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
@@ -140,6 +147,8 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
             match record:
                 case CertificateOfBudget() | CertificateAgainstBudget():
                     examine_budget(record, partial, limits)
+                case CertificateOfRealInputs() | CertificateAgainstRealInputs():
+                    examine_real_inputs(record, partial, limits)
                 case CertificateOfService() | CertificateAgainstService():
                     examine_service(record, partial, limits)
                 case CertificateOfComposition() | CertificateAgainstComposition():
@@ -205,6 +214,8 @@ def _claim(record: AnyCertificate) -> AnyClaim:
             return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
         case CertificateOfBudget() | CertificateAgainstBudget():
             return claim_of(record)
+        case CertificateOfRealInputs() | CertificateAgainstRealInputs():
+            return claim_of_real_inputs(record)
         case CertificateOfService() | CertificateAgainstService():
             return claim_of_service(record)
         case CertificateOfComposition() | CertificateAgainstComposition():

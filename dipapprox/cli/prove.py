@@ -135,9 +135,6 @@ def run(command: ProveCommand, console: Console) -> int:
     endless = isinstance(subject, Program) and subject.rounds is not None
     if command.draw is not None and not endless and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
-    certifiable = endless or not isinstance(subject, Program)
-    if command.certificate is not None and not certifiable:
-        raise UserError(f"{certificate.FLAG}: proofs for a fixed number of inputs have none")
     if command.families is not None:
         return _check_families(command, subject, console)
     proof = command.question.answer(subject, command.options)

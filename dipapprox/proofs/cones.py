@@ -15,18 +15,18 @@ a price in multiples of eps is then unbounded, as eps goes to 0 or to infinity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from math import gcd, lcm
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.proofs.linear_programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
 
 
@@ -50,6 +50,7 @@ class Source:
         side: Where its shifts may lie.
         mean: The inputs in its mean, by number, with their coefficients.
         is_integer: Whether its shifts are integers.
+        site: The number of the draw in the program.
     """
 
     label: str
@@ -59,6 +60,7 @@ class Source:
     side: Side
     mean: tuple[tuple[int, Fraction], ...]
     is_integer: bool
+    site: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,16 @@ class Cone:
         rows: What the shifts have to obey.
         sources: The samples in the rows.
         start: Inputs at which the state has a positive probability.
+        guards: The state itself: forms <= 0 over the samples' noise, by the places of their
+            sources, and over inputs, by their names.
+        inputs: The numbers of inputs, by their names.
     """
 
     rows: tuple[Row, ...]
     sources: tuple[Source, ...]
     start: tuple[Fraction, ...]
+    guards: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
+    inputs: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 
 class ConeBuilder:
@@ -101,6 +108,7 @@ class ConeBuilder:
         self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}
         self._sources = [_source(sample, self._inputs) for sample in states.samples]
         self._possible = PossibleInputs(states.samples, tuple(self._inputs), limits)
+        self._means = [sample.mean for sample in states.samples]
 
     def cone(self, state: FinalState) -> Cone | None:
         """Return the cone of a final state; None if the state is null for all inputs.
@@ -119,7 +127,13 @@ class ConeBuilder:
         places = {number: place for place, number in enumerate(numbers)}
         rows = dict.fromkeys(self._row(form, places) for form in forms)
         kept = tuple(row for row in rows if row.noise or row.inputs)
-        return Cone(kept, tuple(self._sources[number] for number in numbers), start)
+        around: dict[Symbol, LinearForm] = {
+            number: LinearForm.symbol(place) + self._means[number]
+            for number, place in places.items()
+        }
+        centred = tuple(dict.fromkeys(form.substitute(around) for form in forms))
+        sources = tuple(self._sources[number] for number in numbers)
+        return Cone(kept, sources, start, centred, self._inputs)
 
     def _row(self, form: LinearForm, places: dict[int, int]) -> Row:
         noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}
@@ -152,7 +166,7 @@ def _source(sample: Sample, inputs: dict[str, int]) -> Source:
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete
-    return Source(sample.label, sample.line, pricing, rate, side, mean, is_integer)
+    return Source(sample.label, sample.line, pricing, rate, side, mean, is_integer, sample.site)
 
 
 def _common_scale(numbers: Iterable[Fraction]) -> Fraction:

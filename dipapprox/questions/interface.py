@@ -38,6 +38,7 @@ from dipapprox.privacy.profiles import loss
 from dipapprox.privacy.profiles.loss import PairDistributions
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
 from dipapprox.questions.decide import Decide
@@ -283,6 +284,8 @@ def certify(
     """
     if not isinstance(text, str):
         raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
+    if isinstance(verdict, RealProof):
+        return certify_proof(verdict, text, known_options(options).limits)
     if isinstance(verdict, Certifiable):
         match verdict:
             case AutomatonProof(automaton=proved):

@@ -6,9 +6,11 @@ from typing import assert_never
 
 from dipapprox.limits import Limits
 from dipapprox.privacy.certificate import Certificate
-from dipapprox.proofs import automaton_certificate
+from dipapprox.proofs import automaton_certificate, real_certificate
 from dipapprox.proofs.automaton_certificate import certify_budget
 from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.real_certificate import certify_real
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams import certificate as stream_certificate
 from dipapprox.proofs.streams.certificate import certify_rounds
 from dipapprox.proofs.streams.stream_proof import StreamProof
@@ -16,7 +18,7 @@ from dipapprox.services import certificate as service_certificate
 from dipapprox.services.certificate import certify_service
 from dipapprox.services.service_proof import ServiceProof
 
-Certifiable = AutomatonProof | StreamProof | ServiceProof
+Certifiable = AutomatonProof | RealProof | StreamProof | ServiceProof
 
 
 def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
@@ -34,6 +36,8 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
     match proof:
         case AutomatonProof():
             return certify_budget(proof, text, limits)
+        case RealProof():
+            return certify_real(proof, text)
         case StreamProof():
             return certify_rounds(proof, text, limits)
         case ServiceProof():
@@ -47,6 +51,8 @@ def without_evidence(proof: Certifiable) -> str | None:
     match proof:
         case AutomatonProof():
             return automaton_certificate.without_evidence(proof)
+        case RealProof():
+            return real_certificate.without_evidence(proof)
         case StreamProof():
             return stream_certificate.without_evidence(proof)
         case ServiceProof():

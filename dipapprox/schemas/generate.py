@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.certificates import budgets, decisions, services, verdicts
+from dipapprox.certificates import budgets, decisions, real_inputs, services, verdicts
 from dipapprox.certificates import compositions as composed
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
@@ -30,6 +30,10 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "budget_certificate": (
         "a certificate of a budget: dipapprox prove --certificate",
         KINDS[budgets.FORMAT].values(),
+    ),
+    "real_input_certificate": (
+        "a certificate of a budget for real inputs: dipapprox prove --certificate",
+        KINDS[real_inputs.FORMAT].values(),
     ),
     "service_certificate": (
         "a certificate of a service: dipapprox prove --certificate",

@@ -152,11 +152,21 @@ def test_what_has_no_certificate_says_so(
     file = tmp_path / "out.json"
     assert run("prove", SILENT, "--certificate", str(file))[0] == 3
     assert "no certificate: the answer is Unknown" in capsys.readouterr().err
-    program = str(BUNDLED / "svt_laplace.dpg")
-    assert run("prove", program, "--reals", "--certificate", str(file)) == (2, "")
-    assert "proofs for a fixed number of inputs have none" in capsys.readouterr().err
+    program = str(BUNDLED / "literature" / "randomised_response.dpg")
+    assert run("prove", program, "--reals", "--certificate", str(file))[0] == 3
+    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
     assert run("prove", SVT, "--certificate", str(tmp_path)) == (2, "")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("how", [["--reals"], ["--for-all", "N"]])
+def test_certificates_of_programs(how: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    program = str(BUNDLED / "svt_laplace.dpg")
+    assert run("prove", program, *how, "--certificate", str(file))[0] == 0
+    code, answer = run_json("check", str(file))
+    assert (code, answer["result"]) == (0, "confirmed")
+    check_schema("check", answer)
 
 
 def test_certificates_from_python() -> None:

@@ -52,8 +52,9 @@ class BudgetClaim:
         budget: The claimed one; None if none was.
         lower: The least budget is at least that.
         upper: It is at most that; None if no upper bound is stated.
-        unbounded: Whether there is none, at any eps.
+        unbounded: Whether there is none that serves every eps.
         caveat: What the bounds do not cover, in words; None for nothing.
+        at_any_eps: Whether there being none is stated of every single eps.
     """
 
     budget: Fraction | None
@@ -61,12 +62,13 @@ class BudgetClaim:
     upper: Fraction | None
     unbounded: bool
     caveat: str | None
+    at_any_eps: bool = True
 
     @property
     def text(self) -> str:
         """The claim for people."""
         if self.unbounded:
-            return "no budget, at any ε > 0"
+            return "no budget, at any ε > 0" if self.at_any_eps else "no budget serves every ε > 0"
         upper = "" if self.upper is None else f", at most {exact_text(self.upper)} · ε"
         bounds = f"least budget at least {exact_text(self.lower)} · ε{upper}"
         if self.budget is None:

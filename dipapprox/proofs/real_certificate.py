@@ -1,0 +1,216 @@
+"""Certificates of budgets for real inputs are written: what was proved, and all a check needs.
+
+In: a proof and the program's text. Out: the JSON object that `certificates.real_inputs` defines.
+Unknown has no certificate, nor have programs with finite noise, and adjacency without bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.certificates.budgets import BudgetClaimed, StatedBounds
+from dipapprox.certificates.digest import text_hash
+from dipapprox.certificates.real_inputs import (
+    FORMAT,
+    VERSION,
+    CertificateAgainstRealInputs,
+    CertificateOfRealInputs,
+    Coefficient,
+    HalfSpace,
+    RecordedFlow,
+    RecordedOutput,
+    RecordedPart,
+    RecordedRay,
+    RecordedShift,
+    RecordedState,
+)
+from dipapprox.certificates.statement import Computed, RecordedProgram
+from dipapprox.certificates.writing import UNSIGNED
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.language import core
+from dipapprox.language.domains import AllReals
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DPG, parse_program
+from dipapprox.privacy.certificate import MOST_ENTRIES, Certificate, versions
+from dipapprox.privacy.notation import plain_value
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.cones import Cone, Row
+from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
+from dipapprox.proofs.rays import Ray
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.subject import with_real_inputs
+from dipapprox.proofs.worst_change import BoxShift, Flow
+from dipapprox.semantics.cells import statements_in
+
+
+def certify_real(proof: RealProof, text: str) -> Certificate:
+    """Record what was proved of a program with real inputs.
+
+    Args:
+        proof: The answer.
+        text: The program's text, `.dpg`.
+
+    Raises:
+        UserError: If there is no evidence that could be recorded, or `text` is not the program's.
+        LimitReached: If the evidence is too large.
+    """
+    missing = without_evidence(proof)
+    found, changes = proof.proof, proof.proof.changes
+    if missing is not None or changes is None:
+        raise UserError(f"no certificate: {missing}")
+    program = found.program
+    parsed = elaborate(parse_program(text, DPG, program.name), program.parameters, program.name)
+    reals = any(not isinstance(cell.domain, AllReals) for cell in parsed.inputs)
+    if (with_real_inputs(parsed) if reals else parsed) != program:
+        raise UserError("the text is not that of the program of which this was proved")
+    private = proof.answer is Answer.DP
+    losing = {(each.part, each.output) for each in found.losses}
+    evidence = tuple(
+        _part(part, {output for k, output in losing if k == number}, private)
+        for number, part in enumerate(found.parts)
+    )
+    _require_few(evidence)
+    bounds = StatedBounds(lower=proof.lower, upper=proof.upper if private else None)
+    stated: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": RecordedProgram(
+            name=program.name, language=DPG, text=text, sha256=text_hash(text)
+        ),
+        "params": dict(program.parameters),
+        "reals": reals,
+        "claim": BudgetClaimed(budget=proof.budget),
+        "least_budget": None if proof.has_none else bounds,
+        "radius": changes.radius,
+        "evidence": evidence,
+        "computed": Computed(engine="exact", **versions()),
+        "digest": UNSIGNED,
+    }
+    if private:
+        return Certificate.of(CertificateOfRealInputs(**stated, verdict="DP"))
+    return Certificate.of(CertificateAgainstRealInputs(**stated, verdict="Not_DP"))
+
+
+def without_evidence(proof: RealProof) -> str | None:
+    """Say why a proof has no evidence that could be recorded; None if it has some."""
+    found = proof.proof
+    adjacency = found.program.adjacency
+    if proof.answer is Answer.UNKNOWN:
+        return "the answer is Unknown"
+    if found.changes is None or not found.changes.radius:
+        return "adjacent inputs are equal"
+    if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
+        return "adjacent inputs may differ by any amount"
+    if any(isinstance(each, core.Choose) for each in statements_in(found.program.body)):
+        return "the program chooses at random among finitely many values"
+    cones = [s.cone for part in found.parts for output in part.outputs for s in output.states]
+    if any(len({s.site for s in cone.sources}) < len(cone.sources) for cone in cones):
+        return "a draw has several means in one outcome"
+    return None
+
+
+def _require_few(evidence: Iterable[RecordedPart]) -> None:
+    states = [state for part in evidence for output in part.outputs for state in output.states]
+    entries = sum(len(state.guards) + len(state.shifts or ()) for state in states)
+    if entries > MOST_ENTRIES // 10:
+        raise LimitReached(f"evidence of {entries} half spaces and shifts")
+
+
+def _part(part: PartProof, losing: set[int], private: bool) -> RecordedPart:
+    return RecordedPart(
+        inputs=part.inputs,
+        cells=part.cells,
+        outputs=tuple(
+            [
+                _output(output, part, number in losing, private)
+                for number, output in enumerate(part.outputs)
+                if private or number in losing
+            ]
+        ),
+    )
+
+
+def _output(output: OutputProof, part: PartProof, loses: bool, private: bool) -> RecordedOutput:
+    ray = output.ray if loses else None
+    return RecordedOutput(
+        output=tuple([plain_value(value) for value in output.output]),
+        states=tuple([_state(state, part, private) for state in output.states]),
+        ray=None if ray is None else _ray(ray, output),
+    )
+
+
+def _state(state: StateProof, part: PartProof, private: bool) -> RecordedState:
+    shifts = None
+    if private and state.shifts is not None:
+        shifts = tuple(
+            [
+                RecordedShift(each.box, _moved(each, state.cone), each.cost)  # type: ignore[arg-type]  # -1, 0, 1
+                for each in state.shifts
+            ]
+        )
+    return RecordedState(guards=tuple(_guards(state.cone)), shifts=shifts)
+
+
+def _guards(cone: Cone) -> Iterator[HalfSpace]:
+    for form in cone.guards:
+        noise = sorted((cone.sources[s].site, c) for s, c in form.terms if isinstance(s, int))
+        inputs = sorted((cone.inputs[s], c) for s, c in form.terms if isinstance(s, str))
+        yield HalfSpace(_coefficients(noise), _coefficients(inputs), form.constant)
+
+
+def _coefficients(numbers: Iterable[tuple[int, Fraction]]) -> tuple[Coefficient, ...]:
+    return tuple([Coefficient(place, Fraction(value)) for place, value in numbers])
+
+
+def _moved(shift: BoxShift, cone: Cone) -> tuple[Coefficient, ...]:
+    pairs = zip(cone.sources, shift.shift, strict=True)
+    return _coefficients(sorted((source.site, x) for source, x in pairs if x))
+
+
+def _ray(ray: Ray, output: OutputProof) -> RecordedRay:
+    state = output.states[ray.state]
+    return RecordedRay(
+        start=state.cone.start,
+        origin=ray.origin,
+        target=ray.target,
+        flows=tuple(
+            [_flow(flow, each.cone) for flow, each in zip(ray.flows, output.states, strict=True)]
+        ),
+        state=ray.state,
+        shift=_moved(ray.shift, state.cone),
+        loss=ray.loss,
+    )
+
+
+def _flow(flow: Flow, cone: Cone) -> RecordedFlow:
+    """Write a flow over the rows of a cone as one over its guards, of which rows are multiples."""
+    found = list[tuple[int, Fraction]]()
+    for y, row in zip(flow.flow, cone.rows, strict=True):
+        if y:
+            place, factor = _guard_of(row, cone)
+            found.append((place, y * factor))
+    return RecordedFlow(_coefficients(sorted(found)), flow.cost)
+
+
+def _guard_of(row: Row, cone: Cone) -> tuple[int, Fraction]:
+    """Return a guard that a row is a multiple of, and the factor."""
+    for place, form in enumerate(cone.guards):
+        noise = {s: c for s, c in form.terms if isinstance(s, int)}
+        inputs = {cone.inputs[s]: -c for s, c in form.terms if isinstance(s, str)}
+        factor = _factor(dict(row.noise) | {-1 - k: c for k, c in row.inputs}, noise | {
+            -1 - k: c for k, c in inputs.items()
+        })  # fmt: skip
+        if factor is not None:
+            return place, factor
+    raise BrokenInvariant("a row of a cone is a multiple of no guard")
+
+
+def _factor(one: dict[int, int], other: dict[int, Fraction]) -> Fraction | None:
+    """Return the number > 0 that makes one form of the other; None if none does."""
+    if one.keys() != other.keys() or not one:
+        return None
+    factors = {Fraction(one[k]) / other[k] for k in one}
+    factor = factors.pop()
+    return factor if not factors and factor > 0 else None

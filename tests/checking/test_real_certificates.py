@@ -1,0 +1,198 @@
+"""Certificates for real inputs: true ones are confirmed, what is confirmed is true."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox import Limits, Options, RealProof, UserError
+from dipapprox.certificates.digest import text_hash
+from dipapprox.checking.budgets.examine import BudgetClaim
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.questions.proof_certificates import without_evidence
+from tests.checking.certified import Fields, at, check_changes_are_noticed, places, replaced, signed
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+HEAD = "input q[2] in real\noutput out in 0..2\nadjacent {}\nout <- 0\n"
+
+TEXTS = {
+    "noise shared by inputs": HEAD.format("linf 1")
+    + "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
+    "if r >= t and s < t then out <- 1 elif r < t then out <- 2 end\n",
+    "one input changes": HEAD.format("l1 1")
+    + "r <- Lap(q[1], 2/eps)\ns <- Lap(q[2], 3/eps)\nif r >= s then out <- 1 end\n",
+    "one side": HEAD.format("increasing 1/2")
+    + "r <- LapPlus(q[1], 2/eps)\ns <- LapPlus(q[2], 2/eps)\nif r >= s then out <- 1 end\n",
+    "impossible": HEAD.format("linf 1") + "r <- LapPlus(q[1], 2/eps)\nif r < 0 then out <- 1 end\n",
+    "integers": HEAD.format("linf 2")
+    + "z <- DLap(q[1], 2/eps)\ny <- DLap(0, 1/eps)\nif z > y then out <- 1 end\n",
+    "Gaussian": HEAD.format("linf 1")
+    + "r <- Gauss(q[1], 1/eps)\nt <- Lap(0, 1/eps)\nif r >= t then out <- 1 end\n",
+    "bounded": HEAD.format("linf 3").replace("real", "real 0..1")
+    + "r <- Lap(q[1] + q[2], 1/eps)\nif r >= 0 then out <- 1 end\n",
+    "parts": "input q[2] in real\noutput out[2] in 0..1\nadjacent linf 1\n"
+    "r <- Lap(q[1], 2/eps)\nout[1] <- 0\nif r >= 0 then out[1] <- 1 end\n"
+    "s <- Lap(q[1] + q[2], 3/eps)\nout[2] <- 0\nif s >= 0 then out[2] <- 1 end\n",
+}
+
+
+def proved(text: str, budget: str | None = None) -> RealProof:
+    program = dipapprox.parse(text)
+    limits = Options(limits=Limits(states=20_000))
+    proof = dipapprox.prove(program, reals=True, budget=budget, options=limits)
+    assert isinstance(proof, RealProof)
+    return proof
+
+
+def certified(text: str, budget: str | None = None) -> Fields:
+    proof = proved(text, budget)
+    fields = json.loads(dipapprox.certify(dipapprox.parse(text), text, proof).to_json())
+    assert isinstance(fields, dict)
+    return fields
+
+
+def outcome_of(fields: Fields) -> Outcome | None:
+    try:
+        return check(fields).outcome
+    except UserError:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("name", "lower", "upper"),
+    [
+        ("svt_laplace", "1/2", "1/2"),
+        ("noisy_max_laplace", "1", "1"),
+        ("k_min_max_laplace", "1/2", "1/2"),
+        ("svt_geometric", "1/2", "1/2"),
+        ("svt_monotone", "1/2", "1/2"),
+        ("svt_laplace_leaky_5", None, None),
+        ("svt_gauss", None, None),
+        ("literature/noisy_max_exponential", "1", "1"),
+        ("literature/laplace_parallel", "20", "20"),
+        ("dipc/hist1_linf", "2", "2"),
+    ],
+)
+def test_shipped_programs(name: str, lower: str | None, upper: str | None) -> None:
+    fields = certified((PROGRAMS / f"{name}.dpg").read_text("utf-8"))
+    result = check(fields)
+    assert result.outcome is Outcome.CONFIRMED, result.differences
+    assert fields["least_budget"] == (None if lower is None else {"lower": lower, "upper": upper})
+    for end, bound in (("lower", lower), ("upper", upper)):
+        if bound is not None:
+            for other in (Fraction(bound) / 2, Fraction(bound) * 2):
+                changed = replaced(fields, ["least_budget", end], str(other))
+                assert outcome_of(signed(changed)) in (None, Outcome.REFUTED)
+    if lower is None:
+        stated = {"lower": "0", "upper": None}
+        assert outcome_of(signed(replaced(fields, ["least_budget"], stated))) is None
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_changed_number_is_refuted_or_another_proof(name: str) -> None:
+    """Another proof states the same bounds: other shifts of states that are not the dearest."""
+    fields = certified(TEXTS[name])
+    result = check(fields)
+    assert result.outcome is Outcome.CONFIRMED, result.differences
+    found = [p for p in places(fields["evidence"], ("evidence",)) if at(fields, p) is not None]
+    draw = random.Random(name)
+    refuted = 0
+    for place in draw.sample(found, min(len(found), 25)):
+        value = at(fields, place)
+        for step in (1, -1):
+            new = value + step if isinstance(value, int) else str(Fraction(value) + step)
+            outcome = outcome_of(signed(replaced(fields, place, new)))
+            assert outcome is not Outcome.NOT_CONFIRMED or name == "integers"
+            refuted += outcome is not Outcome.CONFIRMED
+            if outcome is Outcome.CONFIRMED:
+                assert {"guards", "shift", "shifts", "flows", "start", "origin", "target"} & {
+                    *place
+                }
+    assert refuted > 5
+    check_changes_are_noticed(fields, name, 5)
+
+
+TOKEN = re.compile(r"(?<=[ /(<=>])\d+(?!\])|(?<= )[<>]=?(?= )|linf|l1|increasing|LapPlus|Lap\b")
+WORDS = ["0", "1", "2", "3", "<", ">=", "linf", "l1", "increasing", "decreasing", "Lap", "LapPlus",
+         "LapMinus", "Gauss"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_confirmed_is_true(seed: int) -> None:
+    draw = random.Random(seed)
+    text = TEXTS[draw.choice(sorted(TEXTS))]
+    fields = certified(text)
+    for _ in range(12):
+        token = draw.choice(list(TOKEN.finditer(text)))
+        other = text[: token.start()] + draw.choice(WORDS) + text[token.end() :]
+        program = {**fields["program"], "text": other, "sha256": text_hash(other)}
+        changed = {**fields, "program": program}
+        if draw.random() < 0.3:
+            changed["radius"] = draw.choice(["1", "2", "1/2", "3"])
+        try:
+            result = check(signed(changed))
+        except UserError:
+            continue
+        if result.outcome is Outcome.CONFIRMED:
+            claim, found = result.claim, proved(other)
+            assert isinstance(claim, BudgetClaim)
+            if claim.unbounded:
+                assert found.has_none, other
+            else:
+                assert found.upper is None or claim.lower <= found.upper, other
+                assert claim.upper is None or claim.upper >= found.lower, other
+                assert not found.has_none or claim.upper is None, other
+
+
+def test_states_must_be_what_the_program_does() -> None:
+    fields = certified(TEXTS["noise shared by inputs"])
+    (part,) = fields["evidence"]
+    for number in range(len(part["outputs"])):
+        fewer = [each for k, each in enumerate(part["outputs"]) if k != number]
+        changed = replaced(fields, ["evidence", 0, "outputs"], fewer)
+        assert outcome_of(signed(changed)) is Outcome.REFUTED
+        twice = [*part["outputs"], part["outputs"][number]]
+        changed = replaced(fields, ["evidence", 0, "outputs"], twice)
+        assert outcome_of(signed(changed)) is Outcome.REFUTED
+        states = part["outputs"][number]["states"]
+        for place in range(len(states[0]["guards"])):
+            guards = [each for k, each in enumerate(states[0]["guards"]) if k != place]
+            where = ["evidence", 0, "outputs", number, "states", 0, "guards"]
+            assert outcome_of(signed(replaced(fields, where, guards))) is not Outcome.CONFIRMED
+
+
+def test_claims_are_judged() -> None:
+    text = TEXTS["noise shared by inputs"]
+    against = certified(text, "1/4")
+    assert against["verdict"] == "Not_DP" and outcome_of(against) is Outcome.CONFIRMED
+    assert outcome_of(signed(replaced(against, ["claim", "budget"], "9"))) is None
+    assert outcome_of(certified(text, "9")) is Outcome.CONFIRMED
+
+
+def test_inputs_that_are_compared_without_noise_are_not_followed() -> None:
+    fields = certified(TEXTS["one input changes"])
+    text = TEXTS["one input changes"] + "if q[1] = q[2] then out <- 2 end\n"
+    program = {**fields["program"], "text": text, "sha256": text_hash(text)}
+    result = check(signed({**fields, "program": program}))
+    assert result.outcome is Outcome.NOT_CONFIRMED and "without noise" in str(result.reason)
+
+
+def test_what_has_no_certificate() -> None:
+    response = (PROGRAMS / "literature" / "randomised_response.dpg").read_text("utf-8")
+    assert without_evidence(proved(response)) == "the answer is Unknown"
+    far = TEXTS["one input changes"].replace("l1 1", "all")
+    assert "any amount" in str(without_evidence(proved(far)))
+    text = TEXTS["one input changes"]
+    with pytest.raises(UserError, match="not that of the program"):
+        other = text.replace("3/eps", "5/eps")
+        dipapprox.certify(dipapprox.parse(text), other, proved(text))
+    result = check(certified(text), Limits(seconds=0))
+    assert result.outcome is Outcome.NOT_CONFIRMED
