@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import replace
+from dipapprox.deferred import Deferred
 from dipapprox.errors import SourceError
 from dipapprox.language import ast, core
-from dipapprox.language.any_number import RoundCells, with_any_number
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
@@ -27,6 +27,11 @@ from dipapprox.language.symbols import SELECTIONS, Role, Symbol
 from dipapprox.language.uniform_loops import uniform_arrays
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
+
+if TYPE_CHECKING:
+    from dipapprox.language import any_number
+else:
+    any_number = Deferred("dipapprox.language.any_number")
 
 
 def elaborate(
@@ -53,9 +58,9 @@ def elaborate(
     if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
         raise _is_service(program)
     symbols = check(program)
-    cells: RoundCells | None = None
+    cells: any_number.RoundCells | None = None
     if for_all is not None:
-        program, cells = with_any_number(program, for_all, parameters)
+        program, cells = any_number.with_any_number(program, for_all, parameters)
         symbols = check(program, in_rounds=True)
     declarations = elaborate_declarations(program, parameters, widening)
     body, calls, rounds = elaborate_block(program.body, symbols, declarations)

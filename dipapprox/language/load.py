@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
-from dipapprox.language.dip import parse_dip
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import FiniteRounds, with_finite_rounds
 from dipapprox.language.parser import parse
+
+if TYPE_CHECKING:
+    from dipapprox.language import dip
+else:
+    dip = Deferred("dipapprox.language.dip")
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
 """The languages of programs, two, and of automata, by the extensions of their files."""
@@ -87,7 +93,7 @@ def language_of(path: Path) -> str:
 
 def parse_program(text: str, language: str, name: str) -> ast.Program:
     """Parse a program in one of the two languages; messages call it `name`."""
-    return (parse_dip if language == DIP else parse)(text, name)
+    return dip.parse_dip(text, name) if language == DIP else parse(text, name)
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:

@@ -11,7 +11,6 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, count_selected, select_pairs
-from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
@@ -39,6 +38,7 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
+    from dipapprox.pairs import maximum
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
     from dipapprox.pairs.published import together as published_search
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.products import witness as product_witnesses
     from dipapprox.privacy.published import details as published_details
 else:
+    maximum = Deferred("dipapprox.pairs.maximum")
     published_search = Deferred("dipapprox.pairs.published.together")
     published_details = Deferred("dipapprox.privacy.published.details")
     exact_products = Deferred("dipapprox.privacy.products.exact")
@@ -156,7 +157,7 @@ class _Run:
         )
         search = self.opened(source, pairs)
         together = product_search.ProductPairs(losses, exact, self.total, self.claim.delta)
-        search_together(search, together, self.total or 0)
+        maximum.search_together(search, together, self.total or 0)
 
     def check_published(self, program: Program) -> None:
         """Check the pairs of a program with real outputs."""
@@ -169,7 +170,7 @@ class _Run:
         pairs = published_search.PublishedPairs(
             divergences, select_pairs(program, self.selection), self.total, limits
         )
-        search_together(self.opened(divergences, None), pairs, self.total or 0)
+        maximum.search_together(self.opened(divergences, None), pairs, self.total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
         """Open the search that all strategies end in."""

@@ -91,7 +91,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are too large, counters too many, and no single pair is needed for a proof."""
     monkeypatch.setattr(selected, "plan_counters", lambda *_: None)
     monkeypatch.setattr(arrays, "LARGEST_TABLE", 0)
-    monkeypatch.setattr("dipapprox.pairs.search_strategy.search_blocks", None)
+    monkeypatch.setattr("dipapprox.pairs.many_pairs.search_blocks", None)
 
 
 @pytest.mark.parametrize("name", ["noisy_max_laplace", "svt_laplace", "noisy_min_laplace"])

@@ -17,7 +17,7 @@ from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
-from dipapprox.pairs import largest, search_strategy
+from dipapprox.pairs import largest, many_pairs
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import Search
@@ -192,8 +192,8 @@ def test_doubtful_terms_are_settled_for_all_pairs_together(
     assert usual.answer is (Answer.NOT_DP if budget == "0.999" else Answer.DP)
     monkeypatch.undo()
     # More pairs than can be looked at one by one: 7^10 - 3^10.
-    monkeypatch.setattr(search_strategy, "_MOST_IN_TABLE", 0)
-    monkeypatch.setattr(search_strategy, "_MOST_IN_PORTIONS", 0)
+    monkeypatch.setattr(many_pairs, "_MOST_IN_TABLE", 0)
+    monkeypatch.setattr(many_pairs, "_MOST_IN_PORTIONS", 0)
     together = dipapprox.verify(program, eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     assert together.answer is usual.answer
     assert together.pairs == usual.pairs or usual.answer is Answer.NOT_DP
