@@ -11,6 +11,7 @@ from enum import Enum
 from bench.automata import PROVED
 from bench.cases import Case, Chain
 from bench.comparison import LITERAL, NESTED
+from bench.real_outputs import ENCLOSED
 from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
 from bench.timing import Outcome, Ratio
 
@@ -67,6 +68,8 @@ _SECONDS: tuple[tuple[str, float], ...] = (
 _TIMES_FASTER = ((LITERAL, 1000.0), (NESTED, 50.0))
 """Than these, for Noisy-Max-Gauss, N = 4, not merged."""
 
+_MOST_TIMES_SCIPY = 10.0
+
 _WIDEST = 1e-12
 
 _COMMAND_SECONDS, _COMMAND_MEMORY = 0.5, 150
@@ -84,6 +87,7 @@ def judge(results: Results) -> list[Figure]:
         *_against_nested(results),
         *_whole_command(results),
         *_sweep(results),
+        *_published(results),
         *_budgets(results),
         *_services(results),
     ]
@@ -191,6 +195,21 @@ def _sweep(results: Results) -> list[Figure]:
     times = results.swept.times
     found = f"{times:.3g} times"
     return [Figure(results.swept.name, goal, found, _standing(times <= _MOST_TIMES_BARE))]
+
+
+def _published(results: Results) -> list[Figure]:
+    figures = []
+    for each in results.published:
+        timing, goal, times = each.timings[ENCLOSED], each.case.goal, each.ratio()
+        if goal is not None:
+            reached = timing.outcome is Outcome.ANSWERED and timing.median < goal
+            found = timing.reason or f"{timing.median:.3g} s (first run {timing.first:.3g} s)"
+            figures.append(Figure(each.case.name, f"< {goal:g} s", found, _standing(reached)))
+        if times is not None:
+            wanted = f"at most {_MOST_TIMES_SCIPY:g} times as long as scipy"
+            standing = _standing(times.value <= _MOST_TIMES_SCIPY)
+            figures.append(Figure(each.case.name, wanted, f"{times} times", standing))
+    return figures
 
 
 def _budgets(results: Results) -> list[Figure]:

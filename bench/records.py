@@ -45,6 +45,15 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "ratio": _ratio(polyhedra.ratio()),
             "distance": polyhedra.distance,
         }
+    for published_case in results.published:
+        yield {
+            "kind": "published numbers and scipy",
+            "case": published_case.case.name,
+            "timings": _timings(published_case.timings),
+            "ratio": _ratio(published_case.ratio()),
+            "width": published_case.width,
+            "distance": published_case.distance,
+        }
     for family, case, growth in results.alone:
         known = published(case)
         yield {

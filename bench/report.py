@@ -50,6 +50,12 @@ All events of a row together; scipy knows no sums of Laplace samples. The enclos
 2^-40 wide; scipy's multivariate normal distribution function is asked for 1e-6, an error that it
 estimates, NOT rigorous. "distance" is the largest one of its value from the enclosure."""
 
+_PUBLISHED = """## Published numbers beside scipy
+
+The divergence at eps_prv 1/2 of two inputs that publish real numbers, nothing remembered but grids.
+Scipy integrates max(0, f - e^eps_prv g), with inner quadratures where densities need them; its
+errors are estimates, NOT rigorous. "times": how many times longer the enclosure took."""
+
 _AUTOMATA = """## Least budgets of automata
 
 For every ε, inputs of every length, all real numbers. "check" is that of the certificate, from the
@@ -93,6 +99,8 @@ def page(
         parts += [_PLAIN, _plain(results)]
     if results.polyhedra:
         parts += [_POLYHEDRA, _polyhedra(results)]
+    if results.published:
+        parts += [_PUBLISHED, _published(results)]
     if results.automata:
         parts += [_AUTOMATA, _automata(results)]
     if results.services:
@@ -196,6 +204,21 @@ def _polyhedra(results: Results) -> str:
         for each in results.polyhedra
     ]
     return table(("case", ENCLOSED, SCIPY, "times", "distance"), rows)
+
+
+def _published(results: Results) -> str:
+    rows = [
+        (
+            each.case.name,
+            milliseconds(each.timings[ENCLOSED]),
+            milliseconds(each.timings[SCIPY]),
+            _times(each.ratio()),
+            _scientific(each.width),
+            _scientific(each.distance),
+        )
+        for each in results.published
+    ]
+    return table(("case", ENCLOSED, SCIPY, "times", "width", "distance"), rows)
 
 
 def _automata(results: Results) -> str:

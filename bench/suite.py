@@ -28,6 +28,12 @@ from bench.polyhedra import (
     TreeOfCounters,
     compare_polyhedra,
 )
+from bench.real_outputs import (
+    Published,
+    PublishedComparison,
+    compare_published,
+    published_numbers,
+)
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
@@ -46,10 +52,11 @@ class Suite:
         batches: Events for the certified float64 tier beside plain numpy.
         alone: Families of cases of growing N, each case in a process of its own.
         polyhedra: Linear guards, beside scipy where the samples are Gaussian.
+        published: Divergences of published numbers, beside scipy.
         automata: Least budgets.
         services: Least budgets of query servers.
         comparing: Patience for `compared`.
-        batching: Patience for `batches` and `polyhedra`.
+        batching: Patience for `batches`, `polyhedra` and `published`.
         growing: Patience for `alone`.
         starts: How often the whole command is run.
         blocks: Of the cases of a sweep.
@@ -59,6 +66,7 @@ class Suite:
     batches: tuple[Batch, ...]
     alone: dict[str, tuple[AnyCase, ...]]
     polyhedra: tuple[LinearGuards, ...]
+    published: tuple[Published, ...]
     automata: tuple[AutomatonCase, ...]
     services: tuple[ServiceCase, ...]
     comparing: Patience
@@ -143,6 +151,7 @@ FULL = Suite(
         *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
         *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
     ),
+    published=published_numbers(),
     automata=automata(),
     services=servers(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
@@ -166,6 +175,7 @@ QUICK = Suite(
         "P[x1 < … < xN]": (Chain(10), Chain(40)),
     },
     polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
+    published=published_numbers()[:2],
     automata=automata()[:10],
     services=servers()[:3],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
@@ -184,6 +194,7 @@ class Results:
     compared: list[tuple[AnyCase, Comparison]] = field(default_factory=list)
     batches: list[TierComparison] = field(default_factory=list)
     polyhedra: list[PolyhedraComparison] = field(default_factory=list)
+    published: list[PublishedComparison] = field(default_factory=list)
     automata: list[Budgeted] = field(default_factory=list)
     services: list[ServedBudget] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
@@ -217,6 +228,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for polyhedra in suite.polyhedra:
         tell(f"linear guards and scipy: {polyhedra.name}")
         results.polyhedra.append(compare_polyhedra(polyhedra, suite.batching))
+    for published in suite.published:
+        tell(f"published numbers and scipy: {published.name}")
+        results.published.append(compare_published(published, suite.batching))
     for automaton in suite.automata:
         tell(f"least budget: {automaton.name}")
         results.automata.append(measure_automaton(automaton, suite.batching))

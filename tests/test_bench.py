@@ -39,6 +39,7 @@ from bench.plain import NoPlainEvaluation
 from bench.plain_events import Prepared
 from bench.polyhedra import ENCLOSED, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
 from bench.published import published
+from bench.real_outputs import PublishedComparison, compare_published, published_numbers
 from bench.records import write_records
 from bench.report import milliseconds, page, table
 from bench.services import measure_service, servers
@@ -151,6 +152,7 @@ def made_up(literal: Timing) -> Results:
         compared=[(FOUR_UNMERGED, Comparison(FOUR_UNMERGED.name, timings))],
         batches=[TierComparison("tier", 7, tiers, 1e-13, 1e-15)],
         polyhedra=[PolyhedraComparison("cones", 3, rows, 1e-7)],
+        published=[PublishedComparison(published_numbers()[0], rows, 1e-13, 1e-9)],
         automata=[
             Budgeted(
                 AutomatonCase("SVT", "", 0.01, 0.238),
@@ -223,6 +225,17 @@ def test_scipy_is_near_the_enclosures_by_rank() -> None:
     assert found.events == 2 and found.distance is not None and found.distance < 1e-3
 
 
+def test_scipy_is_near_the_enclosures_of_published_numbers() -> None:
+    cases = published_numbers()
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names)
+    for case in (cases[0], cases[2]):
+        found = compare_published(case, ONCE)
+        assert {each.outcome for each in found.timings.values()} == {Outcome.ANSWERED}
+        assert found.distance is not None and found.distance < 1e-8
+        assert found.width is not None and found.width <= 2.0**-case.bits
+
+
 def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
     alone = {case.name for cases in FULL.alone.values() for case in cases}
     wanted = {figure.name for figure in judge(Results())} - {FOUR_UNMERGED.name}
@@ -237,17 +250,19 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     found = [json.loads(line) for line in lines]
     kinds = [record["kind"] for record in found]
     assert kinds[:4] == ["machine", "engines", "certified and plain", "by rank and scipy"]
-    assert kinds[4:8] == ["alone", "alone", "automaton", "automaton"]
-    assert kinds[8:10] == ["command", "sweep"]
+    assert kinds[4] == "published numbers and scipy"
+    assert kinds[5:9] == ["alone", "alone", "automaton", "automaton"]
+    assert kinds[9:11] == ["command", "sweep"]
     assert found[0]["processor"] == "made up"
     assert found[1]["timings"][LITERAL]["outcome"] == "over the cap"
     assert found[1]["ratios"][LITERAL] == {"times": 1500.0, "at_least": True}
-    assert (found[5]["published"], found[5]["published_repeated"]) == (441.3, 402.0)
+    assert (found[6]["published"], found[6]["published_repeated"]) == (441.3, 402.0)
     text = page(results, {"processor": "made up"}, "plot.svg", ["take care"])
     row = f"| {FOUR_UNMERGED.name} | 20 (3) | 500 (1) | 25 | > 30000 | > 1500 |"
     assert row in text.splitlines()
     assert "| tier | 7 | 6 (1) | 30 (1) | 3 (1) | 2 (1) | 2 | 10 | 1.0e-13 | 1.0e-15 |" in text
     assert "| cones | 2 (1) | 20 (1) | 10 | 1.0e-07 |" in text
+    assert "| 2 (1) | 20 (1) | 0.1 | 1.0e-13 | 1.0e-09 |" in text
     assert "![time against N](plot.svg)" in text and "take care" in text
     assert "- processor: made up" in text
     assert "| times | 1.5 |" in text.splitlines()

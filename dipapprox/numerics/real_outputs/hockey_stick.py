@@ -55,7 +55,8 @@ from dipapprox.numerics.simplest import simplest
 _REMEMBERED = 200
 """Pairs of measures whose densities are kept."""
 
-_GUARD_BITS = 6
+_GUARD_BITS = 12
+"""What the grid may lack: samples times the factor times 2**-12 of the wanted width."""
 
 _GAIN = 8
 """By what finer panels divide what is undecided, if they are of any use."""
@@ -195,7 +196,7 @@ class _Pair:
     ) -> Signs | NotEnclosed:
         """Prove signs; `Signs.excess` is all that the set may lack."""
         # In steps, so that bits that differ little find the same densities.
-        kept = -(-(bits + _bits_of(growth) + _GUARD_BITS + 8) // 32) * 32
+        kept = -(-(bits + _bits_of(growth) + _GUARD_BITS) // 16) * 16
         plans = self._plans.get(kept)
         if plans is None:
             plans = self._plans[kept] = self._planned(kept, masses, limits)

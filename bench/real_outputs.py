@@ -1,0 +1,285 @@
+"""Divergences of published numbers: certified beside scipy's quadrature of the same integrals.
+
+In: a `Published` case. Out: a `PublishedComparison`. Scipy integrates max(0, f - growth g) with its
+own error estimates, NOT rigorous, densities from closed formulas or inner quadratures; the
+enclosures are as narrow as the case says.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from dipapprox.composition.product_measures import ProductMeasures
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event, Impossible
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.reduce import reduce
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.exponential import exponential
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.linear import LinearForm
+
+ENCLOSED, SCIPY = "enclosed", "scipy"
+
+_BUDGET = Fraction(1, 2)
+
+Parts = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Two inputs of a mechanism that publishes numbers.
+
+    Attributes:
+        name: Unique, for tables and records.
+        first: What the one input publishes.
+        second: What the other does.
+        bits: Wanted width of the divergence at eps_prv 1/2.
+        goal: Most seconds; None: no goal.
+        plain: NOT RIGOROUS: the same divergence, with scipy; None: not compared.
+    """
+
+    name: str
+    first: Parts
+    second: Parts
+    bits: int
+    goal: float | None
+    plain: Callable[[Any], float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedComparison:
+    """What was measured of one case.
+
+    Attributes:
+        case: The case.
+        timings: ENCLOSED and SCIPY.
+        width: Of the enclosure; None without one.
+        distance: Of scipy's value from it; None without scipy.
+    """
+
+    case: Published
+    timings: dict[str, Timing]
+    width: float | None
+    distance: float | None
+
+    def ratio(self) -> Ratio | None:
+        """Return how many times longer the enclosure took."""
+        return ratio(self.timings[ENCLOSED], self.timings[SCIPY])
+
+
+def compare_published(case: Published, patience: Patience) -> PublishedComparison:
+    """Time both on one case, in turns."""
+    values: list[float] = []
+    enclosures: list[Enclosure] = []
+
+    def enclosed(cap: float) -> None:
+        enclosures[:] = [certified(case, cap)]
+
+    def by_scipy(cap: float) -> None:
+        values[:] = [plain_value(case)]
+
+    runs: dict[str, Run] = {ENCLOSED: enclosed, SCIPY: by_scipy}
+    timings = side_by_side(runs, patience)
+    width = distance = None
+    for found in enclosures:
+        width = float(found.width)
+        for value in values:
+            distance = max(float(found.lower) - value, value - float(found.upper), 0.0)
+    return PublishedComparison(case, timings, width, distance)
+
+
+def certified(case: Published, cap: float) -> Enclosure:
+    """Enclose the divergence, nothing remembered but the process's grids and quadrature rules.
+
+    Raises:
+        NoAnswer: If it is not as narrow as wanted.
+    """
+    measures = ProductMeasures(open_method(Options()), Limits(seconds=cap))
+    growth = exponential(_BUDGET, 2 * case.bits + 64)
+    found = measures.divergence(case.first, case.second, growth, case.bits)
+    if isinstance(found, NotEnclosed):
+        raise NoAnswer(found.reason)
+    if found.value.width > Fraction(1, 2**case.bits):
+        raise NoAnswer(f"no narrower than {float(found.value.width):.1e}")
+    return found.value
+
+
+def plain_value(case: Published) -> float:
+    """NOT RIGOROUS: about the divergence.
+
+    Raises:
+        NoAnswer: Without scipy, or where it is not asked.
+    """
+    if case.plain is None:
+        raise NoAnswer("not asked")
+    try:
+        modules = [importlib.import_module(f"scipy.{name}") for name in ("integrate", "stats")]
+    except ImportError:
+        raise NoAnswer("scipy is not installed") from None
+    return case.plain(modules)
+
+
+def published_numbers() -> tuple[Published, ...]:
+    """Return the cases."""
+    return (
+        _mechanism(Family.GAUSSIAN),
+        _mechanism(Family.LAPLACE),
+        *(_sparse_vector(family, 10, fresh) for family in _NAMES for fresh in (True, False)),
+        *(_gap(family, 5) for family in _NAMES),
+        _histogram(Family.GAUSSIAN, 20, 40),
+        _histogram(Family.LAPLACE, 20, 20),
+    )
+
+
+_NAMES = {Family.GAUSSIAN: "Gauss", Family.LAPLACE: "Laplace"}
+_SCIPY = {Family.GAUSSIAN: "norm", Family.LAPLACE: "laplace"}
+
+
+def _law(family: Family, mean: int, scale: int) -> Distribution:
+    return Distribution(family, Fraction(mean), Fraction(scale))
+
+
+def _less(i: int, j: int) -> LinearForm:
+    return LinearForm.of({i: Fraction(1), j: Fraction(-1)})
+
+
+def _number(law: Distribution) -> Marginal:
+    return Marginal(Event((law,), ()), LinearForm.symbol(0))
+
+
+def _mechanism(family: Family) -> Published:
+    """One number with noise of scale 2."""
+    sides = [(Part((), (_number(_law(family, mean, 2)),)),) for mean in (0, 1)]
+
+    def plain(modules: Any) -> float:
+        noise = [_frozen(modules, family, mean, 2) for mean in (0, 1)]
+        return _integral(modules, noise[0].pdf, noise[1].pdf, (-60.0, 60.0))
+
+    goal = 0.05 if family is Family.GAUSSIAN else None
+    name = f"{_NAMES[family]} mechanism, δ to 2^-40"
+    return Published(name, sides[0], sides[1], 40, goal, plain)
+
+
+def _sparse_vector(family: Family, count: int, fresh: bool) -> Published:
+    """N - 1 answers below, the last above and published, with fresh noise or as compared."""
+    last = count - 1
+    queries = [0] * count, [1] * last + [0]
+    guards = (*(_less(k + 1, 0) for k in range(last)), _less(0, count))
+    sides: list[Parts] = []
+    for means in queries:
+        laws = (_law(family, 0, 4), *(_law(family, mean, 8) for mean in means))
+        if fresh:
+            event = reduce(Event(laws, guards))
+            assert not isinstance(event, Impossible)
+            events = tuple(map(canonical, event.factors))
+            sides.append((Part(events, (_number(_law(family, means[last], 12)),)),))
+        else:
+            marginal = Marginal(Event(laws, guards), LinearForm.symbol(count))
+            sides.append((Part((), (marginal,)),))
+
+    def plain(modules: Any) -> float:
+        quad = modules[0].quad
+        threshold = _frozen(modules, family, 0, 4)
+        densities = []
+        for means in queries:
+            below = [_frozen(modules, family, mean, 8) for mean in means]
+
+            def inner(t: float, noise: Any = below) -> float:
+                return float(threshold.pdf(t) * noise[0].cdf(t) ** last)
+
+            if fresh:
+                own = _frozen(modules, family, means[last], 12)
+                chance = quad(lambda t, f=inner, n=below: f(t) * n[last].sf(t), -150, 150)[0]
+                densities.append(lambda y, c=chance, d=own: c * d.pdf(y))
+            else:
+                densities.append(
+                    lambda y, f=inner, n=below: (
+                        n[last].pdf(y)
+                        * (quad(f, -150, min(y, 0))[0] + (quad(f, 0, y)[0] if y > 0 else 0.0))
+                    )
+                )
+        return _integral(modules, densities[0], densities[1], (-100.0, 100.0))
+
+    which = "fresh answer" if fresh else "compared answer"
+    name = f"sparse vector with a {which}, {_NAMES[family]}, N={count}, δ to 1e-10"
+    return Published(name, sides[0], sides[1], 34, 0.5, plain)
+
+
+def _gap(family: Family, count: int) -> Published:
+    """The gap of a noisy maximum whose winner is the first."""
+    sides: list[Parts] = []
+    for means in ([0] + [1] * (count - 1), [1] + [0] * (count - 1)):
+        laws = tuple(_law(family, mean, 2) for mean in means)
+        parts = []
+        for second in range(1, count):
+            rest = (_less(k, second) for k in range(1, count) if k != second)
+            event = Event(laws, (_less(second, 0), *rest))
+            parts.append(Part((), (Marginal(event, _less(0, second)),)))
+        sides.append(tuple(parts))
+
+    def plain(modules: Any) -> float:
+        densities = []
+        for first, other in ((0, 1), (1, 0)):
+            own, rest = (_frozen(modules, family, mean, 2) for mean in (first, other))
+            densities.append(
+                lambda y, f=own, g=rest: (
+                    (count - 1)
+                    * modules[0].quad(
+                        lambda z: f.pdf(z + y) * g.pdf(z) * g.cdf(z) ** (count - 2),
+                        -60,
+                        60,
+                        limit=200,
+                    )[0]
+                )
+            )
+        return _integral(modules, densities[0], densities[1], (0.0, 60.0))
+
+    name = f"noisy maximum with its gap, {_NAMES[family]}, N={count}, δ to 1e-10"
+    return Published(name, sides[0], sides[1], 34, 1.0, plain)
+
+
+def _histogram(family: Family, count: int, bits: int) -> Published:
+    """Counts with noise of scale 20, all of them moved by one."""
+    sides = [
+        (Part((), tuple(_number(_law(family, mean, 20)) for _ in range(count))),) for mean in (0, 1)
+    ]
+    goal = 0.05 if family is Family.GAUSSIAN else 2.0
+    name = f"{count} counts, {_NAMES[family]}, δ to 2^-{bits}"
+    return Published(name, sides[0], sides[1], bits, goal, None)
+
+
+def _frozen(modules: Any, family: Family, mean: int, scale: int) -> Any:
+    return getattr(modules[1], _SCIPY[family])(mean, scale)
+
+
+def _integral(
+    modules: Any,
+    first: Callable[[float], float],
+    second: Callable[[float], float],
+    ends: Sequence[float],
+) -> float:
+    growth = exp(_BUDGET)
+    low, high = ends
+    kinks = [each for each in (0.0, 1.0) if low < each < high]
+    marks = [low, *kinks, high]
+    return sum(
+        float(
+            modules[0].quad(
+                lambda y: np.maximum(first(y) - growth * second(y), 0.0), *pair, epsabs=1e-10
+            )[0]
+        )
+        for pair in pairwise(marks)
+    )
