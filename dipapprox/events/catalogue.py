@@ -19,17 +19,17 @@ from operator import itemgetter
 import numpy as np
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import MIRRORED, Distribution
+from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.events.columns import Column, combined
 from dipapprox.events.event import Chosen, Connected, count_samples
-from dipapprox.events.inputs import Inputs, Table
+from dipapprox.events.inputs import Image, Inputs, Table, numeric
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.shapes import Batch, Row, Shape, Shapes, numbers_of
+from dipapprox.events.shapes import Batch, Row, Shape, Shapes
 from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
 from dipapprox.language.core import Input, Value
-from dipapprox.semantics.linear import Symbol
+from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
 
 _SHOWN = 6
@@ -115,7 +115,7 @@ class Variables:
         self._inputs = inputs
         self._solutions = solutions
         self._numbers: dict[Change | int, int] = {}
-        self._known: dict[object, dict[int, int]] = {}
+        self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
         self.tables: list[Table] = []
 
     def number(self, change: Change) -> int:
@@ -130,21 +130,31 @@ class Variables:
     def _laws(self, change: Change) -> Table:
         sample = self._samples[change.sample]
         mean, scale, family = sample.mean, self._scales[change.sample], sample.family
+        if change.is_nothing and len(mean.terms) == 1:
+            ((name, slope),) = mean.terms
+            # By identity: samples and scales are kept alive, and fractions hash slowly.
+            kind = family, id(slope), id(mean.constant), id(scale)
+            found = self._kinds.get(kind)
+            if found is None:
+                found = self._kinds[kind] = self._law_of(family, mean, scale), {}
+            return Table(self._inputs, (str(name),), *found)
         if not change.is_nothing:
             mean = mean.scaled(change.factor) + change.shift
             scale *= abs(change.factor)
             family = MIRRORED[family] if change.factor < 0 else family
-        names, solutions = mean.inputs(), self._solutions
+        return Table(self._inputs, mean.inputs(), self._law_of(family, mean, scale))
+
+    def _law_of(self, family: Family, mean: LinearForm, scale: Fraction) -> Image:
+        """Number a law by the values of the cells that its mean is of."""
+        slopes, constant = [slope for _, slope in mean.terms], mean.constant
+        solutions = self._solutions
 
         def law(values: tuple[Value, ...]) -> int:
-            value = mean.at(numbers_of(names, values)).constant
+            numbers = zip(slopes, numeric(values), strict=True)
+            value = sum([slope * number for slope, number in numbers], constant)
             return solutions.law(Distribution(family, value, scale))
 
-        # The laws of samples of one kind differ by the cells that their means are of.
-        parts = (*(c for _, c in mean.terms), mean.constant, scale)
-        kind = family, *(each for part in parts for each in part.as_integer_ratio())
-        known = self._known.setdefault(kind, {}) if len(names) == 1 else {}
-        return Table(self._inputs, names, law, known)
+        return law
 
 
 _REMEMBERED = 300_000

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.columns import Column, Pairs, mapped
 from dipapprox.language.core import Input, Program, Value
 
@@ -35,7 +37,7 @@ class Inputs:
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return where cells stand in an input."""
-        return tuple(self._places[name] for name in names)
+        return tuple([self._places[name] for name in names])
 
     def block(self, inputs: Sequence[Input]) -> Block:
         """Number the values of inputs."""
@@ -74,6 +76,22 @@ class Inputs:
         return number
 
 
+Image = Callable[[tuple[Value, ...]], int]
+"""A function of the values of some cells."""
+
+
+def numeric(values: Sequence[Value]) -> list[Fraction]:
+    """Return values of cells that arithmetic uses.
+
+    Raises:
+        BrokenInvariant: If one has a name: a bug.
+    """
+    numbers = [value for value in values if isinstance(value, Fraction)]
+    if len(numbers) < len(values):
+        raise BrokenInvariant("arithmetic on a named value reached the events")
+    return numbers
+
+
 class Table:
     """A function of some cells with small numbers as values, asked once for each combination.
 
@@ -85,11 +103,13 @@ class Table:
             one cell each and the same function of its value may share it.
     """
 
+    __slots__ = ("_function", "_inputs", "_known", "_places")
+
     def __init__(
         self,
         inputs: Inputs,
         names: Sequence[str],
-        image: Callable[[tuple[Value, ...]], int],
+        image: Image,
         known: dict[int, int] | None = None,
     ) -> None:
         self._inputs = inputs

@@ -7,14 +7,14 @@ counted as multisets. Everything else is keyed by its guards and laws, input by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from fractions import Fraction
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import FEW, Bags, Column, Pairs, combined, mapped
-from dipapprox.events.inputs import Block, Inputs, Table
+from dipapprox.events.inputs import Block, Inputs, Table, numeric
 from dipapprox.events.instantiate import Outline, without_inputs
 from dipapprox.events.paths import AnyStar, Change, GroupStar, PathStar
 from dipapprox.events.reduce import connected_samples, irredundant
@@ -150,7 +150,7 @@ class Shapes:
         names = guard.inputs()
 
         def image(values: tuple[Value, ...]) -> int:
-            form = guard.at(numbers_of(names, values)).normalised()
+            form = guard.at(dict(zip(names, numeric(values), strict=True))).normalised()
             number = self._form_numbers.setdefault(form, len(self._forms))
             if number == len(self._forms):
                 self._forms.append(form)
@@ -322,15 +322,6 @@ class Shapes:
 
 
 _VARYING = 2**40  # above all numbers of parts, and those of centres are negative
-
-
-def numbers_of(names: Iterable[str], values: Iterable[Value]) -> dict[Symbol, Fraction]:
-    """Return the values of cells that arithmetic uses."""
-    numbers: dict[Symbol, Fraction] = {}
-    for name, value in zip(names, values, strict=True):
-        assert isinstance(value, Fraction), "arithmetic on a named value reached the events"
-        numbers[name] = value
-    return numbers
 
 
 def _roles(samples: Sequence[int], guards: Sequence[LinearForm]) -> tuple[tuple[int, ...], ...]:
