@@ -280,6 +280,8 @@ class Catalogue:
         whole = _Rows(None, Batch(block, self._variables.tables))
         groups: dict[Conditions, _Rows] = {(): whole}
         states, has_choices = self._states.states, bool(self._states.choices)
+        shapes, solve, events = self._shape_of, self._shapes.solve, self._solutions.events
+        origins = self._origins
         for output in range(len(self._states_of)) if outputs is None else outputs:
             for number in self._states_of[output]:
                 conditions = states[number].conditions
@@ -288,18 +290,17 @@ class Catalogue:
                     admitted = np.flatnonzero(self._condition(conditions).column(block))
                     batch = Batch(block[admitted], self._variables.tables)
                     rows = groups[conditions] = _Rows(admitted, batch)
-                if not len(rows.batch.block):
+                if not rows.batch.size:
                     continue
-                row = self._shapes.solve(self._shape(number), rows.batch)
+                row = solve(shapes[number] or self._shape(number), rows.batch)
                 chosen = self._chosen(number) if has_choices else CERTAIN
                 if chosen != CERTAIN:
                     factor = rows.batch.constant(chosen)
                     row = combined(np.asarray(row, np.int64), factor, self._solutions.joined)
                 rows.outputs.append(output)
                 rows.solutions.append(row)
-                new = len(self.events) - len(self._origins)
-                if new:
-                    self._origins += [number] * new
+                if len(events) > len(origins):
+                    origins += [number] * (len(events) - len(origins))
         return [rows.columns() for rows in groups.values() if rows.outputs]
 
     def where(self, event: int) -> str:

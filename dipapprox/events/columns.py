@@ -78,16 +78,21 @@ class Pairs:
 
 
 class Bags:
-    """Numbers for multisets; 0 is the empty one. Entries may be added in any order."""
+    """Numbers for multisets; 0 is the empty one. Entries may be added in any order.
+
+    Attributes:
+        contents: By number.
+        sums: The numbers of bags with one more entry, by bag and entry; what `sum` has found.
+    """
 
     def __init__(self) -> None:
         self.contents: list[Bag] = [()]
         self._numbers: dict[Bag, int] = {(): 0}
-        self._sums: dict[tuple[int, int], int] = {}
+        self.sums: dict[tuple[int, int], int] = {}
         self._differences: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        return len(self._sums) + len(self._differences)
+        return len(self.sums) + len(self._differences)
 
     def add(self, bags: Column, entries: Column) -> Column:
         """Put one more entry into every bag."""
@@ -99,13 +104,13 @@ class Bags:
 
     def sum(self, bag: int, entry: int) -> int:
         """Return the number of a bag with one more entry."""
-        found = self._sums.get((bag, entry))
+        found = self.sums.get((bag, entry))
         if found is None:
             content = _with(self.contents[bag], entry)
             found = self._numbers.setdefault(content, len(self.contents))
             if found == len(self.contents):
                 self.contents.append(content)
-            self._sums[bag, entry] = found
+            self.sums[bag, entry] = found
         return found
 
     def without(self, bag: int, entry: int) -> int:

@@ -140,10 +140,15 @@ class StarReader:
             waiting.append(node)
             node = node.parent
         self._paths += waiting
+        found = self._found
         while waiting:
             node = waiting.pop()
-            self._found[id(node)] = self._extended(node)
-        return None if path is None else self._found.get(id(path))
+            step, parent = node.step, found.get(id(node.parent))
+            if parent is not None and isinstance(step, SampleComparison):
+                found[id(node)] = self._compared(parent, step)
+            else:
+                found[id(node)] = self._extended(node)
+        return None if path is None else found.get(id(path))
 
     def _extended(self, node: Path) -> AnyStar | None:
         """Read a node whose parent has been read."""
@@ -154,8 +159,6 @@ class StarReader:
         parent = self._found[id(node.parent)] if node.length > 2 else None
         if node.length > 2 and parent is None:
             return None
-        if parent and isinstance(constraint, SampleComparison):
-            return self._compared(parent, constraint)
         ends = _ends(constraint)
         if ends is None:
             return None
@@ -203,11 +206,16 @@ class StarReader:
         small, large, _ = comparison
         centre = parent.centre
         above = small == centre
-        sample = large if above else small
-        if (not above and large != centre) or parent.has(sample):
+        sample, largest = large if above else small, parent.largest
+        if not above and large != centre:
             return None
-        largest = sample if sample > parent.largest else parent.largest
-        leaf = self._unchanged(sample)
+        if sample > largest:
+            largest = sample
+        elif parent.has(sample):
+            return None
+        leaf = self._plain.get(sample)
+        if leaf is None:
+            leaf = self._unchanged(sample)
         return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
 
     def _grown(

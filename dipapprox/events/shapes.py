@@ -70,6 +70,7 @@ class Batch:
 
     def __init__(self, block: Block, tables: Sequence[Table]) -> None:
         self.block = block
+        self.size = len(block)
         self.is_small = len(block) <= FEW
         self._inputs: list[list[int]] = block.tolist() if self.is_small else []
         self._tables = tables
@@ -183,7 +184,9 @@ class Shapes:
     def solve(self, shape: Shape, batch: Batch) -> Row:
         """Return the state's solution for every input of the batch."""
         match shape:
-            case PathStar() | GroupStar():
+            case PathStar():
+                return self._star(shape, batch)
+            case GroupStar():
                 return self._star(shape, batch)
             case Fixed():
                 return self._fixed(shape, batch)
@@ -193,7 +196,9 @@ class Shapes:
     def _star(self, star: AnyStar, batch: Batch) -> Row:
         if batch.is_small:
             centres, leaves = batch.laws(star.centre_number), self._few_leaves(star, batch)
-            return list(map(self._star_solution, centres, leaves))
+            known, solve = self._known, self._star_solution
+            pairs = zip(centres, leaves, strict=True)
+            return [known.get((-1 - law, bag)) or solve(law, bag) for law, bag in pairs]
         return combined(
             batch.law(star.centre_number), self._leaves(star, batch), self._star_solution
         )
@@ -238,25 +243,26 @@ class Shapes:
 
     def _few_leaves(self, star: AnyStar, batch: Batch) -> list[int]:
         """The same for few inputs."""
+        known = batch.few_leaves
         waiting = []
         node: AnyStar | None = star
-        while isinstance(node, PathStar) and id(node) not in batch.few_leaves:
+        while isinstance(node, PathStar) and id(node) not in known:
             waiting.append(node)
             node = node.parent
-        add = self._bags.sum
-        match node:
-            case None:
-                bags = [0] * len(batch.block)
-            case PathStar():
-                bags = batch.few_leaves[id(node)]
-            case GroupStar():
-                own = [2 * law + int(node.above) for law in batch.laws(node.centre_number)]
-                whole = self._whole(node, batch).tolist()
-                bags = [self._bags.without(*pair) for pair in zip(whole, own, strict=True)]
+        if node is None:
+            bags = [0] * len(batch.block)
+        elif isinstance(node, PathStar):
+            bags = known[id(node)]
+        else:
+            own = [2 * law + node.above for law in batch.laws(node.centre_number)]
+            whole = self._whole(node, batch).tolist()
+            bags = [self._bags.without(*pair) for pair in zip(whole, own, strict=True)]
+        sums, add = self._bags.sums, self._bags.sum
         for node in reversed(waiting):
-            laws, above = batch.laws(node.leaf), int(node.above)
-            bags = [add(bag, 2 * law + above) for bag, law in zip(bags, laws, strict=True)]
-            batch.few_leaves[id(node)] = bags
+            above = node.above
+            pairs = zip(bags, [2 * law + above for law in batch.laws(node.leaf)], strict=True)
+            bags = [sums.get(pair) or add(*pair) for pair in pairs]
+            known[id(node)] = bags
         return bags
 
     def _fixed(self, shape: Fixed, batch: Batch) -> Column:
