@@ -28,9 +28,8 @@ class Inputs:
         # Inputs are made of the domains' own objects: identities are looked up at once, while
         # hashing a fraction takes a microsecond. The program keeps the objects alive.
         self._program = program
-        self._known = {
-            id(value): self._number(value) for cell in program.inputs for value in cell.domain
-        }
+        domains = {id(cell.domain): cell.domain for cell in program.inputs}.values()
+        self._known = {id(value): self._number(value) for domain in domains for value in domain}
 
     def __len__(self) -> int:
         return len(self._combinations)
@@ -46,8 +45,10 @@ class Inputs:
         try:
             numbers = np.fromiter(map(known, map(id, chain.from_iterable(inputs))), np.int64, size)
         except KeyError:  # values that are not the domains' own objects
-            flat = chain.from_iterable(inputs)
-            numbers = np.fromiter(map(self._number, flat), np.int64, size)
+            flat = list(chain.from_iterable(inputs))
+            alike = {id(value): value for value in flat}
+            own = {each: self._number(value) for each, value in alike.items()}
+            numbers = np.fromiter(map(own.__getitem__, map(id, flat)), np.int64, size)
         return numbers.reshape(len(inputs), len(self._places))
 
     def combinations(self, block: Block, places: Sequence[int]) -> Column:

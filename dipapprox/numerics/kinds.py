@@ -30,6 +30,8 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
 
 def is_discrete(event: Connected) -> bool:
     """Whether an event is a choice, or all its samples are integers."""
+    if isinstance(event, Star) and not event.centre.family.is_discrete:
+        return False  # the most frequent case
     return isinstance(event, Chosen) or all(law.family.is_discrete for law in _laws(event))
 
 

@@ -192,11 +192,26 @@ def count_selected(program: Program, selection: PairSelection) -> int | None:
             assert_never(selection)
 
 
+def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[Input]]:
+    """Number the inputs of some pairs, in the order of their first appearance.
+
+    Returns:
+        The pairs as numbers, and the inputs, which are all different.
+    """
+    numbers: dict[Input, int] = {}
+    known: dict[int, int] = {}  # by identity: inputs of a thousand fractions hash slowly
+    for pair in pairs:
+        for input in pair:
+            if id(input) not in known:
+                known[id(input)] = numbers.setdefault(input, len(numbers))
+    return [(known[id(first)], known[id(second)]) for first, second in pairs], list(numbers)
+
+
 def is_symmetric(program: Program, selection: PairSelection) -> bool:
     """Whether the reverse of every selected pair is selected, too."""
     match selection:
         case OrderedPairs(pairs):
-            listed = set(pairs)
+            listed = set(numbered_inputs(pairs)[0])
             return all((second, first) in listed for first, second in listed)
         case AllPairs():
             adjacency = program.adjacency

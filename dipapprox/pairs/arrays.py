@@ -16,7 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
-from dipapprox.pairs.adjacency import Pair, PairSelection
+from dipapprox.pairs.adjacency import Pair, PairSelection, numbered_inputs
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.walk import Block, InputNumbers, Walk, pair_blocks
 
@@ -134,7 +134,6 @@ class PairArrays:
 
 def numbered(pairs: Sequence[Pair]) -> tuple[Block, list[Input]]:
     """Number the inputs of some pairs; return the pairs as a block, and the inputs."""
-    numbers: dict[Input, int] = {}
-    first = [numbers.setdefault(u, len(numbers)) for u, _ in pairs]
-    second = [numbers.setdefault(v, len(numbers)) for _, v in pairs]
-    return Block(np.array(first, np.int64), np.array(second, np.int64)), list(numbers)
+    numbers, inputs = numbered_inputs(pairs)
+    first, second = np.array(numbers, np.int64).reshape(-1, 2).T
+    return Block(first, second), inputs

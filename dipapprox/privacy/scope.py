@@ -10,7 +10,7 @@ for the input q = (0, 1)                          one input
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import assert_never
 
@@ -31,6 +31,7 @@ from dipapprox.pairs.adjacency import (
     Pair,
     PairSelection,
     is_symmetric,
+    numbered_inputs,
 )
 from dipapprox.privacy.notation import valuation_text, values_text
 
@@ -146,7 +147,7 @@ def _adjacency_text(adjacency: Adjacency) -> str:
         case Everyone():
             return "adjacent all"
         case Listed(pairs):
-            unordered = _unordered(pairs)
+            unordered = _different(pairs, ordered=False)
             text = "; ".join(map(_pair_text, unordered))
             if len(text) <= _LONGEST_PAIR:
                 return f"adjacent {{{text}}}"
@@ -157,7 +158,7 @@ def _adjacency_text(adjacency: Adjacency) -> str:
 
 def _listed_text(program: Program, selection: OrderedPairs) -> str:
     ordered = not is_symmetric(program, selection)
-    pairs = tuple(dict.fromkeys(selection.pairs)) if ordered else _unordered(selection.pairs)
+    pairs = _different(selection.pairs, ordered)
     order = " (ordered)" if ordered else ""
     if len(pairs) == 1 and len(text := _pair_text(pairs[0])) <= _LONGEST_PAIR:
         return f"the pair {text}{order}"
@@ -165,10 +166,12 @@ def _listed_text(program: Program, selection: OrderedPairs) -> str:
     return f"{listed}{order or ' in both orders'}"
 
 
-def _unordered(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    found: dict[frozenset[Input], Pair] = {}
-    for pair in pairs:
-        found.setdefault(frozenset(pair), pair)
+def _different(pairs: Sequence[Pair], ordered: bool) -> tuple[Pair, ...]:
+    """Leave out pairs that are listed before; unless `ordered`, the other way round as well."""
+    found: dict[tuple[int, int], Pair] = {}
+    for (first, second), pair in zip(numbered_inputs(pairs)[0], pairs, strict=True):
+        key = (first, second) if ordered or first <= second else (second, first)
+        found.setdefault(key, pair)
     return tuple(found.values())
 
 

@@ -57,7 +57,8 @@ class Statements:
         self._evaluator = evaluator
         self._sets = sets
         # The cells of an array have one domain.
-        known = {id(cell.domain): {v: v for v in cell.domain} for cell in program.outputs}
+        domains = {id(cell.domain): cell.domain for cell in program.outputs}
+        known = {number: {v: v for v in domain} for number, domain in domains.items()}
         self._outputs = {cell.name: known[id(cell.domain)] for cell in program.outputs}
         self._reals = frozenset(cell.name for cell in program.real_outputs)
         self._admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = {}
