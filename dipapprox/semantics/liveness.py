@@ -59,6 +59,8 @@ class Liveness:
 
         What is live is the same at the heads of all turns but the last, see `_Walk.loop_turns`.
         """
+        if turn >= loop.turns - 2:
+            return
         known, asked = (loop.turn(block, each) for each in (loop.turns - 2, turn))
         for one, other in zip(statements_in(known), statements_in(asked), strict=True):
             if id(one) in self.after:

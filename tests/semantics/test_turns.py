@@ -165,9 +165,14 @@ def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     check(read(HEAD + text, N=7 if merge else 4), merge)
 
 
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("svt_*.dpg")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_loops_of_few_turns(size: int) -> None:
+    check(read(HEAD + LOOPS["two thresholds and what lies between"], N=size), True)
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("[ks]*.dpg")), ids=lambda path: path.stem)
 def test_shipped_programs(path: Path) -> None:
-    check(load(path, {"N": Fraction(8)}), True)
+    check(load(path, {"N": Fraction(5 if path.stem.startswith("k") else 8)}), True)
 
 
 def test_turns_cost_less_when_repeated() -> None:
