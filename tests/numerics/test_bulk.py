@@ -201,7 +201,7 @@ def test_what_is_not_enclosed_stays_wide_and_is_named() -> None:
     table: Bounds = source.table(inputs, 20)
     assert table.obstacle is not None
     assert table.obstacle.startswith(
-        "no idea, at the comparisons of 'rT' (line 18) and 'r' (line 20)"
+        "the guards of line 21 tie 'rT' (line 18) and 'r' (line 20) where out[1] = 1"
     )
     assert (table.lower == 0).all() and (table.upper == 1).all()
     obstacle = source.cells([0], inputs[:1], 20).obstacle
