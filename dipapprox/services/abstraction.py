@@ -173,7 +173,8 @@ class _Search:
 
     def loss(self) -> Loss:
         """Return the bounds."""
-        upper = max((self.lost[node] for node in self.graph.covers), default=_FREE)
+        starts = (self.lost[node] + cover.gain for node, cover in self.graph.covers.items())
+        upper = max((self.graph.least, *starts))
         reason = "what counters hold is left open" if upper else ""
         found = replace(self.known(), upper=upper, reason=reason, values=self.lost)
         with EarlyEnd():
@@ -271,7 +272,7 @@ class _Search:
         for state in waiting:
             self.limits.check()
             for node, cover in exploration.covering(state):
-                if self.lost_from(node) == upper:
+                if self.lost_from(node) + cover.gain == upper:
                     yield exploration.number(node), cover
             for call in self.fine.calls:
                 for outcome in self.fine.step(state, call):

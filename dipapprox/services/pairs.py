@@ -33,6 +33,9 @@ is at most e^(V' eps) times every f_y'. A call that is not seen has one label an
 So a clamped sample is charged for the tail that its ends stand for, too: no smaller cost would do,
 as at an end, or for whole numbers and reals beyond both means, h = e^(cost eps) h'.
 
+What holds of pairs of states holds of the call in which the runs differ: its outcomes are paired in
+the same ways, and an outcome p of the first run against q of the second adds ln(p / q) / eps.
+
 With one outcome each nothing is lost: V is then the least such function. With additive cells the
 costs of a course are convex in its data, as everything else does not depend on it: the ends of the
 range of data are all that matters.
@@ -63,7 +66,7 @@ from dipapprox.services.model import (
 )
 from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ranges import cases, range_of
-from dipapprox.services.ratios import NO_GAIN, Gain
+from dipapprox.services.ratios import Gain
 from dipapprox.services.reachable import Arrival, Examiner, reachable_states
 from dipapprox.services.system import System, merged
 
@@ -120,11 +123,14 @@ class Cover:
         state: Before the call in which the runs differ.
         first: The data of the first run; None if it has none.
         second: The data of the second run.
+        gain: How much likelier the first run is to come there, at most, in eps: where data decides
+            with which probabilities a call chooses.
     """
 
     state: State
     first: Value | None
     second: Value | None
+    gain: Fraction = Fraction(0)
 
 
 @dataclass(slots=True)
@@ -134,7 +140,8 @@ class PairGraph:
     Attributes:
         nodes: The pairs.
         edges: For each node.
-        covers: Covering pairs, and how the first one of each comes about.
+        covers: Covering pairs, and how the first one of each comes about of those that gain most.
+        least: What the calls in which the runs differ gain alone, where both come to one state.
         parents: For each state how it was first come to; None for the initial one.
         one_sided: The first reply that only one run can give.
         determined: Whether replies determine all successors, and the first call too.
@@ -143,6 +150,7 @@ class PairGraph:
     nodes: list[Node] = field(default_factory=list)
     edges: list[list[Edge]] = field(default_factory=list)
     covers: dict[int, Cover] = field(default_factory=dict)
+    least: Fraction = Fraction(0)
     parents: dict[State, Arrival | None] = field(default_factory=dict)
     one_sided: OneSided | None = None
     determined: bool = True
@@ -199,8 +207,10 @@ class Exploration:
             self.limits.check()
             for pair, cover in self.covering(state):
                 number = self.number(pair)
-                if number != EQUAL:
-                    graph.covers.setdefault(number, cover)
+                if number == EQUAL:
+                    graph.least = max(graph.least, cover.gain)
+                elif number not in graph.covers or graph.covers[number].gain < cover.gain:
+                    graph.covers[number] = cover
         place = 0
         while place < len(graph.nodes):
             self.limits.check()
@@ -248,22 +258,12 @@ class Exploration:
                 continue
             for other, others, second in ways:
                 if other != value:
-                    cover = Cover(state, value, other)
                     for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
                         for left, right, gain in paired(ours, theirs, self.system.gain):
-                            if gain != NO_GAIN:
-                                self.uneven(cover)
+                            if gain.upper is None:
+                                raise Inexpressible(_UNEVEN)
+                            cover = Cover(state, value, other, gain.upper)
                             yield self._pair(left, right, zero, number, second, cover)
-
-    def uneven(self, cover: Cover) -> None:
-        """Refuse data calls whose hidden choices depend on the data.
-
-        Raises:
-            Inexpressible: Always.
-        """
-        raise Inexpressible(
-            "data calls that choose with other probabilities for other data, under 'replace'"
-        )
 
     def _pair(
         self,
@@ -432,3 +432,5 @@ class Exploration:
 
 
 _CERTAINLY = ExponentialRatio.constant(1)
+
+_UNEVEN = "data calls that choose with other probabilities for other data, whatever ε is"

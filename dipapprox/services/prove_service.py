@@ -24,6 +24,7 @@ from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeate
 from dipapprox.services.model import Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Edge, PairGraph, explore_pairs
 from dipapprox.services.reachable import Examiner
+from dipapprox.services.short_courses import best_short_course
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Event, Trace, with_best_replies
 from dipapprox.services.witnesses import Witnesses
@@ -153,7 +154,10 @@ class _Search:
         graph = self.graph
         if graph.one_sided is not None:
             found = self.one_sided_trace()
-            return replace(known, trace=found, one_sided=True, reason="")
+            if found is not None:
+                return replace(known, trace=found, one_sided=True, reason="")
+            reason = "whether a reply is possible in one run only depends on its noise"
+            return self.with_short_course(replace(known, reason=known.reason or reason))
         vanishing = self.vanishing_trace()
         if vanishing is not None:
             return replace(known, trace=vanishing, vanishing=True, reason="")
@@ -165,13 +169,14 @@ class _Search:
                 trace = repetition.trace
                 return replace(known, trace=trace, repetition=repetition, reason="")
             reason = "calls that can be repeated may gain something each time"
-            return replace(known, reason=known.reason or reason)
-        if not graph.covers:
+            return self.with_short_course(replace(known, reason=known.reason or reason))
+        if not graph.covers and not graph.least:
             return replace(known, upper=None if known.reason else Fraction(0))
-        greatest = max(paths.values[node] for node in graph.covers)
-        upper = Fraction(greatest, unit)
         values = tuple(Fraction(value, unit) for value in paths.values)
-        tops = [node for node in graph.covers if paths.values[node] == greatest]
+        starts = {node: values[node] + cover.gain for node, cover in graph.covers.items()}
+        upper = max(starts.values(), default=graph.least)
+        tops = [node for node, start in starts.items() if start == upper]
+        upper = max(upper, graph.least)
         for top in tops[:_MOST_TOPS]:
             events = self.witnesses.events_from(graph.covers[top], self.along(top, values))
             filled, runs = with_best_replies(events, self.values, self.limits)
@@ -188,7 +193,26 @@ class _Search:
         if unknown:
             return replace(known, reason="how much a reply tells is not bounded for every eps")
         bounded = replace(known, upper=upper, values=values)
+        if not bounded.is_known:
+            bounded = self.with_short_course(bounded)
         return bounded if bounded.is_known else replace(bounded, reason=self.doubt())
+
+    def with_short_course(self, known: Loss) -> Loss:
+        """Return the bounds with a better course, if a short one shows more."""
+        with EarlyEnd():
+            try:
+                found = best_short_course(self.values, self.examiner, known.upper, self.limits)
+            except Inexpressible:
+                return known
+            if found is None:
+                return known
+            if found.is_unbounded:
+                one_sided = found.gain is None
+                known = replace(known, upper=None, trace=found.trace, reason="")
+                return replace(known, one_sided=one_sided, vanishing=not one_sided)
+            if found.gain is not None and found.gain.lower > known.lower:
+                return replace(known, lower=found.gain.lower, trace=found.trace)
+        return known
 
     def doubt(self) -> str:
         """Say why the two bounds do not meet."""
@@ -230,7 +254,8 @@ class _Search:
 
     # --- no budget ------------------------------------------------------------------------------
 
-    def one_sided_trace(self) -> Trace:
+    def one_sided_trace(self) -> Trace | None:
+        """Return a trace that ends in the reply, if only one run can give it there."""
         found = self.graph.one_sided
         assert found is not None
         path = path_to(self.graph, lambda node: node == found.node)
@@ -239,8 +264,8 @@ class _Search:
         events = self.witnesses.events_from(self.graph.covers[cover], edges)
         events.append(Event(found.call, found.call, found.reply))
         filled, runs = with_best_replies(events, self.values, self.limits)
-        if not runs.first or runs.second:
-            raise Inexpressible("whether a reply is possible in one run only depends on its noise")
+        if not runs.is_one_sided():
+            return None
         return Trace(filled)
 
     def vanishing_trace(self) -> Trace | None:

@@ -18,6 +18,7 @@ from itertools import product
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Family
+from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
@@ -122,6 +123,13 @@ class Runs:
         if not self.second or self.orders[0] != self.orders[1]:
             return None
         return self._system.gain(total_of(self.first), total_of(self.second))
+
+    def is_one_sided(self) -> bool:
+        """Whether the first run can answer so, and the second cannot."""
+        if not self.first or self.second:
+            return False
+        eps = self._system.eps
+        return eps is None or sign_at(total_of(self.first), eps, self._limits) > 0
 
     def restarted(self) -> Runs:
         """Return runs from the states of these, of which there is one each, as if certain.
