@@ -26,6 +26,7 @@ from dipapprox.questions.proof_certificates import Certifiable
 from dipapprox.questions.prove import Prove
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
+from dipapprox.services.implementation import prove_implementation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,6 +48,7 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 
 _DRAW = "--draw"
 _FAMILIES = "--families"
+_IMPLEMENTS = "--implements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class ProveCommand:
         draw: Where to draw the automaton; None for nowhere.
         certificate: Where to write one; None for nowhere.
         families: Relations to check, for a service; None to find the budget.
+        implements: A service that it has the laws of; None to find the budget of its own.
     """
 
     path: Path
@@ -69,6 +72,7 @@ class ProveCommand:
     draw: Path | None
     certificate: Path | None
     families: Path | None
+    implements: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -103,6 +107,12 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="check these unwinding families of a service, instead of finding the budget (JSON)",
     )
+    parser.add_argument(
+        _IMPLEMENTS,
+        type=Path,
+        metavar="SERVICE",
+        help="show that a service with subroutines has the laws of this one, and find its budget",
+    )
     asking.add_certificate(parser)
 
 
@@ -122,6 +132,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
         draw=words.draw,
         certificate=words.certificate,
         families=words.families,
+        implements=words.implements,
     )
 
 
@@ -135,6 +146,8 @@ def run(command: ProveCommand, console: Console) -> int:
     endless = isinstance(subject, Program) and subject.rounds is not None
     if command.draw is not None and not endless and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
+    if command.implements is not None:
+        return _check_implementation(command, subject, console)
     if command.families is not None:
         return _check_families(command, subject, console)
     proof = command.question.answer(subject, command.options)
@@ -148,6 +161,24 @@ def run(command: ProveCommand, console: Console) -> int:
             f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
             file=sys.stderr,
         )
+    show_answer(console, proof, json=command.json)
+    return asking.status_of(proof)
+
+
+def _check_implementation(command: ProveCommand, subject: Subject, console: Console) -> int:
+    """Compare with an idealised service, report on `console`, and return the exit status."""
+    path, question = command.implements or Path(), command.question
+    idealised = load_subject(path, command.parameters)
+    for each, file in ((subject, command.path), (idealised, path)):
+        if not isinstance(each, Service):
+            raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
+    if command.certificate is not None or command.families is not None or question.eps is not None:
+        raise UserError(f"{_IMPLEMENTS} goes with --budget and --examiner only")
+    assert isinstance(subject, Service)
+    assert isinstance(idealised, Service)
+    proof = prove_implementation(
+        subject, idealised, question.budget, question.examiner, command.options.limits
+    )
     show_answer(console, proof, json=command.json)
     return asking.status_of(proof)
 

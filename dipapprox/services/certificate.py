@@ -98,6 +98,8 @@ def without_evidence(proof: ServiceProof) -> str | None:
     loss = proof.loss
     if proof.answer is Answer.UNKNOWN:
         return "the answer is Unknown"
+    if proof.implements is not None:
+        return "the proof is about the service that it implements"
     if proof.eps is not None:
         return "the answer is about one ε"
     if loss.by_differences:

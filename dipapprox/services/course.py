@@ -16,7 +16,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family, FiniteLaw, Scale
 from dipapprox.exact.choices.validity import check_choices
-from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, admits
@@ -74,13 +74,17 @@ class Courses:
     Args:
         service: Elaborated.
         kept: Cells that are symbols.
+        epsilons: Where random choices have to be probability distributions.
         limits: Asked in loops.
 
     Attributes:
         ranges: What those of them hold that are not additive.
     """
 
-    def __init__(self, service: Service, kept: frozenset[str], limits: Limits) -> None:
+    def __init__(
+        self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
+    ) -> None:
+        self._epsilons = epsilons
         self._limits = limits
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
         self.ranges = {name: values for name, values in found.items() if values is not None}
@@ -103,7 +107,7 @@ class Courses:
         while tapes:
             self._limits.check()
             tape = tapes.pop()
-            course = _Course(handler, dict(held), tape, self.ranges, self._limits)
+            course = _Course(handler, dict(held), tape, self.ranges, self._epsilons, self._limits)
             try:
                 course.block(handler.body)
             except _Ended:
@@ -196,8 +200,10 @@ class _Course:
         held: dict[str, Held],
         tape: tuple[int, ...],
         ranges: Mapping[str, Range],
+        epsilons: EpsilonInterval,
         limits: Limits,
     ) -> None:
+        self._epsilons = epsilons
         self.held = held
         self.ranges = dict(ranges)
         self.probability = _CERTAINLY
@@ -264,7 +270,7 @@ class _Course:
             raise NotPlain from None
         if choice.proportional:
             weights = proportions(weights)
-        require_law(weights, choice, self._limits)
+        require_law(weights, choice, self._epsilons, self._limits)
         self.probability = self.probability * weights[number]
         self._assign(choice.target, self._value(choice.options[number][0]))
 
@@ -376,21 +382,26 @@ def _domain(cell: core.Cell) -> Collection[core.Value]:
     return cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
 
 
-def require_law(weights: list[ExponentialRatio], choice: core.Choose, limits: Limits) -> None:
-    """Make sure that a choice is a probability distribution for every eps.
+def require_law(
+    weights: list[ExponentialRatio],
+    choice: core.Choose,
+    epsilons: EpsilonInterval,
+    limits: Limits,
+) -> None:
+    """Make sure that a choice is a probability distribution for every eps of an interval.
 
     Raises:
         UserError: If it is none.
     """
     law = FiniteLaw(tuple(weights))
-    if _proper.get(law) is None:
+    if _proper.get((law, epsilons)) is None:
         target = choice.target
         label = target.name if isinstance(target, core.Variable) else target.array
-        check_choices((Choice(law, choice.site, label),), ALL_EPSILONS, limits)
-        _proper.put(law, True)
+        check_choices((Choice(law, choice.site, label),), epsilons, limits)
+        _proper.put((law, epsilons), True)
 
 
-_proper: Cache[FiniteLaw, bool] = Cache(1000)
+_proper: Cache[tuple[FiniteLaw, EpsilonInterval], bool] = Cache(1000)
 
 _PUBLISHED = (Family.DISCRETE_LAPLACE, Family.LAPLACE)
 

@@ -171,7 +171,9 @@ class _Search:
             reason = "calls that can be repeated may gain something each time"
             return self.with_short_course(replace(known, reason=known.reason or reason))
         if not graph.covers and not graph.least:
-            return replace(known, upper=None if known.reason else Fraction(0))
+            if known.reason:
+                return self.with_short_course(known)
+            return replace(known, upper=Fraction(0))
         values = tuple(Fraction(value, unit) for value in paths.values)
         starts = {node: values[node] + cover.gain for node, cover in graph.covers.items()}
         upper = max(starts.values(), default=graph.least)
@@ -189,7 +191,7 @@ class _Search:
             if replace(known, upper=upper).is_known:
                 break
         if known.reason:
-            return known
+            return self.with_short_course(known)
         if unknown:
             return replace(known, reason="how much a reply tells is not bounded for every eps")
         bounded = replace(known, upper=upper, values=values)

@@ -35,12 +35,15 @@ class ServiceProof(BudgetAnswer):
         examiner: Whose queries and replies are seen.
         loss: All that was found.
         at_eps: The only eps that was asked about; None for every eps > 0.
+        implements: The name of a service with the same laws of replies and states, of which `loss`
+            was found; None if it was found of the service.
     """
 
     service: Service = field(repr=False)
     examiner: Examiner
     loss: Loss = field(repr=False)
     at_eps: Fraction | None = None
+    implements: str | None = None
 
     @property
     def eps(self) -> Fraction | None:
@@ -139,7 +142,10 @@ class ServiceProof(BudgetAnswer):
         return f"every sequence of calls, {change}; {seen}"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
-        return [("proof", self._proof()), ("service", self._size())]
+        same = None
+        if self.implements is not None and self.states:
+            same = f"{self.implements}: every reply and next state has the same law, at every call"
+        return [("implements", same), ("proof", self._proof()), ("service", self._size())]
 
     def _proof(self) -> str | None:
         loss = self.loss

@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.calls import clamped
@@ -72,10 +72,11 @@ class System:
     ) -> None:
         self.service = service
         self.eps = eps
+        self.epsilons = ALL_EPSILONS if eps is None else EpsilonInterval(eps, eps, True, True)
         self.kept = kept
         self.any_data = any_data
         self.limits = limits
-        self._courses = Courses(service, kept, limits)
+        self._courses = Courses(service, kept, self.epsilons, limits)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
@@ -178,7 +179,7 @@ class System:
         except NotPlain as needs:
             if self.kept or self.any_data:
                 raise Untracked(needs.cells) from None
-            return general_outcomes(self.service, handler, state, call, self.limits)
+            return general_outcomes(self.service, handler, state, call, self.epsilons, self.limits)
 
 
 def _at(outcome: Outcome, state: State, places: tuple[int, ...]) -> Outcome:
@@ -226,7 +227,12 @@ def _assigned(handler: Handler) -> set[str]:
 
 
 def general_outcomes(
-    service: Service, handler: Handler, state: State, call: Call, limits: Limits
+    service: Service,
+    handler: Handler,
+    state: State,
+    call: Call,
+    epsilons: EpsilonInterval,
+    limits: Limits,
 ) -> list[Outcome]:
     """Return the outcomes of any handler, in a state in which all cells have values.
 
@@ -243,7 +249,7 @@ def general_outcomes(
             raise Inexpressible(f"{line}{what}")
     program = handler_program(service, handler, state, call)
     states = execute(program, True, limits)
-    check_choices(states.laws, ALL_EPSILONS, limits)
+    check_choices(states.laws, epsilons, limits)
     found = ExactDistributions(states, None, limits).distribution(())
     if isinstance(found, NotEnclosed):
         raise Inexpressible(f"{found.reason} (at '{call.text()}')")

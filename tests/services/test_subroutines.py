@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+from dipapprox.errors import UserError
 from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
+from dipapprox.services.implementation import prove_implementation
 from dipapprox.services.model import Step
+from dipapprox.services.prove_service import find_loss
 from dipapprox.services.publishing import spelled_out
+from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System, merged
+from tests.cli.running import run, run_json
 from tests.services.examples import proof_of, service_of
 
-SAMPLER = (BUNDLED / "literature" / "truncated_geometric.dpg").read_text(encoding="utf-8")
+LITERATURE = BUNDLED / "literature"
+SAMPLER = (LITERATURE / "truncated_geometric.dpg").read_text(encoding="utf-8")
+PRINTED = (LITERATURE / "truncated_geometric_printed.dpg").read_text(encoding="utf-8")
 
 SERVICE = """
 param m = 1
@@ -34,9 +42,9 @@ end
 """
 
 
-def with_sampler() -> str:
+def with_sampler(sampler: str = SAMPLER) -> str:
     """The service that answers by the sampler of the paper, a loop of coins."""
-    body = SAMPLER[SAMPLER.index("negative <-") :].replace("\n", "\n        ")
+    body = sampler[sampler.index("negative <-") :].replace("\n", "\n        ")
     for name, other in (("count", "value"), ("n <-", "noise <-"), ("+ n", "+ noise")):
         body = body.replace(name, other)
     # State cells of the service have other names.
@@ -69,6 +77,44 @@ def test_the_sampler_implements_the_mechanism(m: int) -> None:
         assert laws[0].keys() == laws[1].keys()
         for reply, probability in laws[0].items():
             assert not (probability - laws[1][reply]).numerator
+
+
+def test_the_command_shows_that_one_implements_the_other(tmp_path: Path) -> None:
+    (tmp_path / "sampler.dpg").write_text(with_sampler())
+    (tmp_path / "ideal.dpg").write_text(with_clamp())
+    files = [str(tmp_path / f"{name}.dpg") for name in ("sampler", "ideal")]
+    words = ("prove", files[0], "--implements", files[1])
+    status, fields = run_json(*words)
+    assert (status, fields["program"], fields["least_budget"]["upper"]) == (0, "sampler", "2")
+    status, text = run(*words, "--budget", "2")
+    assert status == 0
+    assert "every reply and next state has the same law" in text
+    other = str(tmp_path / "other.dpg")
+    Path(other).write_text(with_clamp().replace("DLap(n, 1 / eps)", "DLap(n, 2 / eps)"))
+    status, fields = run_json("prove", files[0], "--implements", other)
+    assert (status, fields["verdict"]) == (3, "Unknown")
+    assert "does not implement other: in state (0, 2), at 'count'" in fields["reason"]
+    Path(other).write_text(with_clamp().replace("left", "rest"))
+    with pytest.raises(UserError, match="differ in their state cells"):
+        prove_implementation(
+            service_of(with_sampler()), service_of(Path(other).read_text()), None, (), Limits()
+        )
+
+
+def test_the_printed_sampler_is_refused_for_every_eps() -> None:
+    """For large eps it is no probability; m = 2 runs its wrong line."""
+    with pytest.raises(UserError, match="probability"):
+        proof_of(with_sampler(PRINTED), m=2)
+
+
+def test_the_printed_sampler_loses_too_much_at_one_eps() -> None:
+    """Once asked, at eps = 1/4 and m = 2, it loses as much as its header says, 1.58 to 1.59."""
+    text = with_sampler(PRINTED).replace("0..2 <- 2", "0..2 <- 1")
+    service = service_of(text, {"m": 2})
+    loss = find_loss(service, Examiner(), Limits(), Fraction(1, 4))
+    assert loss.is_known
+    assert loss.upper is not None
+    assert Fraction(158, 100) < loss.lower / 4 <= loss.upper / 4 < Fraction(159, 100)
 
 
 def test_services_with_either_lose_the_same() -> None:

@@ -1,0 +1,155 @@
+"""Whether a service implements another one: idealised steps replaced by subroutines (theorem 1).
+
+Both have the same cells and calls. If in every state that calls lead to, and at every call, reply
+and next state have the same joint law for every eps, then by induction over the calls the courses
+of both have the same probabilities, and what one loses the other loses. So a handler that draws
+from an ideal mechanism may be replaced by a sampler, a loop of coins say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Value
+from dipapprox.language.services import Service
+from dipapprox.limits import Limits
+from dipapprox.services.loss import Loss
+from dipapprox.services.model import Call, Inexpressible, State, Step
+from dipapprox.services.prove_service import find_loss
+from dipapprox.services.publishing import signature, spelled_out
+from dipapprox.services.reachable import reachable_states
+from dipapprox.services.service_proof import ServiceProof, examiner_of
+from dipapprox.services.system import BY_VALUE, System, merged
+
+Shown = tuple[tuple[Value | None, ...], tuple[object, ...], State]
+"""Reply, published samples, next state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Where two services do not do the same.
+
+    Attributes:
+        state: That calls lead to.
+        call: Made there.
+        reply: That has other probabilities.
+        after: The state with it.
+    """
+
+    state: State
+    call: Call
+    reply: tuple[Value | None, ...]
+    after: State
+
+    def text(self, name: str, idealised: str) -> str:
+        """Say it."""
+        where = f"in state {_row(self.state)}, at '{self.call.text()}'"
+        what = f"reply {_row(self.reply)} and state {_row(self.after)} have other probabilities"
+        return f"{name} does not implement {idealised}: {where}, {what}"
+
+
+def _row(values: tuple[Value | None, ...]) -> str:
+    return f"({', '.join('a sample' if value is None else str(value) for value in values)})"
+
+
+def prove_implementation(
+    service: Service,
+    idealised: Service,
+    budget: Fraction | None,
+    users: tuple[str, ...],
+    limits: Limits,
+) -> ServiceProof:
+    """Find the least D of a service by that of another one, which it implements.
+
+    Args:
+        service: With subroutines.
+        idealised: With ideal mechanisms in their place.
+        budget: The claimed one; None for none.
+        users: Whose queries and replies are seen; empty: everybody's.
+        limits: Of all.
+
+    Returns:
+        What holds of both; Unknown, with the place, if the service does not implement the other.
+
+    Raises:
+        UserError: If they have other cells or calls, there is no such user, or a choice is no
+            probability distribution.
+        SourceError: If a handler does something meaningless in a state that calls lead to.
+    """
+    begun = time.monotonic()
+    examiner = examiner_of(service, users)
+    reason = ""
+    with EarlyEnd() as end:
+        try:
+            found = first_deviation(service, idealised, limits)
+            reason = "" if found is None else found.text(service.name, idealised.name)
+        except Inexpressible as missing:
+            reason = str(missing)
+    reason = end.reason or reason
+    loss = Loss(reason=reason) if reason else find_loss(idealised, examiner, limits)
+    return ServiceProof(
+        service, examiner, loss, None, idealised.name, budget=budget,
+        seconds=time.monotonic() - begun,
+    )  # fmt: skip
+
+
+def first_deviation(service: Service, idealised: Service, limits: Limits) -> Deviation | None:
+    """Return where a service does not implement another; None if it does.
+
+    Raises:
+        UserError: If they have other cells or calls, or a choice is no probability distribution.
+        SourceError: If a handler does something meaningless in a state that calls lead to.
+        Inexpressible: If a law has no closed form.
+        LimitReached: If a limit is reached.
+    """
+    _require_alike(service, idealised)
+    own, ideal = (System(each, BY_VALUE, False, limits) for each in (service, idealised))
+    for state in reachable_states(ideal, limits):
+        for call in ideal.calls:
+            limits.check()
+            found = _differing(own.step(state, call), ideal.step(state, call))
+            if found is not None:
+                reply, _, after = found
+                return Deviation(state, call, reply, after)
+    return None
+
+
+def _require_alike(service: Service, idealised: Service) -> None:
+    both = service, idealised
+    parts = (
+        ("state cells", service.states, idealised.states),
+        ("outputs", service.replies, idealised.replies),
+        ("calls", *([(h.name, h.arguments, h.users) for h in s.handlers] for s in both)),
+        ("adjacency", service.change, idealised.change),
+    )
+    for name, own, ideal in parts:
+        if own != ideal:
+            raise UserError(
+                f"'{service.name}' and '{idealised.name}' differ in their {name}",
+                "an implementation has the cells and calls of what it implements",
+            )
+
+
+def _differing(ours: Step, theirs: Step) -> Shown | None:
+    """Return what two steps show with different probabilities; None if there is nothing."""
+    own, ideal = _law(ours), _law(theirs)
+    if own.keys() != ideal.keys():
+        own, ideal = (_law(_explicit(step)) for step in (ours, theirs))
+    zero = ExponentialRatio.constant(0)
+    for shown in dict.fromkeys((*ideal, *own)):
+        if (own.get(shown, zero) - ideal.get(shown, zero)).numerator:
+            return shown
+    return None
+
+
+def _law(step: Step) -> Mapping[Shown, ExponentialRatio]:
+    return {(o.reply, (*signature(o), *o.published), o.state): o.probability for o in step}
+
+
+def _explicit(step: Step) -> Step:
+    return merged([each for outcome in step for each in spelled_out(outcome)])
