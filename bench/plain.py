@@ -7,7 +7,7 @@ what is timed.
 
     star            ∫ f(c) Π F(c)^k Π (1 - F(c))^k dc, all stars round one law at once
     tree            functions on nodes, from the leaves to a root, all of one level at once
-    two hubs l < h  ∫∫ f(l) g(l + t) Π (F(l + t) - F(l)) … dt dl
+    two centres l < h  ∫∫ f(l) g(l + t) Π (F(l + t) - F(l)) … dt dl
 """
 
 from __future__ import annotations

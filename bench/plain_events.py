@@ -135,7 +135,7 @@ def _products(messages: Array, children: Sequence[tuple[int, ...]]) -> Array:
 
 
 @dataclass(slots=True)
-class _Hubs:
+class _Centres:
     """Two samples l < h, and others each compared with one or both of them."""
 
     place: int
@@ -182,7 +182,7 @@ class Prepared:
         self._count = len(events)
         self._stars: dict[Distribution, _Stars] = {}
         self._trees = _Trees()
-        self._hubs: list[_Hubs] = []
+        self._centres: list[_Centres] = []
         for place, event in enumerate(events):
             if isinstance(event, Chosen):
                 raise NoPlainEvaluation("a choice has no density")
@@ -201,7 +201,7 @@ class Prepared:
             if len(order.edges) == len(order.samples) - 1:
                 self._trees.add(place, order)
             else:
-                self._hubs.append(_hubs(place, order))
+                self._centres.append(_centres(place, order))
         for stars in self._stars.values():
             stars.close()
 
@@ -212,12 +212,12 @@ class Prepared:
             stars.evaluate(found)
         if self._trees.places:
             self._trees.evaluate(found)
-        for hubs in self._hubs:
-            hubs.evaluate(found)
+        for centres in self._centres:
+            centres.evaluate(found)
         return found
 
 
-def _hubs(place: int, order: OrderEvent) -> _Hubs:
+def _centres(place: int, order: OrderEvent) -> _Centres:
     size = len(order.samples)
     above: list[set[int]] = [set() for _ in range(size)]
     below: list[set[int]] = [set() for _ in range(size)]
@@ -231,18 +231,18 @@ def _hubs(place: int, order: OrderEvent) -> _Hubs:
             others = [v for v in range(size) if v not in (low, high)]
             if all(above[v] | below[v] <= {low, high} for v in others):
                 return _arranged(place, order, low, high, others)
-    raise NoPlainEvaluation("neither a tree nor two hubs")
+    raise NoPlainEvaluation("neither a tree nor two centres")
 
 
-def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[int]) -> _Hubs:
+def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[int]) -> _Centres:
     laws = [sample.law for sample in order.samples]
     if any(law.family is not Family.GAUSSIAN for law in laws):
-        raise NoPlainEvaluation("two hubs of laws that are not smooth")
-    hubs = _Hubs(place, laws[low], laws[high])
+        raise NoPlainEvaluation("two centres of laws that are not smooth")
+    centres = _Centres(place, laws[low], laws[high])
     for vertex in others:
         lower, upper = (low, vertex) in order.edges, (vertex, high) in order.edges
         if lower and upper:
-            hubs.between.append(laws[vertex])
+            centres.between.append(laws[vertex])
             continue
         pairs = {
             "below low": (vertex, low),
@@ -252,5 +252,5 @@ def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[i
         }
         for side, edge in pairs.items():
             if edge in order.edges:
-                hubs.under.setdefault(side, []).append(laws[vertex])
-    return hubs
+                centres.under.setdefault(side, []).append(laws[vertex])
+    return centres

@@ -319,7 +319,7 @@ def test_plain_numpy_says_what_it_does_not_cover() -> None:
         Prepared([bounded])
     edges = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4), (1, 5), (5, 4)]
     guards = (LinearForm.of({a: Fraction(1), b: Fraction(-1)}) for a, b in edges)
-    with pytest.raises(NoPlainEvaluation, match="two hubs"):
+    with pytest.raises(NoPlainEvaluation, match="two centres"):
         Prepared([Event((law,) * 6, tuple(guards))])
 
 

@@ -63,7 +63,7 @@ class Measuring:
         self._states = states
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
-        self._frames = _frames(states)
+        self._bases = _bases(states)
         self._names = tuple(cell.name for cell in states.program.real_outputs)
 
     def at(self, input: Input) -> Measures | NoProduct:
@@ -78,28 +78,28 @@ class Measuring:
         for number, state in enumerate(self._states.states):
             if not all(holds(each, values, numbers) for each in state.conditions):
                 continue
-            frame = self._frames[number]
-            made = self._part(state, frame, numbers, laws)
+            basis = self._bases[number]
+            made = self._part(state, basis, numbers, laws)
             if isinstance(made, NoProduct):
                 return made
             if made is not None:
                 chosen = self._instantiator.chosen(number)
                 if chosen is not None:
                     made = Part((*made.events, chosen), made.marginals)
-                outcome = Outcome(tuple(state.outputs), frame.reals(state, numbers))
+                outcome = Outcome(tuple(state.outputs), basis.reals(state, numbers))
                 found.setdefault(outcome, []).append(made)
         return {outcome: tuple(parts) for outcome, parts in found.items()}
 
     def _part(
         self,
         state: FinalState,
-        frame: _Frame,
+        basis: _Basis,
         numbers: Mapping[Symbol, Fraction],
         laws: Sequence[Distribution],
     ) -> Part | NoProduct | None:
         """Return the product that a state is; None if it has probability 0."""
         guards = tuple(guard.form.at(numbers) for guard in guards_of(state.path))
-        forms = [form.at(numbers) for form in frame.coordinates(state)]
+        forms = [form.at(numbers) for form in basis.coordinates(state)]
         mentioned = {sample for form in (*guards, *forms) for sample in form.samples()}
         samples = sorted(mentioned)
         local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
@@ -125,7 +125,7 @@ class Measuring:
             coordinates[home[form.samples()[0]]].append(coordinate)
         for group, own_guards, which in zip(groups, conditions, coordinates, strict=True):
             if len(which) > 1:
-                return NoProduct(self._refusal(frame, which))
+                return NoProduct(self._refusal(basis, which))
             law = _restricted(event, group, own_guards)
             if which:
                 place_of: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
@@ -135,8 +135,8 @@ class Measuring:
                 events.append(canonical(as_comparisons(law)))
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
-    def _refusal(self, frame: _Frame, coordinates: Iterable[int]) -> str:
-        names = [f"'{self._names[frame.pivots[k]]}'" for k in coordinates]
+    def _refusal(self, basis: _Basis, coordinates: Iterable[int]) -> str:
+        names = [f"'{self._names[basis.pivots[k]]}'" for k in coordinates]
         first = ", ".join(names[:-1])
         return (
             f"the real outputs {first} and {names[-1]} depend on one another: their joint density "
@@ -145,7 +145,7 @@ class Measuring:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _Basis:
     """How the real outputs of a state are written in terms of coordinates.
 
     Attributes:
@@ -214,20 +214,20 @@ def _restricted(event: Event, group: Sequence[int], guards: Iterable[LinearForm]
     )
 
 
-# --- frames ---------------------------------------------------------------------------------------
+# --- bases ----------------------------------------------------------------------------------------
 
 
-def _frames(states: FinalStates) -> list[_Frame]:
-    """Return the frame of every state; states that may have equal outcomes share the change."""
-    found = [_own_frame(state) for state in states.states]
-    alike: dict[tuple[int, _Frame], list[int]] = {}
-    for number, (state, frame) in enumerate(zip(states.states, found, strict=True)):
-        alike.setdefault((id(state.outputs), frame), []).append(number)
-    for (_, frame), numbers in alike.items():
+def _bases(states: FinalStates) -> list[_Basis]:
+    """Return the basis of every state; states that may have equal outcomes share the change."""
+    found = [_own_basis(state) for state in states.states]
+    alike: dict[tuple[int, _Basis], list[int]] = {}
+    for number, (state, basis) in enumerate(zip(states.states, found, strict=True)):
+        alike.setdefault((id(state.outputs), basis), []).append(number)
+    for (_, basis), numbers in alike.items():
         own = [states.states[number] for number in numbers]
-        if all(_parts_coordinates(state, frame) for state in own):
+        if all(_parts_coordinates(state, basis) for state in own):
             continue
-        changed = {_echelon(state, frame) for state in own}
+        changed = {_echelon(state, basis) for state in own}
         if len(changed) == 1:
             for number in numbers:
                 found[number] = next(iter(changed))
@@ -238,7 +238,7 @@ def _vector(form: LinearForm) -> dict[int, Fraction]:
     return {symbol: c for symbol, c in form.terms if isinstance(symbol, int)}
 
 
-def _own_frame(state: FinalState) -> _Frame:
+def _own_basis(state: FinalState) -> _Basis:
     """Find the outputs that are no combinations of earlier ones, by elimination."""
     basis: list[tuple[int, dict[int, Fraction], list[Fraction]]] = []
     pivots: list[int] = []
@@ -262,7 +262,7 @@ def _own_frame(state: FinalState) -> _Frame:
         rows.append([Fraction(0)] * len(pivots) + [Fraction(1)])
         pivots.append(place)
     padded = (tuple(row + [Fraction(0)] * (len(pivots) - len(row))) for row in rows)
-    return _Frame(tuple(pivots), tuple(padded))
+    return _Basis(tuple(pivots), tuple(padded))
 
 
 def _subtract(vector: dict[int, Fraction], other: Mapping[int, Fraction], factor: Fraction) -> None:
@@ -274,9 +274,9 @@ def _subtract(vector: dict[int, Fraction], other: Mapping[int, Fraction], factor
             vector.pop(symbol, None)
 
 
-def _parts_coordinates(state: FinalState, frame: _Frame) -> bool:
+def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
     """Whether guards and coordinates, as they stand, connect no two coordinates."""
-    forms = frame.coordinates(state)
+    forms = basis.coordinates(state)
     connected = [guard.form.samples() for guard in guards_of(state.path)]
     connected += [form.samples() for form in forms]
     size = 1 + max((s for own in connected for s in own), default=-1)
@@ -285,10 +285,10 @@ def _parts_coordinates(state: FinalState, frame: _Frame) -> bool:
     return len({home[form.samples()[0]] for form in forms}) == len(forms)
 
 
-def _echelon(state: FinalState, frame: _Frame) -> _Frame:
+def _echelon(state: FinalState, basis: _Basis) -> _Basis:
     """Return the same outputs over the coordinates of the reduced echelon form."""
-    size = len(frame.pivots)
-    rows = [_vector(state.reals[k]) for k in frame.pivots]
+    size = len(basis.pivots)
+    rows = [_vector(state.reals[k]) for k in basis.pivots]
     change = [[Fraction(i == j) for j in range(size)] for i in range(size)]
     for place in range(size):
         leading = min(rows[place])
@@ -302,7 +302,7 @@ def _echelon(state: FinalState, frame: _Frame) -> _Frame:
                 pairs = zip(change[other], change[place], strict=True)
                 change[other] = [c - factor * d for c, d in pairs]
     matrix = tuple(map(tuple, change))
-    return _Frame(frame.pivots, frame.rows, matrix, _inverse(matrix))
+    return _Basis(basis.pivots, basis.rows, matrix, _inverse(matrix))
 
 
 def _inverse(matrix: _Matrix) -> _Matrix:

@@ -14,7 +14,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
 from dipapprox.events.marginals import Marginal, Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
-from dipapprox.exact.real_outputs.line_signs import Stretch, is_positive_somewhere
+from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -145,5 +145,5 @@ def test_signs_on_the_line(
     terms: dict[tuple[int, int], int], lower: int | None, upper: int | None, positive: bool
 ) -> None:
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
-    where = Stretch(*(None if end is None else F(end) for end in (lower, upper)))
+    where = RealInterval(*(None if end is None else F(end) for end in (lower, upper)))
     assert is_positive_somewhere(function, where, Limits()) is positive

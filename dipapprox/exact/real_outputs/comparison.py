@@ -26,7 +26,7 @@ from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.real_outputs.line_signs import (
     Coefficients,
-    Stretch,
+    RealInterval,
     is_positive_somewhere,
     without_zeros,
 )
@@ -203,7 +203,7 @@ class _Densities:
             difference = dict(own)
             for key, c in other.items():
                 difference[key] = difference.get(key, _NOTHING) - c * growth
-            where = Stretch(ends[k], ends[k + 1])
+            where = RealInterval(ends[k], ends[k + 1])
             if is_positive_somewhere(without_zeros(difference), where, self._limits):
                 return True
         return False

@@ -48,14 +48,14 @@ def without_zeros(terms: Mapping[tuple[int, int], ExponentialRatio]) -> Coeffici
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RealInterval:
     """An interval of u with rational ends; None: infinite."""
 
     lower: Fraction | None
     upper: Fraction | None
 
 
-def is_positive_somewhere(function: Coefficients, where: Stretch, limits: Limits) -> bool:
+def is_positive_somewhere(function: Coefficients, where: RealInterval, limits: Limits) -> bool:
     """Decide whether h > 0 anywhere inside an interval.
 
     Raises:
@@ -65,11 +65,11 @@ def is_positive_somewhere(function: Coefficients, where: Stretch, limits: Limits
     if not function:
         return False
     if lower is None and upper is None:
-        sides = Stretch(None, Fraction(0)), Stretch(Fraction(0), None)
+        sides = RealInterval(None, Fraction(0)), RealInterval(Fraction(0), None)
         return any(is_positive_somewhere(function, side, limits) for side in sides)
     if lower is None:
         assert upper is not None
-        return is_positive_somewhere(_mirrored(function), Stretch(-upper, None), limits)
+        return is_positive_somewhere(_mirrored(function), RealInterval(-upper, None), limits)
     function = _shifted(function, lower)
     if upper is not None:
         return _is_positive_within(function, upper - lower, limits)
