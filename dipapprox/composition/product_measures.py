@@ -38,7 +38,7 @@ from dipapprox.composition.products import Grid, factors_of, product
 from dipapprox.composition.profile import Ends, Point, Profile
 from dipapprox.composition.reading import deltas, deltas_of
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.events.marginals import Part
@@ -189,17 +189,16 @@ class ProductMeasures:
         square = Fraction(0)
         counted: dict[object, tuple[Mechanism, int]] = {}
         for _, *lines in factors.pairs:
-            laws = [_published_law(line) for line in lines]
-            one, two = laws
-            if one and two and one.family is two.family and one.scale == two.scale:
-                shift = abs(one.mean - two.mean) / one.scale
-                if not shift:
-                    continue
+            one, two = (_published_noise(line) for line in lines)
+            if one and two and (one.family, one.square) == (two.family, two.square):
+                ratio = (one.mean - two.mean) ** 2 / one.square
                 if one.family is Family.GAUSSIAN:
-                    square += shift * shift
+                    square += ratio
                     continue
                 if one.family is Family.LAPLACE:
-                    _count(counted, shift, Laplace(shift, Fraction(1)))
+                    if ratio:
+                        shift = abs(one.mean - two.mean) / one.scale
+                        _count(counted, shift, Laplace(shift, Fraction(1)))
                     continue
             (first, second) = lines
             mass, other = (self.line.total(line, bits + 16) for line in lines)
@@ -254,20 +253,39 @@ def _gaussian(square: Fraction, bits: int) -> Profile:
     return GaussianProfile(to_ball(square).sqrt())
 
 
-def _published_law(line: Line) -> Distribution | None:
-    """The law of a number that is one sample, on no condition, or of Gaussian samples only.
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """The law of a number that is published on no condition.
 
-    Of the latter the scale is the variance's root where that is rational; None where it is not.
+    Attributes:
+        family: Of one sample, or Gaussian.
+        mean: Of the number.
+        square: Of the scale.
+        scale: Of one sample; 0 for several, where it need not be rational.
     """
+
+    family: Family
+    mean: Fraction
+    square: Fraction
+    scale: Fraction
+
+
+def _published_noise(line: Line) -> _Noise | None:
+    """The law of a number that is one sample, or a sum of Gaussian ones, on no condition."""
     if len(line) > 1 or line[0].events or line[0].marginals[0].event.guards:
         return None
     (marginal,) = line[0].marginals
     form, laws = marginal.form, marginal.event.samples
-    if len(form.terms) != 1:
-        return None
-    ((sample, factor),) = form.terms
-    assert isinstance(sample, int)
-    return laws[sample].affine(factor, form.constant)
+    terms = [(laws[sample], form.coefficient(sample)) for sample in form.samples()]
+    mean = form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
+    square = sum(((c * law.scale) ** 2 for law, c in terms), Fraction(0))
+    families = {law.family for law, _ in terms}
+    if families == {Family.GAUSSIAN}:
+        return _Noise(Family.GAUSSIAN, mean, square, Fraction(0))
+    if len(terms) == 1:
+        ((law, c),) = terms
+        return _Noise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)
+    return None
 
 
 class _NoProfile(Exception):
@@ -376,7 +394,7 @@ class _Composed:
             (upper,) = deltas(above, step, [low])
             (lower,) = deltas(below, step, [high + factors.slip])
             before = found.width
-            found = found.intersect(Enclosure(lower, max(min(upper, Fraction(1)), lower)))
+            found = found.intersect(_between(lower, min(upper, Fraction(1))))
             measured = any(isinstance(run.mechanism, Profiled) for run in self._runs)
             widest = max(each.losses.atoms for each in factors.above)
             if found.width <= wanted or exact or above.atoms > _MOST_LOSSES:
@@ -395,7 +413,7 @@ class _Composed:
             low, high = self._budgets()
             ((_, upper),) = deltas_of(profile, [low])
             ((lower, _),) = deltas_of(profile, [high])
-        return Enclosure(lower, max(upper, lower))
+        return _between(lower, upper)
 
     def _budgets(self) -> tuple[Fraction, Fraction]:
         """Bound the logarithm of the factor."""
@@ -409,6 +427,12 @@ class _Composed:
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         return self._factor.lower, self._factor.upper
+
+
+def _between(lower: Fraction, upper: Fraction) -> Enclosure:
+    if lower > upper:
+        raise BrokenInvariant("bounds of a composition from below and from above do not meet")
+    return Enclosure(lower, upper)
 
 
 def _ball(value: Enclosure) -> arb:

@@ -83,6 +83,18 @@ def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget: F) -> None:
     assert found.value.width < F(1, 2**60)
 
 
+def test_averages_of_gaussian_noise_are_gaussian() -> None:
+    """Two published averages of two samples each: shifts of 1/2, variances of 1/2."""
+    form = LinearForm.of({0: F(1, 2), 1: F(1, 2)})
+    parts = []
+    for mean in (F(0), F(1)):
+        laws = Distribution(GAUSS, mean, F(1)), Distribution(GAUSS, F(0), F(1))
+        parts.append([Part((), (Marginal(Event(laws, ()), form),) * 2)])
+    found = value(parts[0], parts[1], F(1, 2), 50)
+    expected = norm.cdf(0.5 - 0.5) - exp(0.5) * norm.cdf(-0.5 - 0.5)
+    assert float(found.value.lower) == pytest.approx(float(expected), rel=1e-10)
+
+
 def test_laplace_counts_against_a_lattice() -> None:
     parts = [[Part((), tuple(noise(LAPLACE, mean, 4) for _ in range(5)))] for mean in (0, 1)]
     found = value(parts[0], parts[1], F(1, 2)).value
