@@ -34,6 +34,7 @@ LAYERS = (
     "distributions",
     "graphs",
     "flows",
+    "linear_programme",
     "language",
     "highlighting",
     "semantics",

@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from dipapprox.pairs import maximum
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
+    from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
     from dipapprox.privacy.products import exact as exact_products
     from dipapprox.privacy.products import witness as product_witnesses
     from dipapprox.privacy.published import details as published_details
 else:
     maximum = Deferred("dipapprox.pairs.maximum")
+    couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
     published_details = Deferred("dipapprox.privacy.published.details")
     exact_products = Deferred("dipapprox.privacy.products.exact")
@@ -167,8 +169,14 @@ class _Run:
         divergences = open_published(states, self.claim.eps, options)
         self.source = divergences
         self.describe = published_details.PublishedDetails(divergences).describe
+        exact = options.compares_exactly
         pairs = published_search.PublishedPairs(
-            divergences, select_pairs(program, self.selection), self.total, limits
+            divergences,
+            select_pairs(program, self.selection),
+            self.total,
+            limits,
+            couplings.Couplings(states, self.claim.eps, limits) if exact else None,
+            self.claim.growth,
         )
         maximum.search_together(self.opened(divergences, None), pairs, self.total or 0)
 

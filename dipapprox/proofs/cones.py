@@ -24,7 +24,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.proofs.linear_programme import Side
+from dipapprox.linear_programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from dipapprox.limits import Limits
-from dipapprox.proofs.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.real_inputs import NotReal
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.linear import LinearForm, Symbol

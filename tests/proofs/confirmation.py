@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.linear_programme import Side
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
-from dipapprox.proofs.linear_programme import Side
 from dipapprox.proofs.proof import OutputProof, PartProof, Proof
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.worst_change import BoxShift, Flow

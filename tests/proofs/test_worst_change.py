@@ -13,10 +13,10 @@ from scipy.optimize import linprog
 
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
+from dipapprox.linear_programme import Side
 from dipapprox.proofs import worst_change
 from dipapprox.proofs.changes import Change
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
-from dipapprox.proofs.linear_programme import Side
 from dipapprox.proofs.worst_change import CostOfChanges
 
 from .confirmation import confirm_flow, confirm_shift

@@ -92,6 +92,7 @@ class PublishedDivergences:
     def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
         self._measuring = measuring
         self._method = method
+        self._words: dict[str, None] = {}
         self._products = ProductMeasures(method, limits)
         self._masses = Masses(method, limits)
         self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
@@ -100,8 +101,12 @@ class PublishedDivergences:
 
     @property
     def name(self) -> str:
-        """The method's word in reports."""
-        return self._method.name
+        """The words in reports: the method's, and what else has proved something."""
+        return " + ".join((self._method.name, *self._words))
+
+    def note(self, word: str) -> None:
+        """Have reports name one more thing that has proved something."""
+        self._words[word] = None
 
     def distributions(self, inputs: Sequence[Input], bits: int) -> Sequence[NotEnclosed]:
         """Say that there are none: see `ProbabilitySource`."""

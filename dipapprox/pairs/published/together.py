@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.numerics.exponential import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt
-from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
+from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.search import Search
 
 MOST_PAIRS = 200_000
 """More pairs than this are not gone through."""
+
+COUPLING = "coupling"
+"""The word for what couplings prove, in reports."""
+
+_LARGEST = Fraction(1_000)
+"""Larger budgets are not compared."""
 
 
 class PublishedPairs:
@@ -27,6 +36,9 @@ class PublishedPairs:
         pairs: The selected pairs.
         total: Their number; None if they are too many to count.
         limits: Asked throughout.
+        couplings: Of the same program, which prove that nothing is left at a pure budget; None if
+            only enclosures are wanted.
+        claimed: The growth that all factors asked about are bounds of, if that is known.
     """
 
     def __init__(
@@ -35,11 +47,16 @@ class PublishedPairs:
         pairs: Iterable[Pair],
         total: int | None,
         limits: Limits,
+        couplings: Couplings | None = None,
+        claimed: Growth | None = None,
     ) -> None:
         self._divergences = divergences
         self._pairs = pairs
         self._total = total
         self._limits = limits
+        self._couplings = couplings
+        self._claimed = claimed
+        self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: dict[Terms | NoProduct, Pair] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
         self._obstacle: str | None = None
@@ -73,12 +90,32 @@ class PublishedPairs:
                 obstacle = self._obstacle = found.reason
             else:
                 delta = found
+            if not delta.lower and delta.upper and self._is_pure(pair, factor):
+                delta, obstacle = Enclosure.exact(0), None
+                self._divergences.note(COUPLING)
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain = delta.lower, pair
             if likely is None or delta.upper > upper:
                 upper, likely = delta.upper, pair
         return Maximum(Enclosure(lower, upper), certain, bits, likely)
+
+    def budget(self, pair: Pair) -> Fraction | None:
+        """Return a budget at which the delta of a pair is 0, if a coupling proves one."""
+        if self._couplings is None:
+            return None
+        if pair not in self._budgets:
+            self._budgets[pair] = self._couplings.budget(pair)
+        return self._budgets[pair]
+
+    def _is_pure(self, pair: Pair, factor: Factor) -> bool:
+        """Whether e^K is at most the factor, for the budget K of a coupling."""
+        budget, claimed = self.budget(pair), self._claimed
+        if budget is None:
+            return False
+        if claimed is not None and claimed.multiple == 1:
+            return budget <= claimed.rate  # both are rational: this is exact
+        return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
 
     def classes(self) -> dict[Terms | NoProduct, Pair]:
         """Return one pair for each class of pairs that look alike.
@@ -97,7 +134,7 @@ class PublishedPairs:
         return self._classes
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """Decide by exact forms what enclosures do not; see `CheckedTogether`."""
+        """Return what is known: couplings were asked already; see `CheckedTogether`."""
         return found
 
     def confirm(self, search: Search, found: Maximum) -> None:

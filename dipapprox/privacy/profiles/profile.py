@@ -32,6 +32,7 @@ from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.products.search import ProductPairs
 from dipapprox.pairs.products.source import ProductSource
+from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.refinement import precisions
@@ -181,12 +182,16 @@ class Profiler:
             self._source = divergences = open_published(executed, eps, options)
             pairs = count_selected(program, selection)
             selected = PublishedPairs(
-                divergences, select_pairs(program, selection), pairs, options.limits
+                divergences,
+                select_pairs(program, selection),
+                pairs,
+                options.limits,
+                Couplings(executed, eps, options.limits) if options.compares_exactly else None,
             )
             self.maxima = Maxima(
                 pairs, ladder, selected, None, divergences, options.limits, progress
             )
-            self.details = PublishedDetails(divergences)
+            self.details = PublishedDetails(divergences, selected)
             outputs, final_states = len(executed.outputs()), len(executed.states)
         else:
             self._source = source = open_probabilities(executed, eps, options)

@@ -14,10 +14,12 @@ from math import exp, log
 
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.exponential import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
+from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
 from dipapprox.privacy.profiles.details import ExcessSet
@@ -34,10 +36,18 @@ _LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 
 
 class PublishedDetails:
-    """The details of pairs by what they publish; see `PairDetails`."""
+    """The details of pairs by what they publish; see `PairDetails`.
 
-    def __init__(self, divergences: PublishedDivergences) -> None:
+    Args:
+        divergences: Of the program.
+        pairs: Its pairs, where they know pure budgets.
+    """
+
+    def __init__(
+        self, divergences: PublishedDivergences, pairs: PublishedPairs | None = None
+    ) -> None:
         self._divergences = divergences
+        self._pairs = pairs
         self._guesses: dict[tuple[Pair, Fraction], Fraction] = {}
         self._brackets: dict[tuple[Pair, Fraction], tuple[Fraction, Fraction | None]] = {}
 
@@ -50,7 +60,7 @@ class PublishedDetails:
         probe = self._guesses.get((pair, delta), best)
         if not delta and (pair, delta) in self._guesses:
             # Enclosures never tell that nothing is left: more bits are of no use.
-            return LeastFactor(probe, None, None if probe != 1 else ())
+            return LeastFactor(probe, self._pure(pair, bits), None if probe != 1 else ())
         for _ in range(_MOST_STEPS):
             excess = self._divergences.excess(pair, Factor(probe, probe), bits)
             if isinstance(excess, NotEnclosed):
@@ -73,7 +83,7 @@ class PublishedDetails:
             probe = max(best, _extrapolated(probe, first - probe * second, second, delta, bits))
         self._guesses[pair, delta] = best
         return LeastFactor(
-            best, self._demand_ends(terms, best, delta, bits), None if best != 1 else ()
+            best, self._demand_ends(terms, pair, best, delta, bits), None if best != 1 else ()
         )
 
     def _bracketed(
@@ -104,11 +114,11 @@ class PublishedDetails:
         return LeastFactor(low, high, None if low != 1 else ())
 
     def _demand_ends(
-        self, terms: Terms, place: Fraction, delta: Fraction, bits: int
+        self, terms: Terms, pair: Pair, place: Fraction, delta: Fraction, bits: int
     ) -> Fraction | None:
         """Look for a factor that is enough, from a lower bound upwards; None: none was found."""
         if not delta:
-            return None
+            return self._pure(pair, bits)
         trial, step = place, place / 2**bits
         for _ in range(_MOST_STEPS):
             found = self._divergences.divergence(terms, Factor(trial, trial), bits)
@@ -118,6 +128,11 @@ class PublishedDetails:
                 return trial
             trial, step = place + step, 16 * step
         return None
+
+    def _pure(self, pair: Pair, bits: int) -> Fraction | None:
+        """Return a factor at which nothing is left, if a coupling proves one."""
+        budget = None if self._pairs is None else self._pairs.budget(pair)
+        return None if budget is None else exponential(budget, bits).upper
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
         """See `PairDetails`."""

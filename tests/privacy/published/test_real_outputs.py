@@ -148,7 +148,9 @@ def test_numbers_that_depend_on_one_another_are_named() -> None:
         "output c in {0, 1}\na <- Lap(q, 1 / eps)\nb <- Lap(0, 1 / eps)\n"
         "y <- a\nz <- b\nc <- a >= b\n"
     )
-    found = verdict_of(text, eps="1", delta="0.1")
+    # A coupling needs no joint density; below its budget one would be needed.
+    assert verdict_of(text, eps="1", delta="0").answer is Answer.DP
+    found = verdict_of(text, eps="1", eps_prv="1/2", delta="0.1")
     assert found.answer is Answer.UNKNOWN
     assert "the real outputs 'y' and 'z' depend on one another" in str(found.reason)
 

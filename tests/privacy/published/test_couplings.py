@@ -1,0 +1,75 @@
+"""Pure budgets by couplings: of programs where the least is known, and never too small."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dipapprox
+from dipapprox.language.load import load
+from dipapprox.limits import Limits
+from dipapprox.pairs.published.couplings import Couplings
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.semantics.execution import execute
+
+PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        ("laplace_mechanism", Fraction(1)),
+        ("clamped_laplace", Fraction(1)),
+        ("noisy_max_with_value", Fraction(3, 2)),
+        ("prefix_sums", Fraction(1)),
+    ],
+)
+def test_the_least_pure_budget_is_enclosed(name: str, budget: Fraction) -> None:
+    found = dipapprox.profile(load(PROGRAMS / f"{name}.dpg", {}), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert lower is not None and upper is not None
+    assert lower <= budget <= upper
+    assert upper - lower < Fraction(1, 10**8)
+
+
+def test_a_claim_is_settled_at_the_very_budget_and_not_below() -> None:
+    program = load(PROGRAMS / "laplace_mechanism.dpg", {})
+    for eps_prv, answer in (("1", Answer.DP), ("999999/1000000", Answer.NOT_DP)):
+        found = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
+        assert isinstance(found, Verdict)
+        assert found.answer is answer
+
+
+MECHANISM = """
+input q[2] in {{0, 1}}
+adjacent linf 1
+output y in real
+output c in {{0, 1}}
+a <- {first}(q[1], 2 / eps)
+b <- {second}(q[2], 3 / eps)
+y <- {published}
+c <- {compared}
+"""
+
+
+@pytest.mark.parametrize("first", ["Lap", "LapPlus", "Gauss"])
+@pytest.mark.parametrize("published", ["a", "a - b", "a + 2 * q[2]", "0"])
+@pytest.mark.parametrize("compared", ["a >= b", "a + b >= 2 * q[1]"])
+def test_a_coupling_never_promises_too_much(first: str, published: str, compared: str) -> None:
+    """Where the divergence at a slightly larger budget can be told, it is 0."""
+    text = MECHANISM.format(first=first, second="Lap", published=published, compared=compared)
+    program = dipapprox.parse(text)
+    states = execute(program, True, Limits(), real_outputs=True)
+    couplings = Couplings(states, Fraction(1), Limits())
+    zero, one = Fraction(0), Fraction(1)
+    pair = ((zero, zero), (one, one))
+    budget = couplings.budget(pair)
+    if budget is None:
+        return
+    found = dipapprox.profile(program, eps=1, eps_prv=budget, pairs=(pair,))
+    assert isinstance(found, LeastDelta)
+    assert found.delta_enclosure.lower == 0
