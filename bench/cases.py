@@ -36,6 +36,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
+from dipapprox.questions.profiling import profile
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 
@@ -49,13 +50,19 @@ RELATIVE = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A verification: a program that ships, its size, which pairs, whether states merge, bits."""
+    """A verification: a program that ships, its size, which pairs, whether states merge, bits.
+
+    Attributes:
+        n: 0 for a program without size.
+        least_at: Not a verification, but the least eps_prv at this delta.
+    """
 
     program: str
     n: int
     all_pairs: bool = False
     merge: bool = True
     bits: int = FIRST_PRECISION
+    least_at: Fraction | None = None
 
     @property
     def name(self) -> str:
@@ -63,17 +70,22 @@ class Case:
         pairs = "all pairs" if self.all_pairs else "one pair"
         merging = "" if self.merge else ", not merged"
         bits = "" if self.bits == FIRST_PRECISION else f", {self.bits} bits"
-        return f"{self.program} N={self.n}, {pairs}{merging}{bits}"
+        size = f" N={self.n}" if self.n else ""
+        least = "" if self.least_at is None else f", least eps_prv at delta {self.least_at}"
+        return f"{self.program}{size}, {pairs}{merging}{bits}{least}"
 
     def read(self, programs: Path) -> Program:
         """Load the program from a folder."""
-        return load(programs / f"{self.program}.dpg", {"N": Fraction(self.n)})
+        parameters = {"N": Fraction(self.n)} if self.n else {}
+        return load(programs / f"{self.program}.dpg", parameters)
 
     def claim(self) -> Claim:
         """Return the claim that the published tables check."""
         budget = _SVT_BUDGET if self.program in _WITH_GAUSSIANS else None
-        return Claim(EPSILON, DELTA, budget)
+        return Claim(EPSILON, _DELTAS.get(self.program, DELTA), budget)
 
+
+_DELTAS = {"sums_compared": Fraction(2, 5)}
 
 _WITH_GAUSSIANS = {"svt_gauss", "svt_mix1", "svt_mix2"}
 
@@ -103,6 +115,18 @@ class Chain:
 AnyCase = Case | Chain
 
 
+def _least_budget(delta: Fraction, program: Program) -> Run:
+    """Return a run that finds the least eps_prv over all pairs."""
+
+    def run(cap: float) -> None:
+        options = Options(limits=Limits(seconds=cap))
+        found = profile(program, eps=EPSILON, delta=delta, options=options)
+        if isinstance(found, NotEnclosed):
+            raise NoAnswer(found.reason)
+
+    return run
+
+
 def single_pair(program: Program) -> tuple[Input, Input]:
     """Return the papers' pair (0…0, 0…01)."""
     zeros = (Fraction(0),) * (len(program.inputs) - 1)
@@ -124,7 +148,9 @@ def verification(
     strategy: Strategy = Strategy.LEAST_NESTING,
     merge: bool | None = None,
 ) -> Run:
-    """Return a run that verifies the claim; it must come out as DP."""
+    """Return a run that verifies the claim; it must come out as DP. Or finds the least eps_prv."""
+    if case.least_at is not None:
+        return _least_budget(case.least_at, program)
     pairs, claim = selection_of(case, program), case.claim()
     kept = case.merge if merge is None else merge
 

@@ -11,8 +11,9 @@ from enum import Enum
 from bench.automata import PROVED
 from bench.cases import Case, Chain
 from bench.comparison import LITERAL, NESTED
+from bench.polyhedra import ENCLOSED as BOUNDED
 from bench.real_outputs import ENCLOSED
-from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SVT, Results
+from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SUMS, SVT, Results
 from bench.timing import Outcome, Ratio
 
 _MOST_TIMES_PLAIN = 3.0
@@ -62,6 +63,7 @@ _SECONDS: tuple[tuple[str, float], ...] = (
         for n, s in ((5, 0.1), (10, 1.0), (30, 5.0), (100, 3.0))
     ),
     (Case("top_k_gauss", 5, all_pairs=True).name, 0.3),
+    *((case.name, s) for case, s in zip(SUMS, (0.05, 1.0, 0.3, 0.3), strict=False)),
 )
 """Most seconds of engine time, the median."""
 
@@ -88,6 +90,7 @@ def judge(results: Results) -> list[Figure]:
         *_whole_command(results),
         *_sweep(results),
         *_published(results),
+        *_linear_guards(results),
         *_budgets(results),
         *_services(results),
     ]
@@ -209,6 +212,17 @@ def _published(results: Results) -> list[Figure]:
             wanted = f"at most {_MOST_TIMES_SCIPY:g} times as long as scipy"
             standing = _standing(times.value <= _MOST_TIMES_SCIPY)
             figures.append(Figure(each.case.name, wanted, f"{times} times", standing))
+    return figures
+
+
+def _linear_guards(results: Results) -> list[Figure]:
+    figures = []
+    for each in results.polyhedra:
+        if each.goal is not None:
+            timing = each.timings[BOUNDED]
+            reached = timing.outcome is Outcome.ANSWERED and timing.median < each.goal
+            found = f"{timing.median:.3g} s"
+            figures.append(Figure(each.name, f"< {each.goal:g} s", found, _standing(reached)))
     return figures
 
 

@@ -42,6 +42,11 @@ class Polyhedra:
     count: int
 
     @property
+    def goal(self) -> float | None:
+        """Seconds for all of them."""
+        return 0.01 * self.count if self.rank <= 3 else None
+
+    @property
     def name(self) -> str:
         """Unique, for tables and records."""
         return f"{self.count} polyhedra of rank {self.rank} in {_SAMPLES} Gaussian samples"
@@ -70,6 +75,11 @@ class PartialSums:
     count: int
 
     @property
+    def goal(self) -> float:
+        """Seconds."""
+        return 0.05
+
+    @property
     def name(self) -> str:
         """Unique, for tables and records."""
         return f"{self.count} partial sums of {self.family.value} samples"
@@ -93,6 +103,11 @@ class TreeOfCounters:
     leaves: int
 
     @property
+    def goal(self) -> float:
+        """Seconds."""
+        return 1.0
+
+    @property
     def name(self) -> str:
         """Unique, for tables and records."""
         return f"tree of counters, {self.leaves} leaves, {self.family.value} noise"
@@ -114,13 +129,47 @@ class TreeOfCounters:
         return methods_in_order(Options())
 
 
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """P[every sum of two neighbours of N in a ring, with noise of its own, is at most 1]."""
+
+    family: Family
+    count: int
+
+    @property
+    def goal(self) -> None:
+        """None was set."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"ring of {self.count} sums of {self.family.value} samples with Gaussian noise"
+
+    def events(self) -> list[Event]:
+        """Return the event."""
+        one = Fraction(1)
+        values = tuple(Distribution(self.family, Fraction(k % 2), one) for k in range(self.count))
+        noise = (Distribution(Family.GAUSSIAN, Fraction(0), Fraction(2)),) * self.count
+        guards = []
+        for k in range(self.count):
+            members = (k, (k + 1) % self.count, self.count + k)
+            pair: dict[Symbol, Fraction] = dict.fromkeys(members, one)
+            guards.append(LinearForm.of(pair, -one))
+        return [Event((*values, *noise), tuple(guards))]
+
+    def method(self) -> Method:
+        """Return what encloses it."""
+        return methods_in_order(Options())
+
+
 def _at_least(threshold: int, samples: range) -> LinearForm:
     """The sum of some samples is at least a number."""
     terms: dict[Symbol, Fraction] = dict.fromkeys(samples, Fraction(-1))
     return LinearForm.of(terms, Fraction(threshold))
 
 
-LinearGuards = Polyhedra | PartialSums | TreeOfCounters
+LinearGuards = Polyhedra | PartialSums | TreeOfCounters | Ring
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +181,14 @@ class PolyhedraComparison:
         events: How many.
         timings: ENCLOSED and SCIPY, for all events together.
         distance: The largest one of scipy's value from its enclosure; None without scipy.
+        goal: Seconds for all events; None if there is none.
     """
 
     name: str
     events: int
     timings: dict[str, Timing]
     distance: float | None
+    goal: float | None = None
 
     def ratio(self) -> Ratio | None:
         """Return how many times longer scipy took."""
@@ -160,7 +211,7 @@ def compare_polyhedra(batch: LinearGuards, patience: Patience) -> PolyhedraCompa
     timings = side_by_side(runs, patience)
     pairs = list(zip(values, enclosures, strict=False))
     distance = max((_distance(value, found) for value, found in pairs), default=None)
-    return PolyhedraComparison(batch.name, len(events), timings, distance)
+    return PolyhedraComparison(batch.name, len(events), timings, distance, batch.goal)
 
 
 def certified(method: Method, events: Sequence[Event], cap: float) -> list[Enclosure]:

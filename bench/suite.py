@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from bench.automata import AutomatonCase, Budgeted, automata, measure_automaton
@@ -25,6 +26,7 @@ from bench.polyhedra import (
     PartialSums,
     Polyhedra,
     PolyhedraComparison,
+    Ring,
     TreeOfCounters,
     compare_polyhedra,
 )
@@ -96,6 +98,16 @@ OFFSETS = (
 )
 """The two largest noisy values; a band round a noisy threshold."""
 
+SUMS = (
+    Case("weighted_sum", 0, all_pairs=True, least_at=Fraction(1, 1000)),
+    Case("sums_compared", 0, all_pairs=True),
+    Case("svt_prefix_gauss", 10),
+    Case("svt_prefix_laplace", 10),
+    Case("literature/prefix_sum", 10),
+    Case("literature/prefix_sum", 20),
+)
+"""Linear guards: one, several, sums that grow."""
+
 FOUR_UNMERGED = Case("noisy_max_gauss", 4, merge=False)
 
 FULL = Suite(
@@ -144,12 +156,14 @@ FULL = Suite(
         "m_range_gauss": tuple(Case("m_range_gauss", n) for n in (1, 2, 3, 5, 10)),
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
         "comparisons with offsets": OFFSETS,
+        "sums": SUMS,
         "at 200 bits": PRECISE,
     },
     polyhedra=(
         *(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 4)),
         *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
         *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
+        *(Ring(family, 5) for family in (Family.GAUSSIAN, Family.LAPLACE)),
     ),
     published=published_numbers(),
     automata=automata(),

@@ -1,4 +1,4 @@
-"""Partial, prefix and smart sums: decided for all ε as their headers promise, and over intervals."""
+"""Partial, prefix and smart sums: decided for all ε as their headers promise, and on intervals."""
 
 from __future__ import annotations
 
