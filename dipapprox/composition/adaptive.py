@@ -169,8 +169,8 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
     first = np.where(places < 0, 1.0, 0.0)
     second = first.copy()
     for stage in reversed(stages):
-        kernels = [_Kernel.of(each, size) for each in stage.above]
-        strategies = [_Strategy.of(each, size) for each in stage.below]
+        kernels = [_Kernel.of(each, size, 2 * reach + 1) for each in stage.above]
+        strategies = [_Strategy.of(each, size, 2 * reach + 1) for each in stage.below]
         used: set[int] = set()
         for step in range(stage.times):
             limits.check()
@@ -196,10 +196,12 @@ def _start(size: Fraction, reach: int) -> Doubles:
 
 def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
     """Apply (1) to u."""
+    reach = max(kernel.reach for kernel in kernels)
+    wide = _padded(upper, reach, 1.0, upper[-1])
     found = np.full_like(upper, _LEAST)
-    work = np.empty_like(upper)
+    own, work = np.empty_like(upper), np.empty_like(upper)
     for kernel in kernels:
-        np.maximum(found, kernel.applied(upper, work), out=found)
+        np.maximum(found, kernel.applied(wide, reach, own, work), out=found)
     # H does not increase; roundings may.
     falling: Doubles = np.maximum.accumulate(found[::-1])[::-1]
     return np.minimum(falling, 1.0)
@@ -212,14 +214,29 @@ def _best(
     found, other = np.zeros_like(first), np.zeros_like(second)
     most = np.zeros_like(first)
     chosen = set()
+    reach = 1 + max(strategy.reach for strategy in strategies)
+    wide = [_padded(each, reach, each[0], each[-1]) for each in (first, second)]
     for k, strategy in enumerate(strategies):
-        a, b = strategy.applied(first, second, middle)
+        a, b = strategy.applied(wide[0], wide[1], middle, reach)
         value = a - middle * b
-        better = np.flatnonzero(value > most)
-        if len(better):
-            found[better], other[better], most[better] = a[better], b[better], value[better]
+        better = value > most
+        if better.any():
+            np.copyto(found, a, where=better)
+            np.copyto(other, b, where=better)
+            np.copyto(most, value, where=better)
             chosen.add(k)
     return found, other, chosen
+
+
+def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles:
+    """Values with so many more at either end."""
+    wide = np.empty(len(values) + 2 * reach)
+    wide[:reach], wide[reach : reach + len(values)], wide[reach + len(values) :] = (
+        before,
+        values,
+        after,
+    )
+    return wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +247,7 @@ class _Kernel:
     certain: float
 
     @classmethod
-    def of(cls, masses: Masses, size: Fraction) -> _Kernel:
+    def of(cls, masses: Masses, size: Fraction, most_places: int) -> _Kernel:
         step = to_ball(size)
         weights: dict[int, Fraction] = {}
         certain = Fraction(0)
@@ -246,21 +263,25 @@ class _Kernel:
             place = _lower_of(ratio).__floor__()
             share = ((to_ball(size) * (ratio - place)).exp() - 1) / (step.exp() - 1)
             part = min(max(_lower_of(share), Fraction(0)), Fraction(1))
-            weights[place] = weights.get(place, Fraction(0)) + most * (1 - part)
-            weights[place + 1] = weights.get(place + 1, Fraction(0)) + most * part
+            for further, weight in ((place, most * (1 - part)), (place + 1, most * part)):
+                # Beyond all places u is what it is at the last one, or before the first one.
+                kept = min(max(further, -most_places), most_places)
+                weights[kept] = weights.get(kept, Fraction(0)) + weight
         given = sorted((place, rounding.above(weight)) for place, weight in weights.items())
         return cls(tuple(given), rounding.above(certain))
 
-    def applied(self, upper: Doubles, work: Doubles) -> Doubles:
-        found = np.full_like(upper, self.certain)
-        size = len(upper)
+    @property
+    def reach(self) -> int:
+        """How far places are."""
+        return max((abs(place) for place, _ in self.weights), default=0)
+
+    def applied(self, wide: Doubles, reach: int, found: Doubles, work: Doubles) -> Doubles:
+        """Return the sums, of u with so many more values at either end."""
+        found.fill(self.certain)
         for place, weight in self.weights:
-            by = min(max(place, -size), size)
-            start, end = max(-by, 0), size - max(by, 0)
-            product = np.multiply(upper[start + by : end + by], weight, out=work[start:end])
-            found[start:end] += product
-            found[:start] += weight
-            found[end:] += weight * upper[-1]
+            start = reach + place
+            np.multiply(wide[start : start + len(found)], weight, out=work)
+            np.add(found, work, out=found)
         return found
 
 
@@ -272,7 +293,7 @@ class _Strategy:
     certain: float
 
     @classmethod
-    def of(cls, masses: Masses, size: Fraction) -> _Strategy:
+    def of(cls, masses: Masses, size: Fraction, most_places: int) -> _Strategy:
         parts = []
         certain = Fraction(0)
         for p, q in masses:
@@ -280,27 +301,36 @@ class _Strategy:
             if not most:
                 certain += least
             elif (own := rounding.below(least)) > 0:  # what is too small for doubles is left out
-                place = floor(_log(most / least) / float(size) - 0.5)
+                # The lines that touch on either side of α q/p; any line would be right.
+                place = floor(_log(most / least) / float(size))
+                place = min(max(place, -most_places), most_places)
                 parts.append((place, own, rounding.above(most)))
         return cls(tuple(parts), rounding.below(certain))
 
-    def applied(self, first: Doubles, second: Doubles, middle: Doubles) -> tuple[Doubles, Doubles]:
-        a, b = np.full_like(first, self.certain), np.zeros_like(second)
+    @property
+    def reach(self) -> int:
+        """How far places are."""
+        return max((abs(place) for place, _, _ in self.parts), default=0)
+
+    def applied(
+        self, first: Doubles, second: Doubles, middle: Doubles, reach: int
+    ) -> tuple[Doubles, Doubles]:
+        """Return the sums, of lines with so many more at either end: the first and the last."""
+        count = len(middle)
+        a, b = np.full(count, self.certain), np.zeros(count)
+        one, two = np.empty(count), np.empty(count)
         for place, p, q in self.parts:
-            x = middle * (q / p)
-            own_a, own_b = _shifted(first, second, place)
-            other_a, other_b = _shifted(first, second, place + 1)
-            better = other_a - x * other_b > own_a - x * own_b
-            own_a, own_b = np.where(better, other_a, own_a), np.where(better, other_b, own_b)
-            a += p * own_a
-            b += q * own_b
+            here = slice(reach + place, reach + place + count)
+            near = slice(reach + place + 1, reach + place + 1 + count)
+            # Which of two lines is the greater one at α q/p.
+            np.subtract(first[near], first[here], out=one)
+            np.subtract(second[near], second[here], out=two)
+            np.multiply(two, middle, out=two)
+            np.multiply(two, q / p, out=two)
+            better = one > two
+            a += p * np.where(better, first[near], first[here])
+            b += q * np.where(better, second[near], second[here])
         return a, b
-
-
-def _shifted(first: Doubles, second: Doubles, by: int) -> tuple[Doubles, Doubles]:
-    """The lines so many places further; the first and the last one beyond the ends."""
-    places = np.clip(np.arange(by, by + len(first)), 0, len(first) - 1)
-    return first[places], second[places]
 
 
 def _range(stages: Sequence[Stage]) -> float:
