@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import fmpz_poly
 
@@ -136,10 +137,20 @@ def composed(
     product = first.values**2 if first is second else first.values * second.values
     if side is Side.ABOVE:
         # Coefficients are >= 0 before they are divided: flint rounds negative ones towards 0.
-        product += fmpz_poly([(1 << bits) - 1] * product.length())
+        product += _almost_units(bits, product.length())
     masses = product // (1 << bits)
     infinite = rounded(infinite, bits, side)
     return loss_distribution(first.start + second.start, masses, infinite, bits, side, cut)
+
+
+def _almost_units(bits: int, length: int) -> fmpz_poly:
+    """2^bits - 1 for so many coefficients."""
+    return _many_units(bits, 1 << length.bit_length()).truncate(length)
+
+
+@lru_cache(maxsize=4)
+def _many_units(bits: int, length: int) -> fmpz_poly:
+    return fmpz_poly([1] * length) * ((1 << bits) - 1)
 
 
 def rounded(value: int, bits: int, side: Side) -> int:
