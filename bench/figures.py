@@ -93,6 +93,7 @@ def judge(results: Results) -> list[Figure]:
         *_linear_guards(results),
         *_budgets(results),
         *_services(results),
+        *_compositions(results),
     ]
 
 
@@ -250,6 +251,23 @@ def _services(results: Results) -> list[Figure]:
         found = f"{timing.median:.3g} s"
         wanted = f"least budget in < {goal:g} s"
         figures.append(Figure(each.case.name, wanted, found, _standing(reached)))
+    return figures
+
+
+def _compositions(results: Results) -> list[Figure]:
+    figures = []
+    for each in results.compositions:
+        timing, goal, slower = each.timing, each.case.goal, each.case.slower
+        answered = timing.outcome is Outcome.ANSWERED
+        found = f"{timing.median:.3g} s" if answered else timing.reason or timing.outcome.value
+        wanted = f"interval in < {goal:g} s"
+        reached = answered and timing.median < goal
+        figures.append(Figure(each.case.name, wanted, found, _standing(reached)))
+        if slower is not None and each.other is not None and answered:
+            ratio = timing.median / each.other.median
+            wanted = f"at most {slower:g} × dp_accounting at the same step"
+            reached = ratio <= slower
+            figures.append(Figure(each.case.name, wanted, f"{ratio:.2g} ×", _standing(reached)))
     return figures
 
 

@@ -83,6 +83,15 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "pairs": served.pairs,
             "timing": _timing(served.timing),
         }
+    for runs in results.compositions:
+        yield {
+            "kind": "composition",
+            "case": runs.case.name,
+            "interval": runs.interval,
+            "step": runs.step,
+            "timing": _timing(runs.timing),
+            "dp_accounting": None if runs.other is None else _timing(runs.other),
+        }
     if results.command is not None:
         yield {
             "kind": "command",

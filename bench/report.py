@@ -62,6 +62,11 @@ For every ε, inputs of every length, all real numbers. "check" is that of the c
 text: "times" compares it with a proof from the text. Published seconds: DiPAut (CCS 2023), Tables 1
 to 3, on a quad-core laptop, about 0.22 s of start-up included; it finds a budget, not the least."""
 
+_COMPOSITIONS = """## What many runs cost
+
+Certified intervals of the least ε for a δ, with all grids that were needed for them, and one
+pessimistic value of dp_accounting on the last grid, in doubles."""
+
 _SERVICES = """## Least budgets of services
 
 The query server of Tschantz, Kaynar and Datta with t slots of v points, or one pool of memory: for
@@ -105,6 +110,8 @@ def page(
         parts += [_AUTOMATA, _automata(results)]
     if results.services:
         parts += [_SERVICES, _services(results)]
+    if results.compositions:
+        parts += [_COMPOSITIONS, _compositions(results)]
     if results.alone:
         parts += [_ALONE, _alone(results)]
         parts += [] if plot is None else [f"![time against N]({plot})"]
@@ -245,6 +252,20 @@ def _services(results: Results) -> str:
         for each in results.services
     ]
     return table(("server", "least D", "pairs", "prove"), rows)
+
+
+def _compositions(results: Results) -> str:
+    rows = [
+        (
+            each.case.name,
+            each.interval,
+            each.step,
+            milliseconds(each.timing),
+            "" if each.other is None else milliseconds(each.other),
+        )
+        for each in results.compositions
+    ]
+    return table(("runs", "least ε", "step", "compose", "dp_accounting"), rows)
 
 
 def _alone(results: Results) -> str:

@@ -15,6 +15,7 @@ from bench.comparison import (
     compare_engines,
     compare_tier,
 )
+from bench.compositions import RunsCase, RunsMeasured, many_runs, measure_runs
 from bench.growth import (
     Command,
     Growth,
@@ -57,6 +58,7 @@ class Suite:
         published: Divergences of published numbers, beside scipy.
         automata: Least budgets.
         services: Least budgets of query servers.
+        compositions: What many runs cost.
         comparing: Patience for `compared`.
         batching: Patience for `batches`, `polyhedra` and `published`.
         growing: Patience for `alone`.
@@ -71,6 +73,7 @@ class Suite:
     published: tuple[Published, ...]
     automata: tuple[AutomatonCase, ...]
     services: tuple[ServiceCase, ...]
+    compositions: tuple[RunsCase, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
@@ -168,6 +171,7 @@ FULL = Suite(
     published=published_numbers(),
     automata=automata(),
     services=servers(),
+    compositions=many_runs(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
@@ -192,6 +196,7 @@ QUICK = Suite(
     published=published_numbers()[:2],
     automata=automata()[:10],
     services=servers()[:3],
+    compositions=many_runs()[:1],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
@@ -211,6 +216,7 @@ class Results:
     published: list[PublishedComparison] = field(default_factory=list)
     automata: list[Budgeted] = field(default_factory=list)
     services: list[ServedBudget] = field(default_factory=list)
+    compositions: list[RunsMeasured] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
     command: Command | None = None
     swept: Swept | None = None
@@ -251,6 +257,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for service in suite.services:
         tell(f"least budget: {service.name}")
         results.services.append(measure_service(service, suite.batching))
+    for runs in suite.compositions:
+        tell(f"many runs: {runs.name}")
+        results.compositions.append(measure_runs(runs, suite.batching))
     for case in suite.compared:
         tell(f"engines: {case.name}")
         results.compared.append((case, compare_engines(case, programs, suite.comparing)))

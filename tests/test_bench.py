@@ -33,6 +33,7 @@ from bench.comparison import (
     compare_engines,
     compare_tier,
 )
+from bench.compositions import many_runs, measure_runs
 from bench.figures import Standing, judge
 from bench.growth import Command, Growth, measure, own_peak_memory
 from bench.plain import NoPlainEvaluation
@@ -361,3 +362,12 @@ def test_services_are_measured_with_their_budgets() -> None:
     assert found.timing.outcome is Outcome.ANSWERED
     assert [figure.name for figure in judge(Results(services=[found]))].count(first.name) == 1
     assert "| slots, t = 1, v = 1 |" in page(Results(services=[found]), {}, None, [])
+
+
+def test_compositions_are_measured_beside_another_accountant() -> None:
+    first = many_runs()[0]
+    found = measure_runs(first, ONCE)
+    assert found.timing.outcome is Outcome.ANSWERED and found.other is not None
+    figures = judge(Results(compositions=[found]))
+    assert [figure.name for figure in figures].count(first.name) == 2
+    assert f"| {first.name} |" in page(Results(compositions=[found]), {}, None, [])

@@ -1,0 +1,119 @@
+"""What many runs cost: certified intervals, beside dp_accounting on a grid of the same step.
+
+dp_accounting connects dots in doubles, once, on a grid that it is told; `compose` finds its grid,
+and bounds from both sides. So its time is that of all grids, and the other's that of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from bench.timing import NoAnswer, Patience, Timing, side_by_side
+from dipapprox.composition.mechanisms import Adjacency, Gaussian
+from dipapprox.language.load import BUNDLED, load
+from dipapprox.limits import Limits
+from dipapprox.privacy.compositions.compose import Composed
+from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.options import Options
+
+_HERE, _THERE = "compose", "dp_accounting"
+
+
+@dataclass(frozen=True, slots=True)
+class RunsCase:
+    """Gaussian noise on samples, or a program, run many times.
+
+    Attributes:
+        times: How often.
+        sigma: Of the noise; None for the sparse vector program of N = 5 at eps 1/2.
+        rate: Of the sample.
+        delta: For which the least ε is looked for.
+        width: Of its interval.
+        goal: Most seconds.
+        slower: Most times as long as dp_accounting at the same step; None: it is not run.
+    """
+
+    times: int
+    sigma: Fraction | None
+    rate: Fraction
+    delta: Fraction
+    width: Fraction
+    goal: float
+    slower: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        sample = "" if self.rate == 1 else f", rate {self.rate}"
+        what = "svt_gauss, N = 5" if self.sigma is None else f"Gaussian, σ = {self.sigma}{sample}"
+        return f"{self.times} × {what}, width {float(self.width):g}"
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The runs."""
+        if self.sigma is None:
+            program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(5)})
+            one = PipelineRun(ProgramAt(program, Fraction(1, 2)), program.name, self.times)
+        else:
+            noise = Gaussian(Fraction(1), self.sigma)
+            rate = None if self.rate == 1 else self.rate
+            one = PipelineRun(noise, "gaussian", self.times, rate)
+        return Pipeline((one,), Adjacency.ADD_REMOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsMeasured:
+    """What was measured of many runs: of `compose`, and of dp_accounting at the same step."""
+
+    case: RunsCase
+    interval: str
+    step: str
+    timing: Timing
+    other: Timing | None
+
+
+def many_runs() -> tuple[RunsCase, ...]:
+    """Return what is measured."""
+    one, delta = Fraction(1), Fraction(1, 10**5)
+    sample = Fraction(1, 100)
+    return (
+        RunsCase(100, Fraction(10), one, delta, Fraction(1, 1000), 1.0, slower=5.0),
+        RunsCase(1000, Fraction(40), one, delta, Fraction(1, 1000), 1.0, slower=5.0),
+        RunsCase(1000, one, sample, delta, Fraction(1, 10**4), 3.0, slower=5.0),
+        RunsCase(1000, one, sample, delta, Fraction(1, 10**6), 30.0),
+        RunsCase(10**6, Fraction(2000), one, delta, Fraction(1, 100), 10.0),
+        RunsCase(100, None, one, Fraction(1, 10**6), Fraction(1, 100), 2.0),
+    )
+
+
+def measure_runs(case: RunsCase, patience: Patience) -> RunsMeasured:
+    """Measure an interval."""
+    pipeline = case.pipeline
+    found = Composed(pipeline).epsilon(case.delta, case.width)
+    least, grid = found.eps_prv_enclosure, found.grid
+    interval = "" if least is None else least.text()
+
+    def here(cap: float) -> None:
+        options = Options(limits=Limits(seconds=cap))
+        answer = Composed(pipeline, options).epsilon(case.delta, case.width)
+        if answer.reason:
+            raise NoAnswer(answer.reason)
+
+    contestants: dict[str, Callable[[float], None]] = {_HERE: here}
+    if case.slower is not None and case.sigma is not None and grid is not None:
+        sigma, step = float(case.sigma), float(grid.step.loss(2))
+
+        def there(cap: float) -> None:
+            one = pld.from_gaussian_mechanism(
+                sigma, sampling_prob=float(case.rate), value_discretization_interval=step
+            )
+            one.self_compose(case.times).get_epsilon_for_delta(float(case.delta))
+
+        contestants[_THERE] = there
+    timings = side_by_side(contestants, patience)
+    step_text = "" if found.step is None else found.step
+    return RunsMeasured(case, interval, step_text, timings[_HERE], timings.get(_THERE))
