@@ -1,8 +1,8 @@
 """Certificates of services are written: what was proved, and all a check needs.
 
 In: a proof and the service's text. Out: the JSON object that `certificates.services` defines.
-Unknown has no certificate, nor has what rests on differences of cells, on replies that
-leave open what is remembered, or on closed forms that are no multiples of eps.
+Unknown has no certificate, nor has what rests on differences of cells, or on closed forms
+that are no multiples of eps.
 """
 
 from __future__ import annotations
@@ -104,12 +104,10 @@ def without_evidence(proof: ServiceProof) -> str | None:
         return "the answer is about one ε"
     if loss.by_differences:
         return "cells are kept by their differences, which a check does not follow"
-    if not loss.determined:
-        return "replies leave open what the service remembers"
     if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):
         return "what replies tell is no multiple of ε"
-    if not loss.unbounded and (loss.lower != loss.upper or not loss.values):
-        return "the least budget is not known exactly"
+    if not loss.unbounded and loss.upper is None:
+        return "no budget is known"
     if not all(edge.gain.exact is not None for row in loss.graph.edges for edge in row):
         return "what replies tell is no multiple of ε"
     return None

@@ -1,9 +1,8 @@
 """What a certificate of a service states, compared with what the check finds.
 
 At most: values V on pairs of states, 0 for a state with itself. For every pair, call and reply that
-is seen there is one next state on either side, and p <= e^((V - V') eps) q for the probabilities of
-the two runs; every pair of states after calls that differ has a value, at most the upper bound. By
-induction over the calls nothing is lost but that (see `services.pairs`).
+is seen the next states of both runs can be paired within V (`pairing`), and those after calls that
+differ within the upper bound. By induction over the calls nothing is lost but that.
 
 At least: the calls and replies are followed in both runs, with all states that they leave open; the
 probabilities are p = e^(lower eps) q. Against any budget: q = 0 < p, or calls that bring either run
@@ -13,8 +12,8 @@ back to where it was, and gain.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
 from itertools import product
 
 from dipapprox.certificates.services import (
@@ -27,10 +26,10 @@ from dipapprox.certificates.statement import PlainValue
 from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
+from dipapprox.checking.services.pairing import Outcomes, exponent, limit, lose_at_most, total
 from dipapprox.checking.services.transitions import UNASSIGNED, Call, Row, Transitions
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
-from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language import core
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Change, Service, elaborate_service
@@ -117,56 +116,52 @@ class _Examination:
             rows = tuple(_row(plain, cells, where) for plain in (pair.first, pair.second))
             values[rows[0], rows[1]] = pair.value
         calls = list(self.transitions.calls())
-        for first, second in self.covering(calls):
-            if self.value(values, first, second) > bounds.upper:
+
+        def value(first: Row, second: Row) -> Fraction | None:
+            return Fraction(0) if first == second else values.get((first, second))
+
+        for left, right in self.covering(calls):
+            if not lose_at_most(left, right, bounds.upper, value):
                 text = f"more than {bounds.upper} is stated to be lost from a pair that calls reach"
                 self.partial.differ("evidence.pairs", text)
         self.partial.pairs = len(values)
-        for (first, second), value in values.items():
+        for (first, second), most in values.items():
             for call in calls:
                 self.limits.check()
-                self.step(values, first, second, call, value)
+                self.step(value, first, second, call, most)
                 if self.partial.differences:
                     return
 
-    def covering(self, calls: list[Call]) -> list[tuple[Row, Row]]:
-        """Return the pairs of states after calls that differ."""
+    def covering(self, calls: list[Call]) -> list[tuple[Outcomes, Outcomes]]:
+        """Return the outcomes of the two runs where they differ."""
         initial = tuple(cell.initial for cell in self.service.states)
-        found, waiting, pairs = {initial}, [initial], list[tuple[Row, Row]]()
+        found, waiting, pairs = {initial}, [initial], list[tuple[Outcomes, Outcomes]]()
         for state in waiting:
-            after = [
-                tuple(row for _, row in self.transitions.outcomes(state, call)) for call in calls
-            ]
-            for row in (row for rows in after for row in rows):
-                if row not in found:
-                    found.add(row)
-                    waiting.append(row)
-            data = [rows for call, rows in zip(calls, after, strict=True) if call.handler.is_data]
-            if any(len(rows) > 1 for rows in data):
-                raise Stuck("data calls leave open what is remembered")
+            data: list[Outcomes] = []
+            for call in calls:
+                outcomes = self.transitions.outcomes(state, call)
+                for _, row in outcomes:
+                    if row not in found:
+                        found.add(row)
+                        waiting.append(row)
+                if call.handler.is_data:
+                    data.append([(row, p) for (_, row), p in outcomes.items()])
             if self.service.change is Change.INSERT:
-                for (row,) in data:
-                    pairs += [(row, state), (state, row)]
+                stay = [(state, constant(1))]
+                for ways in data:
+                    pairs += [(ways, stay), (stay, ways)]
             else:
-                pairs += [(one, other) for (one,), (other,) in product(data, repeat=2)]
+                pairs += [(one, other) for one, other in product(data, repeat=2) if one != other]
         self.partial.inputs = len(found)
         return pairs
 
-    def value(self, values: dict[tuple[Row, Row], Fraction], first: Row, second: Row) -> Fraction:
-        if first == second:
-            return Fraction(0)
-        value = values.get((first, second))
-        if value is None:
-            raise _Malformed("evidence.pairs", f"no value for {_text(first)} and {_text(second)}")
-        return value
-
     def step(
         self,
-        values: dict[tuple[Row, Row], Fraction],
+        value: Callable[[Row, Row], Fraction | None],
         first: Row,
         second: Row,
         call: Call,
-        value: Fraction,
+        most: Fraction,
     ) -> None:
         ours, theirs = self.by_reply(first, call), self.by_reply(second, call)
         for reply, outcomes in ours.items():
@@ -175,11 +170,7 @@ class _Examination:
                 text = f"only one run can answer '{call.handler.name}' so: {_text(reply)}"
                 self.partial.differ("evidence.pairs", text)
                 return
-            if len(outcomes) > 1 or len(others) > 1:
-                raise Stuck("replies leave open what is remembered")
-            ((row, p),), ((other, q),) = outcomes, others
-            fall = value - self.value(values, row, other)
-            if _exponent(p, q) > fall:
+            if not lose_at_most(outcomes, others, most, value):
                 text = f"'{call.handler.name}' tells more than the values of its pairs differ"
                 self.partial.differ("evidence.pairs", text)
 
@@ -215,7 +206,7 @@ class _Examination:
         elif bounds is None:
             if not p.top or q.top:
                 self.partial.differ("evidence.calls", "the last reply is not one-sided")
-        elif not p.top or not q.top or _exponent(p, q) < bounds.lower:
+        elif not p.top or not q.top or not _show(p, q, bounds.lower):
             self.partial.differ("evidence.calls", "they do not show the lower bound")
 
     def repeated(self, runs: tuple[Belief, Belief]) -> None:
@@ -233,7 +224,7 @@ class _Examination:
         if any(one.keys() != other.keys() for one, other in zip(begin, after, strict=True)):
             self.partial.differ("evidence.repeated", "the runs are not back where they were")
             return
-        if _exponent(*map(_total, after)) != repeated.gain:
+        if exponent(*map(_total, after)) != repeated.gain:
             self.partial.differ("evidence.repeated.gain", "the check finds another gain")
 
     def go(
@@ -299,21 +290,19 @@ def _row(plain: tuple[PlainValue, ...], cells: tuple[core.Cell, ...], where: str
 
 
 def _total(belief: Belief) -> Quotient:
-    return reduce(Quotient.plus, belief.values(), constant(0))
+    return total(list(belief.values()))
 
 
-def _exponent(p: Quotient, q: Quotient) -> Fraction:
-    """Return c with p = e^(c eps) q.
+def _show(p: Quotient, q: Quotient, lower: Fraction) -> bool:
+    """Whether no budget below `lower` has p <= e^(budget eps) q for every eps.
 
     Raises:
-        Stuck: If there is none.
+        Stuck: If that is not told by the limit as eps grows.
     """
-    above, below = p.top * q.bottom, q.top * p.bottom
-    if above and below:
-        c = max(r for (_, r), _ in above.terms) - max(r for (_, r), _ in below.terms)
-        if ExponentialPolynomial.monomial(1, 0, c) * below == above:
-            return c
-    raise Stuck("what a reply tells is no multiple of ε")
+    if limit(p, q) >= lower:
+        return True
+    exponent(p, q)  # else eps near 0 may show more
+    return False
 
 
 def _text(row: Row) -> str:

@@ -31,6 +31,14 @@ TWICE = TWICE.replace("if done then", "if left = 0 then").replace(
     "done <- true", "left <- left - 1"
 )
 FOR_EVER = (HEAD + DATA + ONCE).replace("done <- true", "skip")
+STORED = (
+    "adjacent replace\nstate n in 0..1 <- 0\noutput reply in {0, 1}\non data d in {0, 1} do\n"
+    "n <- choose {d : exp(eps)/(1 + exp(eps)), 1 - d : 1/(1 + exp(eps))}\nend\n"
+    "on query ask do reply <- n end\n"
+)
+"""What is stored was chosen by the data: both runs may have stored either."""
+OPEN = (HEAD + COIN).replace("0..1 <- 0", "0..1 <- 1", 1) + ONCE
+"""A coin that nobody sees decides whether data is kept."""
 ONE_SIDED = (HEAD + DATA + ONCE).replace("if done then", "if done or n = 0 then")
 
 
@@ -50,8 +58,10 @@ def signed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "text", [TWICE, FOR_EVER, ONE_SIDED, "adjacent replace\n" + TWICE, HEAD + DATA + ONCE]
-)
+    "text",
+    [TWICE, FOR_EVER, ONE_SIDED, "adjacent replace\n" + TWICE, HEAD + DATA + ONCE,
+     HEAD + COIN + ONCE, "adjacent replace\n" + HEAD + COIN + ONCE, STORED, OPEN],
+)  # fmt: skip
 def test_true_certificates_are_confirmed(text: str) -> None:
     fields = certificate(text)
     check_schema("service_certificate", fields)
@@ -123,6 +133,16 @@ def test_a_false_gain_and_a_false_one_sided_reply_are_refuted() -> None:
     assert check(signed(fields)).outcome is Outcome.REFUTED
 
 
+def test_values_too_small_for_hidden_coins_are_refuted() -> None:
+    for text in (HEAD + COIN + ONCE, OPEN):
+        fields = certificate(text)
+        _lower_value(fields)
+        assert check(signed(fields)).outcome is Outcome.REFUTED
+    fields = certificate(STORED)
+    fields["least_budget"] = {"lower": "1/2", "upper": "1/2"}
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+
+
 def test_malformed_ones_are_errors_of_the_user() -> None:
     fields = certificate(TWICE)
     del fields["evidence"]["pairs"]
@@ -135,8 +155,8 @@ def test_malformed_ones_are_errors_of_the_user() -> None:
 
 
 def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
-    proof = prove_service(service_of(HEAD + COIN + ONCE), None, (), Limits())
-    assert without_evidence(proof) == "replies leave open what the service remembers"
+    proof = prove_service(service_of(HEAD + DATA + ONCE), None, (), Limits(), Fraction(1))
+    assert without_evidence(proof) == "the answer is about one ε"
     slots = str(BUNDLED / "services" / "slots.dpg")
     out = tmp_path / "slots.json"
     assert run("prove", slots, "--certificate", str(out))[0] == 0

@@ -1,0 +1,113 @@
+"""Outcomes of two runs that are seen alike, paired within what two states may lose.
+
+A pairing one to one shows p <= e^(most eps) q term by term, where each two outcomes have
+p <= e^((most - V) eps) q, V what their states may still lose. All with all needs it of the two
+sums, V the most that any two states may still lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import reduce
+
+from dipapprox.checking.decisions.quotients import Quotient, constant
+from dipapprox.checking.services.transitions import Row
+from dipapprox.checking.values import Stuck
+from dipapprox.exponentials import ExponentialPolynomial
+
+Outcomes = Sequence[tuple[Row, Quotient]]
+"""Next states, with the probabilities to get there."""
+
+
+def exponent(p: Quotient, q: Quotient) -> Fraction:
+    """Return c with p = e^(c eps) q.
+
+    Raises:
+        Stuck: If there is none.
+    """
+    c = limit(p, q)
+    above, below = p.top * q.bottom, q.top * p.bottom
+    if ExponentialPolynomial.monomial(1, 0, c) * below == above:
+        return c
+    raise Stuck("what a reply tells is no multiple of ε")
+
+
+def limit(p: Quotient, q: Quotient) -> Fraction:
+    """Return the limit of ln(p / q) / eps as eps grows: no smaller c has p <= e^(c eps) q for all.
+
+    Powers of eps move the logarithm by less than any multiple of eps.
+
+    Raises:
+        Stuck: If one of them is 0.
+    """
+    above, below = p.top * q.bottom, q.top * p.bottom
+    if not above or not below:
+        raise Stuck("a probability is 0")
+    return max(r for (_, r), _ in above.terms) - max(r for (_, r), _ in below.terms)
+
+
+def total(outcomes: Sequence[Quotient]) -> Quotient:
+    """Return the sum."""
+    return reduce(Quotient.plus, outcomes, constant(0))
+
+
+def lose_at_most(
+    left: Outcomes,
+    right: Outcomes,
+    most: Fraction,
+    value: Callable[[Row, Row], Fraction | None],
+) -> bool:
+    """Whether outcomes can be paired so that nothing above a bound is lost.
+
+    Args:
+        left: Of the first run, at least one.
+        right: Of the second run, at least one.
+        most: The bound, in eps.
+        value: What two states may still lose; None if nothing is stated of them.
+
+    Raises:
+        Stuck: If they cannot be paired as far as quotients are powers of e^eps, and some are not.
+    """
+    unclear = False
+
+    def fits(p: Quotient, q: Quotient, after: Fraction | None) -> bool:
+        nonlocal unclear
+        if after is None:
+            return False
+        try:
+            return exponent(p, q) + after <= most
+        except Stuck:
+            unclear = True
+            return False
+
+    if len(left) == len(right):
+        edges = [
+            [k for k, (other, q) in enumerate(right) if fits(p, q, value(row, other))]
+            for row, p in left
+        ]
+        partner: dict[int, int] = {}
+        if all(_augment(number, edges, partner, set()) for number in range(len(left))):
+            return True
+    afters = [value(row, other) for row, _ in left for other, _ in right]
+    known = [after for after in afters if after is not None]
+    if len(known) == len(afters):
+        sums = total([p for _, p in left]), total([q for _, q in right])
+        if fits(*sums, max(known)):
+            return True
+    if unclear:
+        raise Stuck("what a reply tells is no multiple of ε")
+    return False
+
+
+def _augment(
+    number: int, edges: Sequence[Sequence[int]], partner: dict[int, int], reached: set[int]
+) -> bool:
+    """Find a match for one more outcome along an alternating path."""
+    for k in edges[number]:
+        if k not in reached:
+            reached.add(k)
+            if k not in partner or _augment(partner[k], edges, partner, reached):
+                partner[k] = number
+                return True
+    return False
