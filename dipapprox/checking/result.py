@@ -36,6 +36,9 @@ class Outcome(Word):
 class CheckResult(Result):
     """The result of checking one certificate.
 
+    It has no header of a run as other answers do: the program may be unreadable, then there are
+    neither cells nor domains to name; and no engine ran.
+
     Attributes:
         scope: The domains and pairs that the certificate is about; None if its program cannot be
             read.

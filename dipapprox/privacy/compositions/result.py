@@ -11,13 +11,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.description import (
     Description,
-    Table,
     Tone,
     count,
     interval,
@@ -26,10 +24,10 @@ from dipapprox.privacy.description import (
 )
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import Answer
 
-_MOST_POINTS = 21
 _FACTOR_BITS = 96
 
 
@@ -150,7 +148,7 @@ class ComposedAnswer(Result):
         return Description(
             headline=f"{count(self.pipeline.times, 'run')} of {of}: {self._found()}",
             label="compose" if self.answer is None else self.answer.value,
-            tone=Tone.PLAIN if self.answer is None else _TONES[self.answer],
+            tone=Tone.PLAIN if self.answer is None else self.answer.tone,
             facts=known(
                 *(("runs" if k == 0 else "and", run.text()) for k, run in enumerate(runs)),
                 ("adjacency", f"{self.pipeline.adjacency.value} one record"),
@@ -163,7 +161,7 @@ class ComposedAnswer(Result):
                 ("reason", self.reason),
                 ("computed", ", ".join(filter(None, (grid, atoms, seconds_text(self.seconds))))),
             ),
-            below=() if self.curve is None else (_curve_table(self.curve),),
+            below=() if self.curve is None else (curve_table(self.curve.points),),
         )
 
     def _found(self) -> str:
@@ -186,22 +184,5 @@ class ComposedAnswer(Result):
         return f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
 
 
-_TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
-
-
 def _plain(value: Fraction | None) -> str:
     return "" if value is None else exact_text(value)
-
-
-def _curve_table(curve: ComposedCurve) -> Table:
-    points = curve.points
-    rows = min(len(points), _MOST_POINTS)
-    shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
-    return Table(
-        title="",
-        columns=("ε_prv", "least δ"),
-        rows=tuple(
-            (short(Enclosure.exact(each.eps_prv), 6)[0], interval(each.delta)) for each in shown
-        ),
-        right=(0,),
-    )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.description import Description, Tone, known, seconds_text
+from dipapprox.privacy.description import Description, Fact
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.verdict import Witness
@@ -97,7 +97,7 @@ class Calibration(RunResult):
 
     def describe(self) -> Description:
         """Return what people see of it."""
-        facts = [("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})")]
+        facts = list[Fact]()
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
             if end is not None:
@@ -106,18 +106,12 @@ class Calibration(RunResult):
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.refuted.witness.pair_text(self.inputs)
             facts += [("refuted for input", first), ("and adjacent", second)]
-        tried = f"{self.queries} values of ε tried, {seconds_text(self.seconds)}"
-        return Description(
-            headline=f"{self.program}: calibration{self.scope.restriction}",
+        return self.run.describe(
+            f"{self.program}: calibration{self.scope.restriction}",
             label="calibrate",
-            tone=Tone.PLAIN,
-            facts=known(
-                *self.scope.rows(),
-                *facts,
-                ("meaning", self.meaning),
-                ("reason", self.reason),
-                ("computed", tried),
-            ),
+            asked=(("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})"),),
+            found=(*facts, ("meaning", self.meaning), ("reason", self.reason)),
+            computed=f"{self.queries} values of ε tried",
         )
 
 

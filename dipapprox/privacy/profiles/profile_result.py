@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import rounded_up, short
@@ -49,6 +51,32 @@ def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
     )
 
 
+class Point(Protocol):
+    """A point of a profile."""
+
+    @property
+    def eps_prv(self) -> Fraction:
+        """Where it is."""
+
+    @property
+    def delta(self) -> Enclosure:
+        """The least delta there."""
+
+
+def curve_table(points: Sequence[Point]) -> Table:
+    """Lay out some points of a profile, the first and the last among them."""
+    rows = min(len(points), _MOST_POINTS)
+    shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
+    return Table(
+        title="",
+        columns=("ε_prv", "least δ"),
+        rows=tuple(
+            (short(Enclosure.exact(each.eps_prv), 6)[0], interval(each.delta)) for each in shown
+        ),
+        right=(0,),
+    )
+
+
 class _AtOneEps(RunResult):
     """What the answers of `profile` share."""
 
@@ -56,8 +84,19 @@ class _AtOneEps(RunResult):
 
     eps: Fraction
 
-    def _header(self) -> dict[str, object]:
-        return {**self.run.header(), "eps": str(self.eps)}
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `profile --json`, a contract with other tools."""
+        return {
+            **self.run.header(),
+            "eps": str(self.eps),
+            **self._found(),
+            **self.run.extent(),
+            **self.run.footer(),
+        }
+
+    @abstractmethod
+    def _found(self) -> dict[str, object]:
+        """Return the fields that say what was asked and found."""
 
     def _described(
         self, headline: str, facts: Iterable[Fact], below: tuple[Table, ...] = ()
@@ -89,15 +128,11 @@ class LeastDelta(_AtOneEps):
     delta_enclosure: Enclosure
     witness: Witness | None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --eps-prv … --json`."""
+    def _found(self) -> dict[str, object]:
         return {
-            **self._header(),
             "eps_prv": str(self.eps_prv),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": _witness_fields(self.run, self.witness),
-            **self.run.extent(),
-            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -121,15 +156,11 @@ class LeastEpsPrv(_AtOneEps):
     eps_prv_enclosure: Extended
     witness: Witness | None
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --delta … --json`."""
+    def _found(self) -> dict[str, object]:
         return {
-            **self._header(),
             "delta": str(self.delta),
             "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
             "witness": _witness_fields(self.run, self.witness),
-            **self.run.extent(),
-            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -159,15 +190,11 @@ class PrivacyCurve(_AtOneEps):
         """Bound the distance of the upper from the lower envelope anywhere between the points."""
         return max(self.envelope.gap(k) for k in range(len(self.envelope.points) - 1))
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --curve … --json`."""
+    def _found(self) -> dict[str, object]:
         return {
-            **self._header(),
             "curve": [self._point(point) for point in self.envelope.points],
             "largest_gap": rounded_up(self.largest_gap, _PLACES),
             "witness": _witness_fields(self.run, self.witness),
-            **self.run.extent(),
-            **self.run.footer(),
         }
 
     def describe(self) -> Description:
@@ -178,19 +205,8 @@ class PrivacyCurve(_AtOneEps):
             ("certified", f"at {len(points)} points; between them to within {gap}"),
             *_witness_facts(self.run, self.witness),
         )
-        rows = min(len(points), _MOST_POINTS)
-        shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
-        table = Table(
-            title="",
-            columns=("ε_prv", "least δ"),
-            rows=tuple(
-                (short(Enclosure.exact(point.eps_prv), 6)[0], interval(point.delta))
-                for point in shown
-            ),
-            right=(0,),
-        )
         headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
-        return self._described(headline, facts, (table,))
+        return self._described(headline, facts, (curve_table(points),))
 
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None
@@ -239,10 +255,8 @@ class RenyiProfile(_AtOneEps):
     orders: tuple[OrderResult, ...]
     rho: Extended
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --renyi … --json`."""
+    def _found(self) -> dict[str, object]:
         return {
-            **self._header(),
             "renyi": [
                 {
                     "order": str(each.order),
@@ -252,8 +266,6 @@ class RenyiProfile(_AtOneEps):
                 for each in self.orders
             ],
             "zcdp": {"rho_enclosure": self.rho.ends()},
-            **self.run.extent(),
-            **self.run.footer(),
         }
 
     def describe(self) -> Description:
