@@ -5,8 +5,9 @@ If the inputs change from q to q + Δ and the noise from e to e + x with
 
     Σ_i a_gi x_i  <=  c_g·Δ         for every guard g,          c_g = -b_g - Σ_i a_gi m_i,
 
-then every guard stays as true as it was. One-sided noise adds x_i >= 0 or x_i <= 0. The constants
-play no part. What such a shift costs is Σ rate_i · |x_i|, in multiples of eps.
+then every guard stays as true as it was. A real output Σ_i a_i z_i + b·q + const is what it was if
+that holds for it and for its negative, with equality. One-sided noise adds x_i >= 0 or x_i <= 0.
+The constants play no part. What such a shift costs is Σ rate_i · |x_i|, in multiples of eps.
 
 A rate is 1/b for Laplace noise of scale b/eps, discrete or one-sided, too. It is infinite for
 Gaussian noise, of which no shift has a finite price, and for a scale that is no multiple of 1/eps:
@@ -123,6 +124,7 @@ class ConeBuilder:
         if start is None:
             return None
         forms = [guard.form for guard in guards]
+        forms += [side for form in state.reals for side in (form, -form)]
         numbers = sorted({sample for form in forms for sample in form.samples()})
         places = {number: place for place, number in enumerate(numbers)}
         rows = dict.fromkeys(self._row(form, places) for form in forms)

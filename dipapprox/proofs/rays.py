@@ -20,6 +20,9 @@ Pr_k(q + ta) >= e^(-eps t E_k(a)) · Pr_k(q).
 (3) Going from q + ta to q + tb in t steps of b - a, the log-ratios of the steps add up to
 eps · t · (V(b) - V(a)) - o(t): some step has at least the average.
 
+Of a program with real outputs the output is that they lie in some intervals, where the state that
+is possible at q has a positive probability: bounds on forms are guards, and constants play no part.
+
 A scale that is no multiple of 1/eps has at a single eps a finite rate, and eps · E grows to the
 cost with an infinite rate as eps goes to 0 (a power above -1) or to ∞ (one below): the bound then
 is one for a budget that is to serve every eps.

@@ -99,6 +99,8 @@ def without_evidence(proof: RealProof) -> str | None:
     adjacency = found.program.adjacency
     if proof.answer is Answer.UNKNOWN:
         return "the answer is Unknown"
+    if found.program.real_outputs:
+        return "the check does not know outputs that are real numbers"
     if found.changes is None or not found.changes.radius:
         return "adjacent inputs are equal"
     if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:

@@ -76,7 +76,7 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
     domain = AllIntegers() if integers else AllReals()
     inputs = tuple(replace(cell, domain=domain) for cell in program.inputs)
     try:
-        return execute(replace(program, inputs=inputs), True, limits)
+        return execute(replace(program, inputs=inputs), True, limits, real_outputs=True)
     except ValueOfAny as needed:
         raise NotReal(*_why(program, needed)) from None
     except SourceError as error:

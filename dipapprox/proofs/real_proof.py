@@ -199,9 +199,10 @@ class Family:
         for cell, value in self.output:
             arrays.setdefault(cell.partition("[")[0], []).append(str(_value(value)))
         shown = ", ".join(f"{name} = {_list(values)}" for name, values in arrays.items())
+        shown = f"output {shown}" if shown else "number published"
         loses = "loses more than any number" if self.loss is None else "loses the most"
         grows = "t" if any(self.origin) else "s"
-        return f"Tight as {grows} grows: {inputs}; the output {shown} {loses}"
+        return f"Tight as {grows} grows: {inputs}; the {shown} {loses}"
 
 
 def family_of(proof: Proof) -> Family | None:

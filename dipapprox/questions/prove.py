@@ -76,7 +76,7 @@ class Prove(Question):
             raise UserError("eps: only services are proved at one ε", "'verify' asks at one ε")
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops, options.limits)
-        if program.real_outputs:
+        if program.rounds is not None and program.real_outputs:
             raise refusal_of_reals(program)
         if program.rounds is not None:
             return prove_rounds(program, self.budget, options.limits)

@@ -91,7 +91,7 @@ def refusal_of_reals(program: core.Program) -> UserError:
     name = program.real_outputs[0].variable
     return UserError(
         f"the output '{name}' may be any real number, but this needs finite outputs",
-        "verify, profile, calibrate and probability answer for real outputs",
+        "verify, profile, calibrate, probability and prove answer for real outputs",
     )
 
 

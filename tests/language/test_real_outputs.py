@@ -92,7 +92,6 @@ MECHANISM = HEAD + "output y in real\ny <- Lap(q[1], 1 / eps)\n"
     "ask",
     [
         lambda program: dipapprox.decide(program, delta=0),
-        lambda program: dipapprox.prove(program, reals=True),
         lambda program: dipapprox.verify(program, eps="0.5..1", delta=0),
     ],
 )

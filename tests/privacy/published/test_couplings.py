@@ -13,6 +13,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.semantics.execution import execute
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
@@ -23,7 +24,6 @@ PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
     [
         ("laplace_mechanism", Fraction(1)),
         ("clamped_laplace", Fraction(1)),
-        ("noisy_max_with_value", Fraction(3, 2)),
         ("prefix_sums", Fraction(1)),
     ],
 )
@@ -73,3 +73,28 @@ def test_a_coupling_never_promises_too_much(first: str, published: str, compared
     found = dipapprox.profile(program, eps=1, eps_prv=budget, pairs=(pair,))
     assert isinstance(found, LeastDelta)
     assert found.delta_enclosure.lower == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        ("laplace_mechanism", Fraction(1)),
+        ("noisy_max_with_gap", Fraction(1)),
+        ("noisy_max_with_value", Fraction(3, 2)),
+        ("histogram_laplace", Fraction(1)),
+    ],
+)
+def test_all_real_inputs_are_proved_with_the_least_budget(name: str, budget: Fraction) -> None:
+    """Noisy max with gap: Ding, Wang, Xiao, Zhang and Kifer 2019, theorem 2."""
+    program = load(PROGRAMS / f"{name}.dpg", {})
+    found = dipapprox.prove(program, reals=True)
+    assert isinstance(found, RealProof)
+    assert found.lower == found.upper == budget
+
+
+def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
+    for body in ("y <- Gauss(q, 1 / eps)", "y <- q + 1"):
+        text = f"input q in real\nadjacent linf 1\noutput y in real\n{body}\n"
+        found = dipapprox.prove(dipapprox.parse(text))
+        assert isinstance(found, RealProof)
+        assert found.has_none
