@@ -9,8 +9,9 @@ by x maps the noises that lead to the state at inputs q into those that lead to 
 one, with the same real outputs, and none becomes more than e^(eps K) times less likely:
 |e_i + x_i| <= |e_i| + |x_i|, and one-sided noise stays on its side. So Pr_j(q) <= e^(eps K)
 Pr_j(q + Δ). Costs are convex and the changes of adjacent inputs are the convex hull of some boxes,
-so the dearest box bounds them all. The states of an output add up; random choices among finitely many outcomes, which do not depend on
-inputs, are a common factor of both sides. The lower bound is in `rays`.
+so the dearest box bounds them all. The states of an output add up; random choices among finitely
+many outcomes, which do not depend on inputs, are a common factor of both sides. The lower bound is
+in `rays`.
 """
 
 from __future__ import annotations
