@@ -9,6 +9,7 @@ from dipapprox.language.core import Program, Value
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.places import Places
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.worst_change import BoxShift, Flow
 
@@ -110,6 +111,8 @@ class Proof:
         parts: The proofs for the independent parts; their costs add up.
         losses: Where the lower bound is lost: together, in all these parts. If one of them is
             infinite it is the only one.
+        places: Where inputs lie between bounds: two of them between which `lower` is lost as eps
+            grows; None if nothing was found to be lost.
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which
@@ -125,6 +128,7 @@ class Proof:
     changes: Changes | None
     parts: tuple[PartProof, ...] = ()
     losses: tuple[Loss, ...] = ()
+    places: Places | None = None
     coupling: tuple[CoupledSample, ...] = ()
     coupled: tuple[Box, ...] = ()
 

@@ -21,15 +21,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
-from dipapprox.language.core import Program
+from dipapprox.language.core import Choose, Program
+from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Change, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
 from dipapprox.proofs.part_proofs import PartRay, PartRun
+from dipapprox.proofs.places import between_places
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
 from dipapprox.proofs.real_inputs import (
     NotReal,
@@ -40,6 +42,7 @@ from dipapprox.proofs.real_inputs import (
 )
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import BoxShift
+from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.state import Sample
 
@@ -73,7 +76,7 @@ def prove_real(program: Program, limits: Limits) -> Proof:
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
     finite domains play no part. Where an input lies between bounds, shifts prove as much as before,
-    but rays leave the bounds and prove nothing.
+    but rays leave the bounds: what is lost between two inputs is looked at instead.
 
     Args:
         program: A closed core program.
@@ -126,7 +129,33 @@ def prove_real(program: Program, limits: Limits) -> Proof:
         ended = reached.reason
         losses = max(_single_losses(runs), key=_dearness, default=())
     known = replace(known, parts=tuple(run.proof for run in runs))
+    if bounded:
+        with EarlyEnd():
+            known = _with_places(known, limits)
     return _concluded(known, runs, () if bounded else losses, ended)
+
+
+def _with_places(known: Proof, limits: Limits) -> Proof:
+    """Look for what is lost between inputs that lie between bounds."""
+    bounds = [
+        each.domain.bounds for each in known.program.inputs if isinstance(each.domain, AllReals)
+    ]
+    whole = [each for each in bounds if each is not None]
+    parts, changes = known.parts, known.changes
+    sources = [
+        source
+        for part in parts
+        for output in part.outputs
+        for state in output.states
+        for source in state.cone.sources
+    ]
+    chooses = any(isinstance(each, Choose) for each in statements_in(known.program.body))
+    is_covered = len(whole) == len(known.program.inputs) and not (known.integers or chooses)
+    if changes is None or not is_covered or any(source.rate is None for source in sources):
+        return known
+    cones = [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
+    found = between_places(cones, [part.inputs for part in parts], whole, changes, limits)
+    return replace(known, places=found)
 
 
 def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
@@ -147,7 +176,10 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     if lower is None:
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
         return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
-    known = replace(known, lower=lower * changes.radius)
+    lower *= changes.radius
+    if known.places is not None:
+        lower = max(lower, known.places.loss)
+    known = replace(known, lower=lower)
     if not changes.is_bounded and lower:
         reason = "adjacent inputs may differ by any amount"
         return replace(known, answer=Answer.NOT_DP, reason=reason)
@@ -164,7 +196,11 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     return replace(
         known,
         answer=Answer.DP,
-        reason="" if upper == lower else BOUNDED if are_bounded(known.program) else SEVERAL_STATES,
+        reason=""
+        if upper * changes.radius == lower
+        else BOUNDED
+        if are_bounded(known.program)
+        else SEVERAL_STATES,
         upper=upper * changes.radius,
         coupling=tuple(
             sample

@@ -72,7 +72,8 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
         for number, part in enumerate(found.parts)
     )
     _require_few(evidence)
-    bounds = StatedBounds(lower=proof.lower, upper=proof.upper if private else None)
+    lower = proof.lower if found.losses else Fraction(0)  # of two places there is no evidence
+    bounds = StatedBounds(lower=lower, upper=proof.upper if private else None)
     stated: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -105,6 +106,8 @@ def without_evidence(proof: RealProof) -> str | None:
         return "adjacent inputs are equal"
     if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
         return "adjacent inputs may differ by any amount"
+    if proof.answer is Answer.NOT_DP and found.places is not None:
+        return "what is lost between two inputs is not recorded"
     if any(isinstance(each, core.Choose) for each in statements_in(found.program.body)):
         return "the program chooses at random among finitely many values"
     cones = [s.cone for part in found.parts for output in part.outputs for s in output.states]

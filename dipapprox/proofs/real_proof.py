@@ -11,7 +11,8 @@ from dipapprox.language import core
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
+from dipapprox.proofs.places import Places
 from dipapprox.proofs.proof import Loss, Proof
 from dipapprox.semantics.cells import statements_in
 
@@ -65,7 +66,15 @@ class RealProof(BudgetAnswer):
         return sum(len(output.states) for part in self.proof.parts for output in part.outputs)
 
     def _witness(self) -> dict[str, object] | None:
-        family = family_of(self.proof)
+        family, places = family_of(self.proof), self.proof.places
+        if places is not None:
+            return {
+                "kind": "places",
+                "first": [exact_text(value) for value in places.first],
+                "second": [exact_text(value) for value in places.second],
+                "output": {cell: _value(value) for cell, value in _output_of(self.proof, places)},
+                "budget": exact_text(places.loss),
+            }
         if family is None:
             return None
         return {
@@ -102,7 +111,8 @@ class RealProof(BudgetAnswer):
             states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
-            parts.append("at least: inputs further and further apart")
+            how = "inputs further and further apart" if self.proof.losses else "two inputs"
+            parts.append(f"at least: {how}")
         return "; ".join(parts)
 
     def _below(self) -> Iterator[Table | str]:
@@ -112,6 +122,8 @@ class RealProof(BudgetAnswer):
         family = family_of(self.proof)
         if family is not None:
             yield family.text()
+        if self.proof.places is not None:
+            yield _places_text(self.proof, self.proof.places)
 
     def _coupling(self) -> Table | None:
         proof = self.proof
@@ -195,10 +207,7 @@ class Family:
         inputs = f"inputs {fixed}s·{_vector(step)} against {fixed}(s + 1)·{_vector(step)}"
         if any(self.origin):
             inputs += " for 0 <= s < t"
-        arrays = dict[str, list[str]]()
-        for cell, value in self.output:
-            arrays.setdefault(cell.partition("[")[0], []).append(str(_value(value)))
-        shown = ", ".join(f"{name} = {_list(values)}" for name, values in arrays.items())
+        shown = _output_text(self.output)
         shown = f"output {shown}" if shown else "number published"
         loses = "loses more than any number" if self.loss is None else "loses the most"
         grows = "t" if any(self.origin) else "s"
@@ -232,6 +241,27 @@ def _added(lost: Fraction | None, loss: Loss, radius: Fraction) -> Fraction | No
     if lost is None or loss.ray.loss is None:
         return None
     return lost + loss.ray.loss * radius
+
+
+def _output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
+    """Yield the cells that lose between two inputs, with their values."""
+    for part, output in places.outputs:
+        cells = (proof.program.outputs[cell].name for cell in proof.parts[part].cells)
+        yield from zip(cells, proof.parts[part].outputs[output].output, strict=True)
+
+
+def _places_text(proof: Proof, places: Places) -> str:
+    """Say in a line where a bound is lost."""
+    shown = _output_text(_output_of(proof, places))
+    inputs = f"inputs {_vector(places.first)} against {_vector(places.second)}"
+    return f"As ε grows: {inputs}; the output {shown} loses {budget_text(places.loss)}"
+
+
+def _output_text(output: Iterable[tuple[str, core.Value]]) -> str:
+    arrays = dict[str, list[str]]()
+    for cell, value in output:
+        arrays.setdefault(cell.partition("[")[0], []).append(str(_value(value)))
+    return ", ".join(f"{name} = {_list(values)}" for name, values in arrays.items())
 
 
 def _vector(values: Sequence[Fraction]) -> str:

@@ -117,7 +117,7 @@ def test_any_number_of_rounds(words: tuple[str, ...], status: int) -> None:
 def test_people_see_a_structure_in_the_words_of_the_program(tmp_path: Path) -> None:
     out = tmp_path / "drawn.dot"
     text = " ".join(run("prove", LEAKY, "--for-all", "N", "--draw", str(out))[1].split())
-    for part in ("no D makes it (D ε, 0)-DP for every N", "line 17 (r < rT)", "again and again",
+    for part in ("no D makes it (D ε, 0)-DP for every N", "line 19 (r < rT)", "again and again",
                  "r <- Lap(q[i], 2 * Delta / eps)", "lost at ε = 1"):  # fmt: skip
         assert part in text
     assert "color=red" in out.read_text(encoding="utf-8")

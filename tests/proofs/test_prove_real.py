@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
@@ -79,7 +80,7 @@ def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> No
         ("noisy_max_gauss", "'profile' gives its delta"),
         ("svt_discrete_gauss", "'profile' gives its delta"),
         ("literature/sparse_vector_without_noise", "becomes impossible at adjacent inputs"),
-        ("literature/noisy_histogram_wrong_scale", "line 14: the scale is no multiple of 1/eps"),
+        ("literature/noisy_histogram_wrong_scale", "line 15: the scale is no multiple of 1/eps"),
     ],
 )
 def test_no_budget(path: str, words: str) -> None:
@@ -233,3 +234,44 @@ def test_without_inputs_nothing_is_lost() -> None:
             "if w <= 1 then out <- a else out <- b end\n"
         )
         assert (proof.answer, proof.upper) == (Answer.DP, 0)
+
+
+BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjacency}\nout <- 0\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "domain", "adjacency", "lower", "upper"),
+    [
+        ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
+        ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1/2", "linf 1", "1/2", "1/2"),
+        ("r <- Lap(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", "1"),
+        # One side of the guard is out of reach: nothing is lost there as eps grows.
+        ("r <- LapPlus(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", None),
+        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "l1 1", "1", "1"),
+        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "2"),
+        (
+            "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
+            "if r >= t then out <- 1 elif s >= t then out <- 2 end\n",
+            "0..1",
+            "linf 1",
+            "1/2",
+            None,
+        ),
+    ],
+)
+def test_between_bounds_two_inputs_lose(
+    body: str, domain: str, adjacency: str, lower: str, upper: str | None
+) -> None:
+    head = BOUNDED.format(n=2, domain=domain, adjacency=adjacency)
+    proof = dipapprox.prove(dipapprox.parse(head + body))
+    assert isinstance(proof, dipapprox.RealProof)
+    assert proof.lower == Fraction(lower)
+    assert upper is None or proof.upper == Fraction(upper)
+    places = proof.proof.places
+    assert places is not None and places.loss == proof.lower
+    # The two inputs alone, at a large eps, refute what is a little less.
+    values = sorted({*places.first, *places.second})
+    some = head.replace(f"real {domain}", "{" + ", ".join(map(str, values)) + "}") + body
+    less = Fraction(9, 10) * proof.lower
+    found = dipapprox.verify(dipapprox.parse(some), eps=100, eps_prv=100 * less, delta=0)
+    assert found.answer is dipapprox.Answer.NOT_DP

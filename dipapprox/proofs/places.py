@@ -1,0 +1,200 @@
+"""Lower bounds between two inputs: what an output loses there as eps grows.
+
+**Theorem.** Let noise have densities Π (rate eps / c) · exp(-rate eps |e|), c = 2, or 1 on one
+side. For a final state j, the noises {e: G e + H q + h <= 0}, let V_j(q) = min Σ rate |e| over
+them, ∞ if there are none, and V = min_j V_j over the states of an output. If q, q' are adjacent,
+both V are finite, and a state with the least V_j(q) has an open set of noises at q, then no budget
+D < V(q') - V(q) serves every eps.
+
+Proof. Write r(e) = Σ rate |e|. Pr_j(q') <= Pr[r(e) >= V_j(q')]: by Markov's inequality, for every
+θ < 1, at most exp(-θ eps V_j(q')) · Π E[exp(θ eps rate |e|)], expectations that are (1 - θ)^-1 for
+every eps. At q an open set of noises has r(e) <= V(q) + η, however small η is: the state is convex,
+and has inner points close to its cheapest one. So Pr(q) >= exp(-eps (V(q) + η)) times a power of
+eps, and liminf of ln(Pr(q) / Pr(q')) / eps is at least V(q') - V(q) as eps goes to ∞. What parts
+that share no noise lose adds up. ∎
+
+Where inputs lie between bounds this is what is left of the rays of `rays`, which leave the bounds.
+Pairs of ends of the intervals are tried, and of points as far from them as inputs may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm
+
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.proofs.changes import Changes
+from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.polyhedra import has_interior
+
+Point = tuple[Fraction, ...]
+"""A value of every input."""
+
+Bounds = Sequence[tuple[Fraction, Fraction]]
+
+MOST_POINTS = 64
+MOST_COSTS = 4_000
+"""Points times final states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Two adjacent inputs, and what the outputs of some parts lose between them.
+
+    Attributes:
+        first, second: The inputs; the outputs are likelier at the first.
+        outputs: Numbers of parts and of their outputs.
+        loss: In multiples of eps.
+    """
+
+    first: Point
+    second: Point
+    outputs: tuple[tuple[int, int], ...]
+    loss: Fraction
+
+
+class CostOfPoints:
+    """The V_j of one final state.
+
+    Args:
+        cone: Of a state with Laplace or one-sided noise, of scales that are multiples of 1/eps.
+        limits: Asked again and again.
+    """
+
+    def __init__(self, cone: Cone, limits: Limits) -> None:
+        self._cone, self._limits = cone, limits
+        rates = [source.rate or Fraction(1) for source in cone.sources]
+        self._unit = Fraction(1, lcm(*(rate.denominator for rate in rates)))
+        self._scales = []
+        rows = []
+        for form in cone.guards:
+            noise = {int(s): c for s, c in form.terms if isinstance(s, int)}
+            scale = lcm(*(c.denominator for c in noise.values()))
+            self._scales.append(scale)
+            rows.append({place: int(c * scale) for place, c in noise.items()})
+        self._programme = LinearProgramme(
+            rows,
+            [int(rate / self._unit) for rate in rates],
+            [source.side for source in cone.sources],
+            limits,
+        )
+
+    def at(self, point: Point) -> Fraction | None:
+        """Return V_j; None for ∞."""
+        self._limits.check()
+        sides = [
+            -form.constant * scale
+            for form, scale in zip(self._fixed(point), self._scales, strict=True)
+        ]
+        common = lcm(*(side.denominator for side in sides))
+        found = self._programme.solve([int(side * common) for side in sides])
+        return found.value * self._unit / common if isinstance(found, Optimum) else None
+
+    def is_open(self, point: Point) -> bool:
+        """Whether an open set of noises leads to the state; one-sided noise asks for more."""
+        supports = [
+            LinearForm.of({place: Fraction(-1 if source.side is Side.AT_LEAST_ZERO else 1)})
+            for place, source in enumerate(self._cone.sources)
+            if source.side is not Side.ANY
+        ]
+        return has_interior([*self._fixed(point), *supports])
+
+    def _fixed(self, point: Point) -> list[LinearForm]:
+        values: dict[Symbol, Fraction] = {s: point[k] for s, k in self._cone.inputs.items()}
+        return [form.at(values) for form in self._cone.guards]
+
+
+def between_places(
+    outputs: Sequence[Sequence[Sequence[Cone]]],
+    inputs: Sequence[Sequence[int]],
+    bounds: Bounds,
+    changes: Changes,
+    limits: Limits,
+) -> Places | None:
+    """Look for two adjacent inputs between which much is lost.
+
+    Args:
+        outputs: For every independent part and each of its outputs the possible final states.
+        inputs: Where the inputs of each part stand among all.
+        bounds: Of all inputs.
+        changes: Of adjacent inputs.
+        limits: Asked again and again.
+
+    Returns:
+        The best pair found; None if nothing is lost between any.
+    """
+    points = list(_points(bounds, changes.radius))
+    states = sum(len(cones) for part in outputs for cones in part)
+    if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
+        return None
+    costs = [
+        [_values([CostOfPoints(cone, limits) for cone in cones], points, own) for cones in part]
+        for part, own in zip(outputs, inputs, strict=True)
+    ]
+    best: Places | None = None
+    for (i, first), (j, second) in product(enumerate(points), repeat=2):
+        if i == j or not _are_adjacent(first, second, changes):
+            continue
+        losses = [_best(part, i, j) for part in costs]
+        total = sum((loss for loss, _ in losses), Fraction(0))
+        if total > 0 and (best is None or total > best.loss):
+            lost = tuple((k, output) for k, (loss, output) in enumerate(losses) if loss)
+            best = Places(first, second, lost, total)
+    return best
+
+
+_Value = tuple[Fraction | None, bool]
+"""V of an output at a point, None for ∞, and whether it is as likely as that says."""
+
+
+def _values(
+    states: Sequence[CostOfPoints], points: Sequence[Point], own: Sequence[int]
+) -> list[_Value]:
+    found = list[_Value]()
+    for point in points:
+        here = tuple(point[k] for k in own)
+        known = [(cost, state) for state in states if (cost := state.at(here)) is not None]
+        least = min((cost for cost, _ in known), default=None)
+        is_open = any(cost == least and state.is_open(here) for cost, state in known)
+        found.append((least, is_open))
+    return found
+
+
+def _best(part: Sequence[Sequence[_Value]], first: int, second: int) -> tuple[Fraction, int]:
+    """Return the most that an output of a part loses from a point to another, and which."""
+    best = Fraction(0), 0
+    for number, values in enumerate(part):
+        (before, is_open), (after, _) = values[first], values[second]
+        if before is not None and after is not None and is_open and after - before > best[0]:
+            best = after - before, number
+    return best
+
+
+def _points(bounds: Bounds, radius: Fraction) -> Iterator[Point]:
+    """Yield points to try: ends of the intervals, and what is a change away from them."""
+    several = [
+        sorted({lo, hi, *(each for each in (lo + radius, hi - radius) if lo <= each <= hi)})
+        for lo, hi in bounds
+    ]
+    size = 1
+    for each in several:
+        size *= len(each)
+    ends = [sorted({lo, hi}) for lo, hi in bounds]
+    yield from product(*(several if size <= MOST_POINTS else ends))
+
+
+def _are_adjacent(first: Point, second: Point, changes: Changes) -> bool:
+    """Whether a change is within some box; boxes of points stand for their multiples up to 1."""
+    steps = [b - a for a, b in zip(first, second, strict=True)]
+    return any(
+        all(
+            min(lo, 0) * changes.radius <= step <= max(hi, 0) * changes.radius
+            for (lo, hi), step in zip(box, steps, strict=True)
+        )
+        for box in changes.boxes
+    )
