@@ -119,6 +119,15 @@ class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
     budget: Budget | None
 
 
+class PlacesWitness(Statement, frozen=True, tag_field="kind", tag="places"):
+    """Two adjacent inputs between bounds: as ε grows, the output loses the budget between them."""
+
+    first: tuple[Rational, ...]
+    second: tuple[Rational, ...]
+    output: dict[str, int | str]
+    budget: Budget
+
+
 class CallEvent(Statement, frozen=True):
     """A call of each run, null for none, and what both answer; null if the reply is not seen."""
 
@@ -141,7 +150,7 @@ class CallsWitness(Statement, frozen=True, tag_field="kind", tag="calls"):
 
 
 Structures = LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
-Witness = RunWitness | WordWitness | Structures | RayWitness | CallsWitness
+Witness = RunWitness | WordWitness | Structures | RayWitness | PlacesWitness | CallsWitness
 
 
 class ProveAnswer(Statement, frozen=True, kw_only=True):

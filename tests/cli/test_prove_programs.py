@@ -56,13 +56,16 @@ def test_people_see_the_coupling_and_the_inputs() -> None:
     assert "'profile' gives" in " ".join(run("prove", GAUSS, "--reals")[1].split())
 
 
-def test_bounds_of_inputs_give_an_upper_bound(tmp_path: Path) -> None:
+def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:
     file = tmp_path / "laplace.dpg"
     file.write_text(LAPLACE, encoding="utf-8")
     fields = run_json("prove", str(file))[1]
     # An input that cannot change by more than 1/2 costs 1/2 at most.
-    assert fields["least_budget"] == {"lower": "0", "upper": "1/2", "exact": False}
-    assert "between bounds" in str(fields["reason"])
+    assert fields["least_budget"] == {"lower": "1/2", "upper": "1/2", "exact": True}
+    check_schema("prove", fields)
+    witness = fields["witness"]
+    assert isinstance(witness, dict) and witness["kind"] == "places"
+    assert "As ε grows: inputs" in " ".join(run("prove", str(file))[1].split())
     assert run("verify", str(file), "--eps", "1", "--delta", "0")[0] == 2
 
 
