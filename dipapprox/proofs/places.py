@@ -26,9 +26,9 @@ from math import lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
+from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.changes import Changes
 from dipapprox.proofs.cones import Cone
-from dipapprox.proofs.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import has_interior
 
