@@ -39,6 +39,8 @@ def test_programs_keep_what_their_headers_promise(path: Path) -> None:
     for promise, parameter in _PROMISE.findall(text.split("\n\n")[0]):
         promises[parameter or None] = promise
     assert len(promises) == text.count("# prove:")
+    if not promises:
+        return
     found = dict[str | None, str]()
     for parameter in (None, "N"):
         try:
