@@ -150,7 +150,9 @@ def _with_places(known: Proof, limits: Limits) -> Proof:
         for source in state.cone.sources
     ]
     chooses = any(isinstance(each, Choose) for each in statements_in(known.program.body))
-    is_covered = len(whole) == len(known.program.inputs) and not (known.integers or chooses)
+    is_covered = len(whole) == len(known.program.inputs) and not (
+        known.integers or chooses or known.program.real_outputs
+    )
     if changes is None or not is_covered or any(source.rate is None for source in sources):
         return known
     cones = [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
