@@ -83,7 +83,7 @@ def test_programs_and_pipelines(specs: Path) -> None:
     assert Fraction(alone[0]) > 0
     _, text = run("compose", "pipeline.toml", "--delta", "1e-3", "--width", "0.1")
     assert "23 runs of the pipeline" in text and "Poisson sample of rate 1/10" in text
-    assert "add/remove one record" in text
+    assert "adjacent if one has a record more" in text and "svt for inputs" in text
 
 
 def test_a_picture(specs: Path) -> None:

@@ -124,9 +124,10 @@ class Composed:
         if exact is not None:
             return self._answer(begun, None, None, eps_prv=eps_prv, delta_enclosure=exact)
         wanted = narrow or DEFAULT_WIDTH
+        bounds: Enclosure = UNIT
         while True:
             found, reason = self._delta(eps_prv, wanted)
-            bounds = _unit(found)
+            bounds = bounds.intersect(_unit(found))
             if narrow is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
                 break
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2

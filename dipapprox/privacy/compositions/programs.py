@@ -79,6 +79,9 @@ _MOST_CHOSEN = 40
 _LIKELY_DELTA = 1e-6
 """For which a pair is chosen."""
 
+_GREATEST = 2.0**1000
+"""Ratios beyond it are not looked at."""
+
 _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
 
@@ -315,16 +318,18 @@ def _loss(p: Enclosure, q: Enclosure) -> float:
 
 def _ratios(row: Row) -> list[Fraction]:
     found = (_middle(p) / _middle(q) for p, q in row if _middle(q))
-    return [_rounded(each) for each in found if 1 < each < 2**1000]
+    return [_rounded(each) for each in found if 1 < each < _GREATEST]
 
 
 def _whole(p: Enclosure, q: Enclosure) -> int:
-    place: int = round(_middle(p) / _middle(q) * 2**_PLACE_BITS)
+    ratio = Fraction(min(_middle(p) / _middle(q), _GREATEST))
+    place: int = round(ratio * 2**_PLACE_BITS)
     return max(place, 1)
 
 
 def _rounded(place: float) -> Fraction:
-    return max(Fraction(round(place * 2**_PLACE_BITS), 2**_PLACE_BITS), _ONE)
+    exact = Fraction(min(place, _GREATEST))
+    return max(Fraction(round(exact * 2**_PLACE_BITS), 2**_PLACE_BITS), _ONE)
 
 
 def _thinned(places: Sequence[Fraction]) -> Sequence[Fraction]:

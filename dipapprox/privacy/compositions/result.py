@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.privacy.compositions.pipeline import Pipeline
+from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.description import (
     Description,
     Tone,
@@ -26,6 +29,7 @@ from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 
 _FACTOR_BITS = 96
@@ -151,7 +155,8 @@ class ComposedAnswer(Result):
             tone=Tone.PLAIN if self.answer is None else self.answer.tone,
             facts=known(
                 *(("runs" if k == 0 else "and", run.text()) for k, run in enumerate(runs)),
-                ("adjacency", f"{self.pipeline.adjacency.value} one record"),
+                ("data sets", _RELATIONS[self.pipeline.adjacency]),
+                *_inputs_of_programs(runs),
                 (
                     "least δ",
                     None
@@ -182,6 +187,24 @@ class ComposedAnswer(Result):
             return "nothing was asked"
         points = self.curve.points
         return f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
+
+
+_RELATIONS = {
+    Adjacency.ADD_REMOVE: "adjacent if one has a record more",
+    Adjacency.SUBSTITUTION: "adjacent if one record is another one",
+}
+
+
+def _inputs_of_programs(runs: Sequence[PipelineRun]) -> Iterator[tuple[str, str]]:
+    """Say of each program which of its inputs adjacent data sets may give."""
+    said: set[str] = set()
+    for run in runs:
+        if isinstance(run.what, ProgramAt):
+            scope = scope_of(run.what.program, AllPairs())
+            text = f"{run.name} {scope.text}"
+            if text not in said:
+                yield "inputs", text
+            said.add(text)
 
 
 def _plain(value: Fraction | None) -> str:

@@ -75,6 +75,14 @@ def test_kept_pairs_are_above_all_others(counts: list[list[tuple[int, int]]]) ->
         assert any(all(profile(row, x) <= profile(each, x) for x in places) for each in kept)
 
 
+def test_ratios_beyond_doubles_are_looked_at_somewhere_else() -> None:
+    tiny = F(1, 2**1070)
+    row = enclosed([(F(1, 2), tiny), (F(1, 2), 1 - tiny)])
+    ((masses, _),) = undominated([row])
+    for x in (F(1, 2), F(1), F(3), F(2**200)):
+        assert profile([(p.upper, q.lower) for p, q in row], x) <= profile(lower(masses), x)
+
+
 def test_merging_loses_no_mass() -> None:
     row = enclosed([(F(1, 4), F(1, 8)), (F(1, 2), F(1, 4)), (F(1, 4), F(5, 8)), (F(0), F(0))])
     found = merged(row)
