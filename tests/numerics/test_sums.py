@@ -128,6 +128,40 @@ def test_bands_round_sums() -> None:
     assert isinstance(exact, Enclosure) and enclosed(event).meets(exact)
 
 
+@pytest.mark.parametrize("family", [Family.LAPLACE, Family.EXPONENTIAL, Family.GAUSSIAN])
+@pytest.mark.parametrize("seed", range(4))
+def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int) -> None:
+    """c <= ±(x + y) + a z <= d, where x + y is compared, or in a band, with others as well."""
+    chance = random.Random(seed)
+    law = Distribution(family, Q(0), Q(1))
+    both = LinearForm.of({0: Q(1), 1: Q(1)})
+    guards = [both + LinearForm.constant_form(-2)]
+    for other in (2, 3):
+        factor, sign = Q(chance.choice((1, -1, 2, -2))), Q(chance.choice((1, -1)))
+        form = both.scaled(sign) + LinearForm.of({other: factor}, Q(chance.randint(-1, 1)))
+        guards.append(form + LinearForm.constant_form(-1))
+        if other == 2 or chance.random() < 0.5:
+            guards.append(-form + LinearForm.constant_form(-chance.randint(1, 2)))
+    event = Event((law,) * 4, tuple(guards))
+    reduced = sum_event(event, 40)
+    assert isinstance(reduced, SumEvent)
+    assert any(element.bands for element in reduced.elements)
+    doubles = enclosed(event)
+    assert doubles.width < Q(1, 2**34)
+    if family is Family.GAUSSIAN:
+        by_rank = alone(GaussianRank(), event, 40, Limits())
+        assert isinstance(by_rank, Enclosure) and doubles.meets(by_rank)
+        balls = alone(Eliminated(Tier.BALLS), event, 50, Limits())
+        assert isinstance(balls, Enclosure) and balls.meets(by_rank)
+        return
+    form = integrate(event, Limits())
+    own = alone(LaplaceSums(), event, 60, Limits())
+    assert not isinstance(form, NotEnclosed)
+    exact = enclose_at(form, Q(1), 60, Limits())
+    assert isinstance(own, Enclosure) and isinstance(exact, Enclosure)
+    assert own.meets(exact) and doubles.meets(exact)
+
+
 @pytest.mark.parametrize("families", [SYMMETRIC, [Family.GAUSSIAN]])
 def test_scales_far_apart_end_in_an_answer_or_a_reason(families: list[Family]) -> None:
     small, large = (Distribution(families[-1], Q(0), s) for s in (Q(1, 10**6), Q(10**6)))

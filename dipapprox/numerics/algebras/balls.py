@@ -188,6 +188,11 @@ class BallAlgebra:
         """t -> ∫ function over (t, ∞)."""
         return self._integrate(function, from_left=False)
 
+    def moved(self, function: BallFunction, offset: Fraction) -> BallFunction:
+        """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""
+        steps, panels = self.grid.steps(offset), range(self.grid.panels)
+        return tuple([function[k + steps] if k + steps in panels else None for k in panels])
+
     def convolution(
         self, left: BallFunction, right: BallFunction, check: Callable[[], None]
     ) -> BallFunction:

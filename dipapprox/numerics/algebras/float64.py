@@ -152,6 +152,16 @@ class Float64Algebra:
         """Enclose ∫ function over the line, for each function without batch axes."""
         return self.product_totals([(function,) for function in functions])
 
+    def moved(self, function: Sampled, offset: Fraction) -> Sampled:
+        """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""
+        steps, panels = self.grid.steps(offset), self.grid.panels
+        layers = np.zeros_like(function.layers)
+        layers[..., -1, :] = 1.0
+        first, last = max(-steps, 0), min(panels - steps, panels)
+        if first < last:
+            layers[..., first:last] = function.layers[..., first + steps : last + steps]
+        return Sampled(layers, function.roundings, function.least)
+
     def convolution(self, left: Sampled, right: Sampled, check: Callable[[], None]) -> Sampled:
         """t -> ∫ left(r) right(t - r) dr, on a lattice; functions without batch axes."""
         start, width = self._lattice()

@@ -83,6 +83,17 @@ class Grid:
             raise ValueError("the panels are no lattice")
         return start, Fraction(width, self.unit)
 
+    def steps(self, offset: Fraction) -> int:
+        """Return how many panels of a lattice an offset is.
+
+        Raises:
+            ValueError: If the panels are no lattice, or the offset is no number of them.
+        """
+        count = offset / self.lattice()[1]
+        if count.denominator > 1:
+            raise ValueError(f"{offset} is no number of panels")
+        return count.numerator
+
     def index(self, point: Fraction) -> int:
         """Return the index of the boundary at `point`, or the nearest end if it lies outside.
 

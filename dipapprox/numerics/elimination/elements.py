@@ -23,6 +23,7 @@ class Element:
         upper: Greatest value.
         below: Elements that are at most it, in no other comparison.
         above: Elements that are at least it, likewise.
+        bands: (element, offset) for elements between it and it + offset, likewise.
     """
 
     source: Distribution | tuple[int, ...]
@@ -30,11 +31,12 @@ class Element:
     upper: Fraction | None
     below: tuple[int, ...]
     above: tuple[int, ...]
+    bands: tuple[tuple[int, Fraction], ...] = ()
 
     @property
     def law(self) -> Distribution | None:
         """The law of a sample that is bounded and compared nowhere."""
-        if self.below or self.above or not (self.lower is self.upper is None):
+        if self.below or self.above or self.bands or not (self.lower is self.upper is None):
             return None
         return self.source if isinstance(self.source, Distribution) else None
 

@@ -24,7 +24,7 @@ from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import RefinementLevel
 from dipapprox.numerics.elimination.requirements import GridRequirements, has_few_laws, is_small
 from dipapprox.numerics.elimination.stars import Bounds, Stars
-from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
+from dipapprox.numerics.elimination.value import ShiftingEvaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
@@ -81,14 +81,14 @@ class GridEvaluator:
 
     def _forget(self) -> None:
         self._evaluation: (
-            Evaluation[Sampled, Enclosure | NotEnclosed]
-            | Evaluation[BallFunction, Enclosure | NotEnclosed]
+            ShiftingEvaluation[Sampled, Enclosure | NotEnclosed]
+            | ShiftingEvaluation[BallFunction, Enclosure | NotEnclosed]
         )
         match self._algebra:
             case Float64Algebra():
-                self._evaluation = Evaluation(self._algebra, self._table)
+                self._evaluation = ShiftingEvaluation(self._algebra, self._table)
             case BallAlgebra():
-                self._evaluation = Evaluation(self._algebra, self._table)
+                self._evaluation = ShiftingEvaluation(self._algebra, self._table)
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events whose requirements this evaluator meets."""

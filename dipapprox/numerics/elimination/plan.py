@@ -232,11 +232,22 @@ def eliminate_sums(
         for sides, from_left in ((element.below, True), (element.above, False)):
             for other in sides:
                 factors = times(factors, table.number(Running(densities[other], from_left)))
+        for other, offset in element.bands:
+            factors = times(factors, _band(densities[other], offset, table))
         densities.append(factors)
     edges = _reduced(event.edges)
     if edges is None:
         return ()
     return _integrated([densities[root] for root in event.roots], edges, limits, table, kept)
+
+
+def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
+    """The number of t -> ∫ from t to t + offset, in either order.
+
+    As a difference of integrals from the end that is moved towards, which are 0 beyond it.
+    """
+    whole = table.number(Running(density, from_left=offset < 0))
+    return table.number(Difference(whole, table.number(Moved(whole, offset))))
 
 
 def _density_of_sum(

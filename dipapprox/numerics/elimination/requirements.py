@@ -55,7 +55,11 @@ class GridRequirements:
                 laws = frozenset(source for source in sources if isinstance(source, Distribution))
                 bounds = {bound for each in elements for bound in (each.lower, each.upper)}
                 points = frozenset(bound for bound in bounds if bound is not None)
+                points |= {offset for each in elements for _, offset in each.bands}
                 sums = order.partial_sums()
+                if any(element.bands for element in elements):
+                    # Moved by whole panels: these have one width.
+                    sums += [(law,) for law in laws]
                 return cls(laws, points, len(elements) + len(sums), frozenset(sums))
             case _:
                 assert_never(order)

@@ -5,7 +5,8 @@ variable of its own, at first a sample; parts are independent.
 
     bound       a guard about one part bounds it
     sum         parts that all guards meet in one proportion become one part, their sum
-    comparison  a guard about two parts, one in no other guard, becomes a property of the other
+    comparison  a guard about two parts, one in no other guard, becomes a property of the other; so
+                do two, a band x + b <= y <= x + c
     order       guards about two parts each that fit one order stay: `order_event`
 
 Partial sums, trees of counters and comparisons of sums with what else is compared reduce so. A sum
@@ -87,7 +88,7 @@ class _Part:
         terms: Of a sum: (coefficient, part).
         lower: See `Element`.
         upper: See `Element`.
-        compared: (part, a, c, k) for a · that part + c · this one + k <= 0.
+        compared: What it is compared with.
     """
 
     law: Distribution | None
@@ -95,12 +96,23 @@ class _Part:
     terms: tuple[tuple[Fraction, _Part], ...] = ()
     lower: Fraction | None = None
     upper: Fraction | None = None
-    compared: list[tuple[_Part, Fraction, Fraction, Fraction]] = field(default_factory=list)
+    compared: list[_Comparison] = field(default_factory=list)
 
     @property
     def is_free(self) -> bool:
         """Whether it is bounded and compared nowhere."""
         return self.lower is None and self.upper is None and not self.compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison:
+    """a · part + c · another one + k <= 0; and >= -width, if there is one."""
+
+    part: _Part
+    a: Fraction
+    c: Fraction
+    k: Fraction
+    width: Fraction | None
 
 
 @dataclass(slots=True, eq=False)
@@ -138,11 +150,12 @@ class _Reduction:
         """Apply the rules as long as one applies; return what is in the way of the last."""
         while True:
             self._bound()
-            if self._sum():
+            # Bands fit no order: they are taken at once, plain comparisons if they have to be.
+            if self._sum() or self._compare(bands=True):
                 continue
             if all(self._is_simple(guard) for guard in self._guards):
                 return None
-            if not self._compare():
+            if not self._compare(bands=False):
                 return self._obstacle()
 
     def _is_simple(self, guard: _Guard) -> bool:
@@ -230,25 +243,31 @@ class _Reduction:
         self._errors += scale * scale != variance
         return Distribution(Family.GAUSSIAN, mean, scale)
 
-    def _compare(self) -> bool:
-        """Rule 3, for all guards that it applies to; whether there were any."""
+    def _compare(self, *, bands: bool) -> bool:
+        """Rule 3, for all guards, or bands, that it applies to; whether there were any."""
         count: dict[int, int] = {}
+        between: dict[tuple[int, ...], list[_Guard]] = {}
         for guard in self._guards:
             for number in guard.terms:
                 count[number] = count.get(number, 0) + 1
-        kept = []
-        for guard in self._guards:
-            leaf = next((n for n in guard.terms if count[n] == 1), None)
-            if len(guard.terms) != 2 or leaf is None or guard is self._output:
-                kept.append(guard)
+            if len(guard.terms) == 2:
+                between.setdefault(tuple(sorted(guard.terms)), []).append(guard)
+        done: set[int] = set()
+        for pair, guards in between.items():
+            if bands and len(guards) == 1:
                 continue
-            (other,) = guard.terms.keys() - {leaf}
-            term = self._parts.pop(leaf), guard.terms[leaf], guard.terms[other], guard.constant
-            self._parts[other].compared.append(term)
-            count[other] -= 1
-        found = len(kept) < len(self._guards)
-        self._guards = kept
-        return found
+            for leaf, other in (pair, pair[::-1]):
+                comparison = None
+                if count[leaf] == len(guards):
+                    comparison = _comparison(self._parts[leaf], leaf, other, guards)
+                if comparison is not None:
+                    del self._parts[leaf]
+                    self._parts[other].compared.append(comparison)
+                    count[other] -= len(guards)
+                    done.update(map(id, guards))
+                    break
+        self._guards = [guard for guard in self._guards if id(guard) not in done]
+        return bool(done)
 
     def settled(self) -> SumEvent | NotEnclosed:
         """Choose coordinates and list the elements."""
@@ -315,6 +334,20 @@ class _Reduction:
         return changes
 
 
+def _comparison(part: _Part, leaf: int, other: int, guards: Sequence[_Guard]) -> _Comparison | None:
+    """Read one guard between two parts, or two that say opposite things of one difference."""
+    first, *more = guards
+    a, c, k = first.terms[leaf], first.terms[other], first.constant
+    if not more:
+        return _Comparison(part, a, c, k, None)
+    second = more[0]
+    ratio = -second.terms[leaf] / a
+    if len(more) > 1 or ratio <= 0 or second.terms[other] != -ratio * c:
+        return None
+    # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
+    return _Comparison(part, a, c, k, -(k + second.constant / ratio))
+
+
 def _combined(weighted: Iterable[tuple[Fraction, LinearForm]]) -> LinearForm:
     total: dict[Symbol, Fraction] = {}
     for c, form in weighted:
@@ -344,6 +377,7 @@ class _Placed:
         parts: Numbers of a sum's terms; their z add up to this one's.
         below: Numbers of what is compared with it, and at most it.
         above: Likewise, at least it.
+        bands: (number, offset) of what is compared with it, and lies from it to it + offset.
         origin: A number that its means and constants differ from by few steps; None: any.
     """
 
@@ -353,7 +387,12 @@ class _Placed:
     parts: list[int] = field(default_factory=list)
     below: list[int] = field(default_factory=list)
     above: list[int] = field(default_factory=list)
+    bands: list[tuple[int, Fraction]] = field(default_factory=list)
     origin: Fraction | None = None
+
+    def compared(self) -> Iterable[int]:
+        """The numbers of what is compared with it."""
+        return (*self.below, *self.above, *(number for number, _ in self.bands))
 
     def cuts(self) -> Iterable[Fraction]:
         """The kink of a law, and the bounds, in the coordinate."""
@@ -379,16 +418,20 @@ class _Layout:
             place = self._placed[waiting.pop()]
             p, q = place.slope, place.shift
             inner: list[tuple[list[int], _Part, Fraction, Fraction]] = []
-            for k, (c, each) in enumerate(place.part.terms):
-                inner.append((place.parts, each, p / c, q / c if k == 0 else Fraction(0)))
-            for each, a, c, constant in place.part.compared:
-                # a y + c (p z + q) + constant is a multiple of c p (z - z').
-                side = place.above if c * p > 0 else place.below
-                inner.append((side, each, -c * p / a, -(c * q + constant) / a))
-            for side, each, inner_slope, inner_shift in inner:
+            for k, (c, term) in enumerate(place.part.terms):
+                inner.append((place.parts, term, p / c, q / c if k == 0 else Fraction(0)))
+            for each in place.part.compared:
+                # a y + c (p z + q) + k is a multiple c p of z - z'.
+                side, rate = place.above if each.c * p > 0 else place.below, each.c * p
+                if each.width is not None:
+                    # -width <= c p (z - z') <= 0
+                    place.bands.append((len(self._placed) + len(inner), each.width / rate))
+                    side = []
+                inner.append((side, each.part, -rate / each.a, -(each.c * q + each.k) / each.a))
+            for side, inner_part, inner_slope, inner_shift in inner:
                 side.append(len(self._placed))
                 waiting.append(len(self._placed))
-                self._placed.append(_Placed(each, inner_slope, inner_shift))
+                self._placed.append(_Placed(inner_part, inner_slope, inner_shift))
         return number
 
     def elements(self, roots: Sequence[int], shifted: bool) -> tuple[Element, ...]:
@@ -407,7 +450,7 @@ class _Layout:
         found: list[Element] = []
         for number, place in enumerate(self._placed):
             origin = origins[number]
-            for other in (*place.below, *place.above):
+            for other in place.compared():
                 origins[other] = origin
             own = [self._placed[k].origin for k in place.parts]
             rest = origin - sum((o for o in own if o is not None), Fraction(0))
@@ -425,7 +468,7 @@ class _Layout:
         fixed = [o for o in own if o is not None]
         if place.parts and len(fixed) == len(own):
             return sum(fixed, Fraction(0))
-        compared = (self._placed[k].origin for k in (*place.below, *place.above))
+        compared = (self._placed[k].origin for k in place.compared())
         candidates = (*place.cuts(), *(o for o in compared if o is not None))
         return candidates[0] if candidates else None
 
@@ -439,4 +482,5 @@ class _Layout:
         law = None if part.law is None else part.law.affine(1 / slope, -shift / slope)
         source = law or tuple([last - k for k in place.parts])
         below, above = ([last - k for k in side] for side in (place.below, place.above))
-        return Element(source, lower, upper, tuple(below), tuple(above))
+        bands = tuple((last - k, offset) for k, offset in place.bands)
+        return Element(source, lower, upper, tuple(below), tuple(above), bands)
