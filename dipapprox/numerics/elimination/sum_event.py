@@ -13,9 +13,6 @@ Partial sums, trees of counters and comparisons of sums with what else is compar
 of Gaussian samples without bounds is one Gaussian sample: its variance is rational, its deviation s
 may not be. A rational t <= s < t (1 + 2^-k) stands in: in ln s the density changes by |z² - 1|
 times itself, whose integral is below 1, so no probability changes by more than ln(s / t) < 2^-k.
-
-Coordinates. Parts are rescaled so that sums are z = z_1 + z_2 + … and comparisons plain, and
-shifted so that as many means and constants as possible are 0: panels of one width serve all.
 """
 
 from __future__ import annotations
@@ -24,11 +21,11 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
-from dipapprox.numerics.densities import KINKED
-from dipapprox.numerics.elimination.elements import Element, SumEvent
+from dipapprox.numerics.elimination.coordinates import Comparison, Layout, Part
+from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -79,43 +76,6 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, i
 
 
 @dataclass(slots=True, eq=False)
-class _Part:
-    """A random variable while rules are applied.
-
-    Attributes:
-        law: Of a sample; None for a sum.
-        form: What it is of the samples.
-        terms: Of a sum: (coefficient, part).
-        lower: See `Element`.
-        upper: See `Element`.
-        compared: What it is compared with.
-    """
-
-    law: Distribution | None
-    form: LinearForm
-    terms: tuple[tuple[Fraction, _Part], ...] = ()
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    compared: list[_Comparison] = field(default_factory=list)
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it is bounded and compared nowhere."""
-        return self.lower is None and self.upper is None and not self.compared
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Comparison:
-    """a · part + c · another one + k <= 0; and >= -width, if there is one."""
-
-    part: _Part
-    a: Fraction
-    c: Fraction
-    k: Fraction
-    width: Fraction | None
-
-
-@dataclass(slots=True, eq=False)
 class _Guard:
     """Σ coefficient · part + constant <= 0, parts by number."""
 
@@ -134,7 +94,7 @@ class _Reduction:
     """
 
     def __init__(self, event: Event, digits: int, output: LinearForm | None = None) -> None:
-        self._parts = {k: _Part(law, LinearForm.symbol(k)) for k, law in enumerate(event.samples)}
+        self._parts = {k: Part(law, LinearForm.symbol(k)) for k, law in enumerate(event.samples)}
         self._guards = [
             _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
         ]
@@ -211,18 +171,18 @@ class _Reduction:
                     del self._guards[place].terms[other]
         return found
 
-    def _total(self, weighted: Sequence[tuple[Fraction, _Part]]) -> _Part:
+    def _total(self, weighted: Sequence[tuple[Fraction, Part]]) -> Part:
         """The sum of parts, Gaussian samples first made one."""
         form = _combined((c, part.form) for c, part in weighted)
         self.sums.append(form)
-        flat: list[tuple[Fraction, _Part]] = []
+        flat: list[tuple[Fraction, Part]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
                 flat += [(c * inner, each) for inner, each in part.terms]
             else:
                 flat.append((c, part))
         gaussian: list[tuple[Fraction, Distribution]] = []
-        terms: list[tuple[Fraction, _Part]] = []
+        terms: list[tuple[Fraction, Part]] = []
         for c, part in flat:
             if part.is_free and part.law is not None and part.law.family is Family.GAUSSIAN:
                 gaussian.append((c, part.law))
@@ -230,9 +190,9 @@ class _Reduction:
                 terms.append((c, part))
         if gaussian:
             of_gaussian = form if len(gaussian) == len(flat) else LinearForm.constant_form(0)
-            terms.append((Fraction(1), _Part(self._gaussian(gaussian), of_gaussian)))
+            terms.append((Fraction(1), Part(self._gaussian(gaussian), of_gaussian)))
         if len(terms) > 1:
-            return _Part(None, form, tuple(terms))
+            return Part(None, form, tuple(terms))
         ((_, only),) = terms
         return only
 
@@ -283,7 +243,7 @@ class _Reduction:
                     "guards between the same sums, or round a cycle of them, do not fit one order"
                 )
             edges.add((place[i], place[j]) if a * p > 0 else (place[j], place[i]))
-        layout = _Layout()
+        layout = Layout()
         numbers = [layout.add(self._parts[number], *changes[number]) for number in roots]
         elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
@@ -334,18 +294,18 @@ class _Reduction:
         return changes
 
 
-def _comparison(part: _Part, leaf: int, other: int, guards: Sequence[_Guard]) -> _Comparison | None:
+def _comparison(part: Part, leaf: int, other: int, guards: Sequence[_Guard]) -> Comparison | None:
     """Read one guard between two parts, or two that say opposite things of one difference."""
     first, *more = guards
     a, c, k = first.terms[leaf], first.terms[other], first.constant
     if not more:
-        return _Comparison(part, a, c, k, None)
+        return Comparison(part, a, c, k, None)
     second = more[0]
     ratio = -second.terms[leaf] / a
     if len(more) > 1 or ratio <= 0 or second.terms[other] != -ratio * c:
         return None
     # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
-    return _Comparison(part, a, c, k, -(k + second.constant / ratio))
+    return Comparison(part, a, c, k, -(k + second.constant / ratio))
 
 
 def _combined(weighted: Iterable[tuple[Fraction, LinearForm]]) -> LinearForm:
@@ -364,123 +324,3 @@ def root_below(square: Fraction, digits: int) -> Fraction:
         return Fraction(root, square.denominator)
     shift = max(digits + 1 - whole.bit_length() // 2, 0)
     return Fraction(isqrt(whole << 2 * shift), square.denominator << shift)
-
-
-@dataclass(slots=True, eq=False)
-class _Placed:
-    """A part in the coordinate z, part = slope · z + shift.
-
-    Attributes:
-        part: The part.
-        slope: Not 0.
-        shift: Any number.
-        parts: Numbers of a sum's terms; their z add up to this one's.
-        below: Numbers of what is compared with it, and at most it.
-        above: Likewise, at least it.
-        bands: (number, offset) of what is compared with it, and lies from it to it + offset.
-        origin: A number that its means and constants differ from by few steps; None: any.
-    """
-
-    part: _Part
-    slope: Fraction
-    shift: Fraction
-    parts: list[int] = field(default_factory=list)
-    below: list[int] = field(default_factory=list)
-    above: list[int] = field(default_factory=list)
-    bands: list[tuple[int, Fraction]] = field(default_factory=list)
-    origin: Fraction | None = None
-
-    def compared(self) -> Iterable[int]:
-        """The numbers of what is compared with it."""
-        return (*self.below, *self.above, *(number for number, _ in self.bands))
-
-    def cuts(self) -> Iterable[Fraction]:
-        """The kink of a law, and the bounds, in the coordinate."""
-        part = self.part
-        kinked = part.law is not None and part.law.family in KINKED
-        points = [part.law.mean] if kinked and part.law is not None else []
-        points += [bound for bound in (part.lower, part.upper) if bound is not None]
-        return [(point - self.shift) / self.slope for point in points]
-
-
-class _Layout:
-    """Parts with their coordinates, each before those that it is made of."""
-
-    def __init__(self) -> None:
-        self._placed: list[_Placed] = []
-
-    def add(self, part: _Part, slope: Fraction, shift: Fraction) -> int:
-        """Place a part and everything that it is made of; return its number."""
-        number = len(self._placed)
-        self._placed.append(_Placed(part, slope, shift))
-        waiting = [number]
-        while waiting:
-            place = self._placed[waiting.pop()]
-            p, q = place.slope, place.shift
-            inner: list[tuple[list[int], _Part, Fraction, Fraction]] = []
-            for k, (c, term) in enumerate(place.part.terms):
-                inner.append((place.parts, term, p / c, q / c if k == 0 else Fraction(0)))
-            for each in place.part.compared:
-                # a y + c (p z + q) + k is a multiple c p of z - z'.
-                side, rate = place.above if each.c * p > 0 else place.below, each.c * p
-                if each.width is not None:
-                    # -width <= c p (z - z') <= 0
-                    place.bands.append((len(self._placed) + len(inner), each.width / rate))
-                    side = []
-                inner.append((side, each.part, -rate / each.a, -(each.c * q + each.k) / each.a))
-            for side, inner_part, inner_slope, inner_shift in inner:
-                side.append(len(self._placed))
-                waiting.append(len(self._placed))
-                self._placed.append(_Placed(inner_part, inner_slope, inner_shift))
-        return number
-
-    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[Element, ...]:
-        """Shift coordinates and list the elements, the last first.
-
-        Args:
-            roots: What is part of nothing else.
-            shifted: Whether their coordinates may be.
-        """
-        for place in reversed(self._placed):
-            place.origin = self._origin(place)
-        common = next((o for o in (self._placed[r].origin for r in roots) if o is not None), None)
-        common = common if shifted else None
-        origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
-        last = len(self._placed) - 1
-        found: list[Element] = []
-        for number, place in enumerate(self._placed):
-            origin = origins[number]
-            for other in place.compared():
-                origins[other] = origin
-            own = [self._placed[k].origin for k in place.parts]
-            rest = origin - sum((o for o in own if o is not None), Fraction(0))
-            for k, o in zip(place.parts, own, strict=True):
-                origins[k] = o or Fraction(0)
-            if place.parts:
-                # Whatever has no kinks takes the rest; else the first, which then has them there.
-                free = next((k for k, o in zip(place.parts, own, strict=True) if o is None), None)
-                origins[place.parts[0] if free is None else free] += rest
-            found.append(self._element(place, origin, last))
-        return tuple(reversed(found))
-
-    def _origin(self, place: _Placed) -> Fraction | None:
-        own = [self._placed[k].origin for k in place.parts]
-        fixed = [o for o in own if o is not None]
-        if place.parts and len(fixed) == len(own):
-            return sum(fixed, Fraction(0))
-        compared = (self._placed[k].origin for k in place.compared())
-        candidates = (*place.cuts(), *(o for o in compared if o is not None))
-        return candidates[0] if candidates else None
-
-    def _element(self, place: _Placed, origin: Fraction, last: int) -> Element:
-        slope, shift = place.slope, place.shift + place.slope * origin
-        part = place.part
-        bounds = [
-            None if bound is None else (bound - shift) / slope for bound in (part.lower, part.upper)
-        ]
-        lower, upper = bounds if slope > 0 else reversed(bounds)
-        law = None if part.law is None else part.law.affine(1 / slope, -shift / slope)
-        source = law or tuple([last - k for k in place.parts])
-        below, above = ([last - k for k in side] for side in (place.below, place.above))
-        bands = tuple((last - k, offset) for k, offset in place.bands)
-        return Element(source, lower, upper, tuple(below), tuple(above), bands)
