@@ -18,7 +18,6 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.finite_rounds import FiniteRounds
 from dipapprox.language.load import DIP, language_of, load
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_rounds, read_widening
@@ -31,6 +30,7 @@ from dipapprox.questions.question import AnyQuestion, Question
 
 if TYPE_CHECKING:
     from dipapprox.cli import certificate
+    from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.verdict import Verdict

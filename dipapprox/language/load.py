@@ -12,12 +12,13 @@ from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.finite_rounds import FiniteRounds, with_finite_rounds
 from dipapprox.language.parser import parse
 
 if TYPE_CHECKING:
-    from dipapprox.language import dip
+    from dipapprox.language import dip, finite_rounds
+    from dipapprox.language.finite_rounds import FiniteRounds
 else:
+    finite_rounds = Deferred("dipapprox.language.finite_rounds")
     dip = Deferred("dipapprox.language.dip")
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
@@ -50,7 +51,7 @@ def load(
     """
     program = read_program(path)
     if rounds is not None:
-        program = with_finite_rounds(program, rounds)
+        program = finite_rounds.with_finite_rounds(program, rounds)
     return finite(elaborate(program, parameters, path.stem, widening))
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.declarations import LARGEST_DOMAIN
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import AS_DECLARED, Domain, Widening
-from dipapprox.language.finite_rounds import MOST_ROUNDS, FiniteRounds
 from dipapprox.language.values import exact_rational, parse_rational
+
+if TYPE_CHECKING:
+    from dipapprox.language import finite_rounds
+    from dipapprox.language.finite_rounds import FiniteRounds
+else:
+    finite_rounds = Deferred("dipapprox.language.finite_rounds")
 
 Wider = str | Iterable[int | Fraction]
 """A domain: "-5..5", "{0, 1/2, 1}", or its numbers."""
@@ -66,9 +73,10 @@ def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds 
         missing = "values" if values is None else "rounds"
         raise UserError(f"{missing} is missing", "for example --rounds 3 --values -1..1")
     number = exact_rational(rounds, "rounds")
-    if number.denominator != 1 or not 1 <= number <= MOST_ROUNDS:
-        raise UserError(f"rounds must be a whole number from 1 to {MOST_ROUNDS}, got {number}")
-    return FiniteRounds(int(number), _domain(values, "values"))
+    if number.denominator != 1 or not 1 <= number <= finite_rounds.MOST_ROUNDS:
+        most = finite_rounds.MOST_ROUNDS
+        raise UserError(f"rounds must be a whole number from 1 to {most}, got {number}")
+    return finite_rounds.FiniteRounds(int(number), _domain(values, "values"))
 
 
 def read_domain(text: str, what: str) -> Domain:

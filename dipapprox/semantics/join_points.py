@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State
-from dipapprox.semantics.merging import Region, merge_regions
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.stores import assigned_apart
+
+if TYPE_CHECKING:
+    from dipapprox.semantics import merging
+else:
+    merging = Deferred("dipapprox.semantics.merging")
 
 
 def join_states(
@@ -65,9 +71,9 @@ def _merged(group: list[State], points: Points, sets: OutcomeSets, limits: Limit
         cone = state.settle(points)
         if cone is None:
             raise BrokenInvariant("an infeasible state was to be merged")
-        regions.append(Region(state.knowledge, cone, state.outcomes, place, state.share))
+        regions.append(merging.Region(state.knowledge, cone, state.outcomes, place, state.share))
     result = []
-    for region in merge_regions(regions, points, sets, limits):
+    for region in merging.merge_regions(regions, points, sets, limits):
         state = group[region.member]
         state.share = region.share
         if region.merged:
