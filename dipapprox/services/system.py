@@ -249,6 +249,10 @@ def general_outcomes(
             raise Inexpressible(f"{line}{what}")
     program = handler_program(service, handler, state, call)
     states = execute(program, True, limits)
+    for cell in service.states:
+        if cell.is_additive and cell.name in _assigned(handler):
+            message = f"'{cell.name}' changes where samples decide something"
+            raise Inexpressible(f"{message} (at '{call.text()}')")
     check_choices(states.laws, epsilons, limits)
     found = ExactDistributions(states, None, limits).distribution(())
     if isinstance(found, NotEnclosed):
@@ -275,7 +279,8 @@ def no_reply(handler: Handler, call: Call) -> SourceError:
 def handler_program(service: Service, handler: Handler, state: State, call: Call) -> core.Program:
     """Return one call in one state as a program without inputs.
 
-    Its outputs are the reply cells, `NOTHING` where none is assigned, then the state cells.
+    Its outputs are the reply cells, `NOTHING` where none is assigned, then the state cells, without
+    additive ones that change.
 
     Raises:
         Inexpressible: If a reply has no bounds.
@@ -302,10 +307,7 @@ def handler_program(service: Service, handler: Handler, state: State, call: Call
         hold(each.name, value)
         if not each.is_additive:
             outputs.append(each.cell)
-        elif each.name in changed:
-            message = f"'{each.name}' changes where samples decide something"
-            raise Inexpressible(f"{message} (at '{call.text()}')")
-        else:
+        elif each.name not in changed:
             outputs.append(replace(each.cell, domain=(value,)))
     for argument, value in zip(handler.arguments, call.values, strict=True):
         hold(argument.name, value)

@@ -162,6 +162,12 @@ def test_endless_loops_and_missing_replies_are_errors_with_a_place() -> None:
         proof_of(text.replace("n <- d", "n <- n + d"))
 
 
+def test_a_cell_that_leaves_its_domain_beside_an_additive_one() -> None:
+    text = HEAD.replace("0..1 <- 0", "0..1 <- 0\nstate total in int <- 0", 1) + ONCE
+    with pytest.raises(SourceError, match="'n' gets 2, which is not in its domain"):
+        proof_of(text + "on data d in {0, 1} do total <- total + d; n <- n + 1 end\n")
+
+
 def test_claims_and_limits() -> None:
     service = service_of(HEAD + DATA + ONCE)
     assert prove_service(service, Fraction(1), (), Limits()).answer is Answer.DP
