@@ -37,8 +37,7 @@ _EXAMPLES = """examples:
   dipapprox prove svt_laplace.dpg --for-all N       and with any number of them
   dipapprox prove slots.dpg                         a service, every sequence of calls
   dipapprox prove users.dpg --examiner alice            what alice alone may learn
-  dipapprox prove coins.dpg --eps 1                 at one ε: odds that ε does not change
-  dipapprox prove sampler.dpg --implements ideal.dpg
+  dipapprox prove users.dpg --eps 1                 at one ε only
   dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
