@@ -46,9 +46,11 @@ class Figure:
 
 _SECONDS: tuple[tuple[str, float], ...] = (
     *((Case(program, 25).name, 0.025) for program in SVT),
-    *((Case(program, 1000).name, 0.3) for program in SVT),
+    *((Case(program, 1000).name, 0.3) for program in SVT if program != "svt_gauss"),
+    *((Case("svt_gauss", n).name, s) for n, s in ((1000, 0.05), (4000, 0.25), (50_000, 5.0))),
     *((Case(program, 5, merge=False).name, 0.05) for program in NOISY),
-    *((Case(program, 100).name, 1.0) for program in NOISY),
+    *((Case(program, 100).name, 1.0) for program in NOISY if program != "noisy_max_gauss"),
+    *((Case("noisy_max_gauss", n).name, s) for n, s in ((100, 0.05), (400, 1.0))),
     (Chain(40).name, 0.1),
     (Case("m_range_gauss", 3).name, 1.0),
     (Case("m_range_gauss", 10).name, 10.0),
@@ -67,6 +69,12 @@ _SECONDS: tuple[tuple[str, float], ...] = (
 )
 """Most seconds of engine time, the median."""
 
+_MEMORY: tuple[tuple[str, int], ...] = (
+    (Case("svt_gauss", 4000).name, 100),
+    (Case("svt_gauss", 50_000).name, 400),
+)
+"""Most MiB of the whole process."""
+
 _TIMES_FASTER = ((LITERAL, 1000.0), (NESTED, 50.0))
 """Than these, for Noisy-Max-Gauss, N = 4, not merged."""
 
@@ -83,6 +91,7 @@ def judge(results: Results) -> list[Figure]:
     """Compare what was measured with the goals."""
     return [
         *_times(results),
+        *_memory(results),
         *_against_plain(results),
         *_widths(results),
         *_answers(results),
@@ -110,6 +119,19 @@ def _times(results: Results) -> list[Figure]:
         else:
             found = f"{timing.median:.3g} s (first run {timing.first:.3g} s)"
             figures.append(Figure(name, goal, found, _standing(timing.median < limit)))
+    return figures
+
+
+def _memory(results: Results) -> list[Figure]:
+    measured = {growth.name: growth for _, _, growth in results.alone}
+    figures = []
+    for name, limit in _MEMORY:
+        goal, growth = f"< {limit} MiB", measured.get(name)
+        if growth is None or growth.timing.outcome is not Outcome.ANSWERED:
+            figures.append(Figure(name, goal, "", Standing.UNKNOWN))
+        else:
+            standing = _standing(growth.memory < limit)
+            figures.append(Figure(name, goal, f"{growth.memory} MiB", standing))
     return figures
 
 

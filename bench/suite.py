@@ -140,6 +140,7 @@ FULL = Suite(
     ),
     alone={
         **{program: tuple(Case(program, n) for n in (5, 25, 100, 1000)) for program in SVT},
+        "svt_gauss, many queries": tuple(Case("svt_gauss", n) for n in (4000, 50_000)),
         "svt_gauss, all pairs": tuple(
             Case("svt_gauss", n, all_pairs=True) for n in (5, 12, 25, 100)
         ),
@@ -152,6 +153,7 @@ FULL = Suite(
             if program != "noisy_max_gauss"
         },
         **{program: tuple(Case(program, n) for n in (5, 25, 100)) for program in NOISY},
+        "noisy_max_gauss, many queries": (Case("noisy_max_gauss", 400),),
         "noisy_max_gauss, all pairs": tuple(
             Case("noisy_max_gauss", n, all_pairs=True) for n in (5, 10, 30, 100)
         ),
