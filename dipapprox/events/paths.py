@@ -134,24 +134,28 @@ class StarReader:
 
     def star(self, path: Path | None) -> AnyStar | None:
         """Return the star of a path of at least two guards; None if it is none."""
-        waiting = []
-        node = path
-        while node is not None and node.length >= 2 and id(node) not in self._found:
+        if path is None or path.length < 2:
+            return None
+        found, waiting, node = self._found, [], path.parent
+        while node is not None and node.length >= 2 and id(node) not in found:
             waiting.append(node)
             node = node.parent
         self._paths += waiting
-        found = self._found
         while waiting:
             node = waiting.pop()
-            step, parent = node.step, found.get(id(node.parent))
-            if parent is not None and isinstance(step, SampleComparison):
-                found[id(node)] = self._compared(parent, step)
-            else:
-                found[id(node)] = self._extended(node)
-        return None if path is None else found.get(id(path))
+            found[id(node)] = self._read(node)
+        # What others begin with is kept; a state's own path ends with it.
+        return found[id(path)] if id(path) in found else self._read(path)
+
+    def _read(self, node: Path) -> AnyStar | None:
+        """Read a node whose parent has been read."""
+        step, parent = node.step, self._found.get(id(node.parent))
+        if parent is not None and isinstance(step, SampleComparison):
+            return self._compared(parent, step)
+        return self._extended(node)
 
     def _extended(self, node: Path) -> AnyStar | None:
-        """Read a node whose parent has been read."""
+        """Do so for a node that is no comparison with the centre of its parent's star."""
         constraint = node.step
         if isinstance(constraint, Extreme):
             return self._whole(constraint) if node.parent is None else None

@@ -227,7 +227,9 @@ class Shapes:
                 bags = self._bags.remove(self._whole(node, batch), centre)
         for node in reversed(waiting):
             entries = batch.law(node.leaf) * 2 + int(node.above)
-            bags = batch.leaves[id(node)] = self._bags.add(bags, entries)
+            bags = self._bags.add(bags, entries)
+            if node is not star:  # what others begin with is kept
+                batch.leaves[id(node)] = bags
         return bags
 
     def _whole(self, star: GroupStar, batch: Batch) -> Column:
@@ -262,7 +264,8 @@ class Shapes:
             above = node.above
             pairs = zip(bags, [2 * law + above for law in batch.laws(node.leaf)], strict=True)
             bags = [sums.get(pair) or add(*pair) for pair in pairs]
-            known[id(node)] = bags
+            if node is not star:  # what others begin with is kept
+                known[id(node)] = bags
         return bags
 
     def _fixed(self, shape: Fixed, batch: Batch) -> Column:
