@@ -170,7 +170,11 @@ def test_loops_of_few_turns(size: int) -> None:
     check(read(HEAD + LOOPS["two thresholds and what lies between"], N=size), True)
 
 
-@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("[ks]*.dpg")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted(PROGRAMS.glob("svt_*.dpg")), PROGRAMS / "k_min_max_gauss.dpg"],
+    ids=lambda path: path.stem,
+)
 def test_shipped_programs(path: Path) -> None:
     check(load(path, {"N": Fraction(5 if path.stem.startswith("k") else 8)}), True)
 
