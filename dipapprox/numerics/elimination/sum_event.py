@@ -210,12 +210,14 @@ class _Reduction:
         for guard in self._guards:
             for number in guard.terms:
                 count[number] = count.get(number, 0) + 1
-            if len(guard.terms) == 2:
+            if len(guard.terms) == 2 and guard is not self._output:
                 between.setdefault(tuple(sorted(guard.terms)), []).append(guard)
         done: set[int] = set()
         for pair, guards in between.items():
             if bands and len(guards) == 1:
                 continue
+            if len(guards) > 1 and self._output is not None:
+                continue  # functions are moved where their integrals are all that is asked for
             for leaf, other in (pair, pair[::-1]):
                 comparison = None
                 if count[leaf] == len(guards):
