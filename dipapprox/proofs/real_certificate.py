@@ -32,7 +32,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import DPG, parse_program
+from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.privacy.certificate import MOST_ENTRIES, Certificate, versions
 from dipapprox.privacy.notation import plain_value
 from dipapprox.privacy.verdict import Answer
@@ -50,7 +50,7 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
 
     Args:
         proof: The answer.
-        text: The program's text, `.dpg`.
+        text: The program's text, `.dpg` or `.dip`.
 
     Raises:
         UserError: If there is no evidence that could be recorded, or `text` is not the program's.
@@ -61,10 +61,7 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
     if missing is not None or changes is None:
         raise UserError(f"no certificate: {missing}")
     program = found.program
-    parsed = elaborate(parse_program(text, DPG, program.name), program.parameters, program.name)
-    reals = any(not isinstance(cell.domain, AllReals) for cell in parsed.inputs)
-    if (with_real_inputs(parsed) if reals else parsed) != program:
-        raise UserError("the text is not that of the program of which this was proved")
+    language, reals = _language_of(text, program)
     private = proof.answer is Answer.DP
     losing = {(each.part, each.output) for each in found.losses}
     evidence = tuple(
@@ -78,7 +75,7 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
         "format": FORMAT,
         "version": VERSION,
         "program": RecordedProgram(
-            name=program.name, language=DPG, text=text, sha256=text_hash(text)
+            name=program.name, language=language, text=text, sha256=text_hash(text)
         ),
         "params": dict(program.parameters),
         "reals": reals,
@@ -92,6 +89,24 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
     if private:
         return Certificate.of(CertificateOfRealInputs(**stated, verdict="DP"))
     return Certificate.of(CertificateAgainstRealInputs(**stated, verdict="Not_DP"))
+
+
+def _language_of(text: str, program: core.Program) -> tuple[str, bool]:
+    """Return the language in which a text is a program, and whether all its inputs became real.
+
+    Raises:
+        UserError: If it is that program in no language.
+    """
+    for language in (DPG, DIP):
+        try:
+            parsed = parse_program(text, language, program.name)
+            read = elaborate(parsed, program.parameters, program.name)
+        except UserError:
+            continue
+        reals = any(not isinstance(cell.domain, AllReals) for cell in read.inputs)
+        if (with_real_inputs(read) if reals else read) == program:
+            return language, reals
+    raise UserError("the text is not that of the program of which this was proved")
 
 
 def without_evidence(proof: RealProof) -> str | None:
