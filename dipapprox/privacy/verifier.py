@@ -38,6 +38,7 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
+    from dipapprox.exact.real_outputs import comparison
     from dipapprox.pairs import maximum
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.published import details as published_details
 else:
     maximum = Deferred("dipapprox.pairs.maximum")
+    comparison = Deferred("dipapprox.exact.real_outputs.comparison")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
     published_details = Deferred("dipapprox.privacy.published.details")
@@ -177,6 +179,7 @@ class _Run:
             limits,
             couplings.Couplings(states, self.claim.eps, limits) if exact else None,
             self.claim.growth,
+            comparison.ExactComparison(limits) if exact and not self.claim.delta else None,
         )
         maximum.search_together(self.opened(divergences, None), pairs, self.total or 0)
 

@@ -91,6 +91,9 @@ class ExactComparison:
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialRatio
     ) -> bool:
         numbers = {len(part.marginals) for part in (*first, *second)}
+        if numbers == {0}:
+            chances = [self._total(side) for side in (first, second)]
+            return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
         if numbers == {1}:
             return self._exceeds_on_line(tuple(first), tuple(second), growth)
         factors = factored(first, second)
@@ -106,6 +109,13 @@ class ExactComparison:
                 return True
             least = least * own
         return sign_at(least - growth, _ONE, self._limits) > 0
+
+    def _total(self, parts: Sequence[Part]) -> ExponentialRatio:
+        """The probability of parts without published numbers."""
+        total = _NOTHING
+        for part in parts:
+            total = total + _weight(part.events, self._forms, self._limits)
+        return total
 
     def _exceeds_on_line(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
         return _Densities(first, second, self._forms, self._limits).exceeds(growth)
@@ -183,17 +193,9 @@ class _Densities:
             plan = density_plan(own, 0, self._limits, table)
             if isinstance(plan, NotEnclosed):
                 raise _Obstacle(plan.reason)
-            found.append((self._weight((*part.events, *map(canonical, others))), plan))
+            events = (*part.events, *map(canonical, others))
+            found.append((_weight(events, self._forms, self._limits), plan))
         return found
-
-    def _weight(self, events: Sequence[Connected]) -> ExponentialRatio:
-        weight = _UNIT
-        for event in events:
-            form = self._forms.closed_form_of(event, self._limits)
-            if isinstance(form, NotEnclosed):
-                raise _Obstacle(form.reason)
-            weight = weight * form.at(_ONE)
-        return weight
 
     def exceeds(self, growth: ExponentialRatio) -> bool:
         """Whether first > growth · second anywhere."""
@@ -219,6 +221,17 @@ class _Densities:
                 if sign_at(c, _ONE, self._limits) > 0 and sign_at(d, _ONE, self._limits) > 0:
                     found.append(c * d.inverse())
         return found
+
+
+def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> ExponentialRatio:
+    """The probability of independent events together."""
+    weight = _UNIT
+    for event in events:
+        form = forms.closed_form_of(event, limits)
+        if isinstance(form, NotEnclosed):
+            raise _Obstacle(form.reason)
+        weight = weight * form.at(_ONE)
+    return weight
 
 
 def _added(

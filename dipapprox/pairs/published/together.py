@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
+from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.numerics.exponential import exponential
@@ -24,6 +25,9 @@ MOST_PAIRS = 200_000
 COUPLING = "coupling"
 """The word for what couplings prove, in reports."""
 
+EXACT = "exact"
+"""The word for what comparisons of densities in closed form prove."""
+
 _LARGEST = Fraction(1_000)
 """Larger budgets are not compared."""
 
@@ -39,6 +43,8 @@ class PublishedPairs:
         couplings: Of the same program, which prove that nothing is left at a pure budget; None if
             only enclosures are wanted.
         claimed: The growth that all factors asked about are bounds of, if that is known.
+        comparison: Of densities, where it matters whether anything is left at that growth; None if
+            only enclosures are wanted.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class PublishedPairs:
         limits: Limits,
         couplings: Couplings | None = None,
         claimed: Growth | None = None,
+        comparison: ExactComparison | None = None,
     ) -> None:
         self._divergences = divergences
         self._pairs = pairs
@@ -56,6 +63,8 @@ class PublishedPairs:
         self._limits = limits
         self._couplings = couplings
         self._claimed = claimed
+        self._comparison = comparison
+        self._never: dict[Terms, bool] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: dict[Terms | NoProduct, Pair] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
@@ -80,19 +89,23 @@ class PublishedPairs:
         self._open = []
         for terms, pair in self.classes().items():
             self._limits.check()
-            found: Enclosure | NotEnclosed | NoProduct = (
-                terms
-                if isinstance(terms, NoProduct)
-                else self._divergences.divergence(terms, factor, bits)
-            )
             delta, obstacle = UNIT, None
-            if not isinstance(found, Enclosure):
-                obstacle = self._obstacle = found.reason
+            if self._never_exceeds(terms):
+                delta = Enclosure.exact(0)
+                self._divergences.note(EXACT)
             else:
-                delta = found
-            if not delta.lower and delta.upper and self._is_pure(pair, factor):
-                delta, obstacle = Enclosure.exact(0), None
-                self._divergences.note(COUPLING)
+                found: Enclosure | NotEnclosed | NoProduct = (
+                    terms
+                    if isinstance(terms, NoProduct)
+                    else self._divergences.divergence(terms, factor, bits)
+                )
+                if isinstance(found, Enclosure):
+                    delta = found
+                else:
+                    obstacle = self._obstacle = found.reason
+                if not delta.lower and delta.upper and self._is_pure(pair, factor):
+                    delta, obstacle = Enclosure.exact(0), None
+                    self._divergences.note(COUPLING)
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain = delta.lower, pair
@@ -116,6 +129,18 @@ class PublishedPairs:
         if claimed is not None and claimed.multiple == 1:
             return budget <= claimed.rate  # both are rational: this is exact
         return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
+
+    def _never_exceeds(self, terms: Terms | NoProduct) -> bool:
+        """Whether no outcome's measure exceeds the claimed growth times the other, exactly."""
+        comparison, claimed = self._comparison, self._claimed
+        if comparison is None or claimed is None or isinstance(terms, NoProduct):
+            return False
+        if terms not in self._never:
+            growth = claimed.at_one()
+            self._never[terms] = all(
+                comparison.exceeds(sides.first, sides.second, growth) is False for sides, _ in terms
+            )
+        return self._never[terms]
 
     def classes(self) -> dict[Terms | NoProduct, Pair]:
         """Return one pair for each class of pairs that look alike.
