@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from dipapprox.certificates.statement import (
     CertificateFields,
@@ -72,13 +72,23 @@ class WitnessOutput(Statement, frozen=True):
 
 
 class RecordedWitness(Statement, frozen=True):
-    """A pair, an output set and its probabilities."""
+    """A pair, an output set and its probabilities.
+
+    Of a program with real outputs the outputs are those of `language.number_cells`: of each number
+    the cell between `cuts` that it lies in, after the finite outputs.
+    """
 
     kind: Literal["witness"]
     input: PlainValues
     adjacent: PlainValues
     outputs: Annotated[tuple[WitnessOutput, ...], Meta(min_length=1)]
     delta_enclosure: Ends
+    cuts: tuple[tuple[Fraction, ...], ...] | UnsetType = UNSET
+
+    @property
+    def cells(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The cuts, none if no numbers are cut."""
+        return () if isinstance(self.cuts, UnsetType) else self.cuts
 
 
 class VerdictComputed(Computed, frozen=True):

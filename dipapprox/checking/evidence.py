@@ -21,6 +21,7 @@ from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
+from dipapprox.language.number_cells import with_number_cells
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.notation import values_text
@@ -41,6 +42,13 @@ def examine(
         Stuck, NoBounds: If the checker cannot follow or enclose something.
         LimitReached: If `limits` run out.
     """
+    if program.real_outputs and isinstance(record, CertificateOfNotDP):
+        try:
+            # What cells of the numbers tell apart, the numbers tell apart.
+            program = with_number_cells(program, record.evidence.cells)
+        except UserError as error:
+            partial.differ("evidence.cuts", error.message)
+            return
     derived = Distributions(program, record.claim.eps, limits)
     try:
         listed = listed_pairs(record.pairs, program)

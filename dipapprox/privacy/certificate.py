@@ -54,6 +54,7 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.published.certificate import Cuts, finite_violation
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
@@ -110,14 +111,17 @@ def certify(
         options: Those of the verification; distributions are computed again as they say.
 
     Raises:
-        UserError: If the verdict is Unknown, `source` is not the text of `program`, or too many
-            outputs are needed to show a violation.
+        UserError: If the verdict is Unknown, or DP of a program with real outputs, `source` is not
+            the text of `program`, or too many outputs are needed to show a violation.
         LimitReached: If `options.limits` run out.
     """
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
         raise UserError("no certificate: the claimed eps_prv is no rational number")
+    cuts: Cuts | None = None
+    if program.real_outputs:
+        verdict, cuts = finite_violation(program, verdict, options)
     private = verdict.answer is Answer.DP
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
@@ -136,7 +140,7 @@ def certify(
         evidence = _evidence_of_dp(program, verdict, selection, options)
         return Certificate.of(CertificateOfDP(**stated, verdict="DP", evidence=evidence))
     assert verdict.witness is not None, "Not_DP comes with a witness"
-    witness = _witness(verdict.witness)
+    witness = _witness(verdict.witness, cuts)
     return Certificate.of(CertificateOfNotDP(**stated, verdict="Not_DP", evidence=witness))
 
 
@@ -219,7 +223,7 @@ def _evidence_of_dp(
     return _distributions(program, list(inputs), verdict, options)
 
 
-def _witness(witness: Witness) -> RecordedWitness:
+def _witness(witness: Witness, cuts: Cuts | None) -> RecordedWitness:
     if witness.at_least is not None:
         raise UserError(
             "the violating outputs are too many to be recorded: this verdict has no certificate"
@@ -238,6 +242,7 @@ def _witness(witness: Witness) -> RecordedWitness:
         adjacent=plain_values(witness.adjacent),
         outputs=tuple(outputs),
         delta_enclosure=Ends.of(witness.delta_enclosure),
+        **({} if cuts is None else {"cuts": cuts}),
     )
 
 

@@ -1,0 +1,72 @@
+"""Certificates of violations that a number shows: by cells of it, derived again by the check."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dipapprox.cli.app import main
+from dipapprox.errors import UserError
+from dipapprox.language.load import load
+from dipapprox.language.number_cells import with_number_cells
+from dipapprox.limits import Limits
+from dipapprox.semantics.execution import execute
+
+PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
+
+
+def certified(folder: Path, name: str, *claim: str) -> Path:
+    found = folder / "found.json"
+    program = str(PROGRAMS / f"{name}.dpg")
+    assert main(["verify", program, "--eps", "1", *claim, "--certificate", str(found)]) == 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("gaussian_mechanism", ("--eps-prv", "1/2", "--delta", "0.2")),
+        ("clamped_laplace", ("--eps-prv", "3/4", "--delta", "0.1")),
+        ("numeric_sparse_vector_reused", ("--eps-prv", "1", "--delta", "0", "-p", "N=6")),
+    ],
+)
+def test_violations_are_confirmed(name: str, claim: tuple[str, ...], tmp_path: Path) -> None:
+    found = certified(tmp_path, name, *claim)
+    assert main(["check", str(found)]) == 0
+
+
+def test_a_violation_by_other_cuts_is_refuted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = certified(tmp_path, "gaussian_mechanism", "--eps-prv", "1/2", "--delta", "0.2")
+    text = found.read_text(encoding="utf-8")
+    fields = json.loads(text)
+    assert len(fields["evidence"]["cuts"]) == 1
+    fields["evidence"]["cuts"] = [["1"]]
+    found.write_text(json.dumps(fields), encoding="utf-8")
+    assert main(["check", str(found)]) != 0
+    capsys.readouterr()
+
+
+def test_what_holds_has_no_certificate_yet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = str(PROGRAMS / "laplace_mechanism.dpg")
+    claim = ("--eps", "1", "--delta", "0")
+    assert main(["verify", program, *claim, "--certificate", str(tmp_path / "a.json")]) == 2
+    assert "of real outputs only violations are recorded" in capsys.readouterr().err
+
+
+def test_numbers_are_put_into_cells_at_every_exit() -> None:
+    program = load(PROGRAMS / "numeric_sparse_vector.dpg", {"N": Fraction(2)})
+    cells = with_number_cells(program, [(Fraction(0), Fraction(1))])
+    states = execute(cells, True, Limits())
+    found = {tuple(output) for output in states.outputs()}
+    # The answer 0 lies in the first cell; a noisy one in any of three.
+    assert found == {(a, b, c) for a, b in ((1, 0), (0, 1)) for c in (0, 1, 2)} | {(0, 0, 0)}
+    for cuts in ([], [(Fraction(1), Fraction(0))]):
+        with pytest.raises(UserError):
+            with_number_cells(program, cuts)
