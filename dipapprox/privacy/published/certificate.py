@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.number_cells import with_number_cells
+from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.adjacency import OrderedPairs
 from dipapprox.privacy.numbers import NumberSet
 from dipapprox.privacy.options import Options
@@ -35,7 +37,10 @@ def finite_violation(program: Program, verdict: Verdict, options: Options) -> tu
     found = verify(cells, verdict.claim, OrderedPairs((pair,)), options)
     if found.answer is not Answer.NOT_DP or found.witness is None:
         raise UserError("no certificate: cells of the numbers do not show the violation")
-    return found, cuts
+    # What is stated is about the numbers: their delta is at least that of their cells.
+    cell, number = found.delta_enclosure or UNIT, verdict.delta_enclosure or UNIT
+    stated = Enclosure(cell.lower, max(cell.upper, number.upper))
+    return replace(found, delta_enclosure=stated), cuts
 
 
 def _cuts(program: Program, witness: Witness) -> Cuts:
