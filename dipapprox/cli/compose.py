@@ -151,7 +151,7 @@ def run(command: ComposeCommand, console: Console) -> int:
     pipeline = command.pipeline()
     if command.certificate is not None:
         check_place(command.certificate, certificate.FLAG)
-    with Reporter() as reporter:
+    with Reporter("grids") as reporter:
         found = command.question.answer(pipeline, command.options, reporter)
     if command.plot is not None and found.curve is not None:
         plot_composed(found, command.plot)

@@ -56,6 +56,14 @@ _NO_PAIR = "the interval gets no narrower: no pair is known that attains the upp
 _NO_GAIN = "the interval gets no narrower on finer grids"
 
 
+Progress = Callable[[int, int | None], None]
+"""Told how much is done, of how much; None: that is not known."""
+
+
+def _silent(done: int, total: int | None) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What was asked of a composition.
@@ -109,13 +117,16 @@ class Composition:
         """How many runs there are in all."""
         return sum(run.times for run in self.runs)
 
-    def epsilon(self, delta: Fraction, width: Fraction, limits: Limits) -> Answer:
+    def epsilon(
+        self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = _silent
+    ) -> Answer:
         """Enclose the least ε >= 0 for which the composition is (ε, delta)-private.
 
         Args:
             delta: In (0, 1).
             width: How narrow the interval is to be, > 0.
             limits: What may be used; when it is used up, the interval known so far is returned.
+            progress: Told how many grids are done.
 
         Raises:
             UserError: If delta or width are out of range.
@@ -131,15 +142,22 @@ class Composition:
         start = Bounds(_ZERO, None)
         accuracy = delta * min(width, Fraction(1))
         direct = partial(epsilon_of, delta=delta, width=width)
-        return _Search(self, read, direct, width, accuracy, delta, limits).run((start,))
+        return _Search(self, read, direct, width, accuracy, delta, limits, progress).run((start,))
 
-    def delta(self, budgets: Sequence[Fraction], width: Fraction, limits: Limits) -> Answer:
+    def delta(
+        self,
+        budgets: Sequence[Fraction],
+        width: Fraction,
+        limits: Limits,
+        progress: Progress = _silent,
+    ) -> Answer:
         """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
 
         Args:
             budgets: The ε, each >= 0, at least one.
             width: How narrow every interval is to be, > 0.
             limits: As for `epsilon`.
+            progress: As for `epsilon`.
 
         Raises:
             UserError: If a budget or the width are out of range.
@@ -154,7 +172,7 @@ class Composition:
         start = tuple(Bounds(_ZERO, Fraction(1)) for _ in budgets)
         direct = partial(deltas_of, budgets=budgets)
         accuracy = min(width, Fraction(1))
-        return _Search(self, read, direct, width, accuracy, None, limits).run(start)
+        return _Search(self, read, direct, width, accuracy, None, limits, progress).run(start)
 
     def dominating(
         self, step: Step, accuracy: Fraction, limits: Limits, *, added: bool = False
@@ -191,6 +209,7 @@ class _Search:
         accuracy: How accurate δ must be for that, about.
         delta: The δ that matters; None if it is what is asked.
         limits: What may be used.
+        progress: Told how many grids are done.
     """
 
     def __init__(
@@ -202,7 +221,10 @@ class _Search:
         accuracy: Fraction,
         delta: Fraction | None,
         limits: Limits,
+        progress: Progress,
     ) -> None:
+        self._progress = progress
+        self._done = 0
         self._runs = composition.runs
         self._read = read
         self._direct = direct
@@ -228,6 +250,8 @@ class _Search:
                 for added, known in found.items():
                     if matters(known, greatest_of(found.values())):
                         now = self._bounds(grid, added)
+                        self._done += 1
+                        self._progress(self._done, None)
                         found[added] = tuple(
                             old.meet(new) for old, new in zip(known, now, strict=True)
                         )

@@ -114,7 +114,7 @@ class Compose(Question):
     ) -> ComposedAnswer:
         """Find the cost, or decide the claim; see `Question.answer`."""
         pipeline = self.pipeline([program]) if isinstance(program, Program) else program
-        return self.ask(Composed(pipeline, options))
+        return self.ask(Composed(pipeline, options, progress))
 
     def ask(self, composed: Composed) -> ComposedAnswer:
         """Ask a pipeline."""

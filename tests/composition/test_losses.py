@@ -20,7 +20,7 @@ from dipapprox.composition.losses import (
     loss_distribution,
     power,
 )
-from dipapprox.composition.mechanisms import Gaussian
+from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
 from dipapprox.composition.reading import deltas, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -178,6 +178,19 @@ def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
     high, low = (deltas(each, step, places) for each in (above, below))
     for k, truth in enumerate(truths):
         assert low[k] <= truth <= high[k] and high[k] - low[k] < 0.02 + 80 * 2.0**-bits
+
+
+def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
+    """A third is no binary fraction."""
+    step, bits, third = Step(F(1)), 5, F(1, 3)
+    with precision(100):
+        profile = profile_of(ApproximateStatement(F(1), third), 100)
+        knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
+        above = from_above(knots, bits, 0)
+        lines = between(profile, step, knots)
+        below = from_below(lines, profile.ends, step, F(1, 2**60), bits, 0)
+    assert third * 32 < above.infinite < third * 32 + 2
+    assert third * 32 - 4 < below.infinite < third * 32
 
 
 def test_limits_are_kept() -> None:

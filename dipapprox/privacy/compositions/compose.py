@@ -39,6 +39,7 @@ from dipapprox.language.values import exact_rational
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
@@ -78,10 +79,14 @@ class Composed:
     Args:
         pipeline: What is run.
         options: How to compute; their limits' clock runs since they were made.
+        progress: Told how many grids a search has done.
     """
 
-    def __init__(self, pipeline: Pipeline, options: Options | None = None) -> None:
+    def __init__(
+        self, pipeline: Pipeline, options: Options | None = None, progress: Progress = silent
+    ) -> None:
         self.pipeline = pipeline
+        self._progress = progress
         self._options = Options() if options is None else options
         self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Between]] = {}
 
@@ -100,7 +105,9 @@ class Composed:
             return self._pure(begun, width)
         limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
-        found, reason = self._ask(accuracy, lambda each: each.epsilon(delta, width, limits))
+        found, reason = self._ask(
+            accuracy, lambda each: each.epsilon(delta, width, limits, self._progress)
+        )
         least = Extended(Fraction(0), None)
         if found is not None:
             least = Extended(found.bounds[0].lower, found.bounds[0].upper)
@@ -149,7 +156,7 @@ class Composed:
         budgets = evenly(*ends, points)
         wanted = exact_rational(width, "width")
         found, reason = self._ask(
-            wanted, lambda each: each.delta(budgets, wanted, self._options.limits)
+            wanted, lambda each: each.delta(budgets, wanted, self._options.limits, self._progress)
         )
         return self._answer(begun, found, reason, curve=_curve(budgets, found))
 
@@ -287,7 +294,9 @@ class Composed:
         )
 
     def _delta(self, eps_prv: Fraction, width: Fraction) -> tuple[Found | None, str | None]:
-        return self._ask(width, lambda each: each.delta([eps_prv], width, self._options.limits))
+        return self._ask(
+            width, lambda each: each.delta([eps_prv], width, self._options.limits, self._progress)
+        )
 
     def _ask(
         self, accuracy: Fraction, ask: Callable[[Composition], Found]

@@ -113,6 +113,13 @@ def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
         assert found is not None and found.lower == 0 and found.upper is None
 
 
+def test_grids_are_counted() -> None:
+    told: list[int] = []
+    pipeline = dipapprox.compose([{"mechanism": "gaussian", "sigma": 4, "times": 10}]).pipeline
+    Composed(pipeline, progress=lambda done, total: told.append(done)).epsilon("1e-5", "0.01")
+    assert told and told == list(range(1, len(told) + 1))
+
+
 def test_curves_hold_between_their_points() -> None:
     composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
     curve = composed.curve(0, 2, 9).curve
