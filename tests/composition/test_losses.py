@@ -6,13 +6,13 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from flint import fmpz_poly
+from flint import arb, fmpz_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discretise import from_above, from_below
-from dipapprox.composition.grid import Step, between, choose_knots
+from dipapprox.composition.grid import Knot, Step, between, choose_knots, knot_at
 from dipapprox.composition.losses import (
     LossDistribution,
     Side,
@@ -20,7 +20,13 @@ from dipapprox.composition.losses import (
     loss_distribution,
     power,
 )
-from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
+from dipapprox.composition.mechanisms import (
+    ApproximateStatement,
+    Gaussian,
+    Laplace,
+    Mechanism,
+)
+from dipapprox.composition.profile import Ends, Point
 from dipapprox.composition.reading import deltas, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -191,6 +197,43 @@ def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
         below = from_below(lines, profile.ends, step, F(1, 2**60), bits, 0)
     assert third * 32 < above.infinite < third * 32 + 2
     assert third * 32 - 4 < below.infinite < third * 32
+
+
+def test_doubt_of_a_profile_counts() -> None:
+    """Ends of balls are rounded, not their middles."""
+    step = Step(F(1))
+    with precision(64):
+        wide = Point(arb("0.5", "0.1"), arb("0.5", "0.1"), arb("0.25", "0.1"))
+        above = from_above([Knot(0, arb(1), wide)], 20, 0)
+        ends = Ends(arb("0.5", "0.1"), arb(0))
+        below = from_below([Knot(1, step.factor(1), wide)], ends, step, F(1, 2**30), 20, 0)
+    assert above.infinite >= F(6, 10) * 2**20
+    assert below.infinite <= F(4, 10) * 2**20
+
+
+@given(
+    st.sampled_from(
+        [Gaussian(F(1), F(3, 4)), Laplace(F(1), F(1, 2)), ApproximateStatement(F(8, 7), F(1, 9))]
+    ),
+    st.integers(1, 20),
+    st.sampled_from([4, 8, 60]),
+    st.fractions(F(1, 10**6), F(1, 2)),
+    st.sets(st.sampled_from(range(-9, 10, 2)), min_size=1, max_size=6),
+)
+def test_any_lines_give_lower_bounds(
+    mechanism: Mechanism, parts: int, bits: int, slip: Fraction, places: set[int]
+) -> None:
+    """However far apart they are, and with debts that greater losses pay."""
+    step = Step(F(parts, 13))
+    with precision(160):
+        profile = profile_of(mechanism, 160)
+        knots = [knot_at(profile, step, place) for place in sorted(places)]
+        found = from_below(knots, profile.ends, step, slip, bits, 0)
+        budgets = [F(k, 3) for k in range(24)]
+        truths = [profile.at(to_ball(budget - slip).exp()).bound for budget in budgets]
+        assert found.total <= 1 << bits
+        for least, truth in zip(deltas(found, step, budgets), truths, strict=True):
+            assert not to_ball(least) > truth.upper()
 
 
 def test_limits_are_kept() -> None:
