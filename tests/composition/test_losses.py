@@ -236,6 +236,32 @@ def test_any_lines_give_lower_bounds(
             assert not to_ball(least) > truth.upper()
 
 
+@pytest.mark.parametrize("side", Side)
+def test_what_is_read_is_on_the_safe_side_of_many_digits(side: Side) -> None:
+    """Ends of enclosures are told apart where they are far narrower than the unit."""
+    losses = loss_distribution(0, fmpz_poly([7, 11, 13, 17]), 3, 6, side)
+    step, up = Step(F(1, 3)), side is Side.ABOVE
+
+    def exactly(budget: Fraction) -> arb:
+        inner = (
+            mass * (1 - (to_ball(budget) - step.loss(2 * k)).exp()).max(arb(0))
+            for k, mass in enumerate(losses.masses())
+        )
+        return sum(inner, arb(losses.infinite)) / 64
+
+    budgets = [F(1, 7), F(1, 5), F(2, 5), F(5, 7)]
+    for budget, found in zip(budgets, deltas(losses, step, budgets), strict=True):
+        with precision(1000):
+            true = exactly(budget)
+            assert to_ball(found) > true if up else to_ball(found) < true
+    for delta in (F(1, 10), F(1, 7), F(1, 5)):
+        least = least_epsilon(losses, step, delta)
+        assert least is not None and least > 0
+        with precision(1000):
+            true = exactly(least)
+            assert true < to_ball(delta) if up else true > to_ball(delta)
+
+
 def test_limits_are_kept() -> None:
     with pytest.raises(LimitReached, match="more than 100 losses"):
         power(response(Side.ABOVE, 50), 1000, F(0), Limits(atoms=100))
