@@ -116,15 +116,22 @@ def loss_by_values(
         except Untracked:
             continue
         values = System(service, BY_VALUE, False, limits, eps) if additive else system
-        search = _Search(system, values, examiner, graph, limits)
+        search = _Search(system, values, examiner, graph, limits, end.reason is None)
         return search.answer(reason if end.reason is None else end.reason)
     raise AssertionError("with values for all cells everything is tracked")
 
 
 class _Search:
     def __init__(
-        self, system: System, values: System, examiner: Examiner, graph: PairGraph, limits: Limits
+        self,
+        system: System,
+        values: System,
+        examiner: Examiner,
+        graph: PairGraph,
+        limits: Limits,
+        is_whole: bool,
     ) -> None:
+        self.is_whole = is_whole
         self.system = system
         self.values = values
         self.examiner = examiner
@@ -200,7 +207,12 @@ class _Search:
         return bounded if bounded.is_known else replace(bounded, reason=self.doubt())
 
     def with_short_course(self, known: Loss) -> Loss:
-        """Return the bounds with a better course, if a short one shows more."""
+        """Return the bounds with a better course, if a short one shows more.
+
+        Not where a limit ended the exploration: what is missing is then the rest of the pairs.
+        """
+        if not self.is_whole:
+            return known
         with EarlyEnd():
             try:
                 found = best_short_course(self.values, self.examiner, known.upper, self.limits)
