@@ -196,3 +196,18 @@ def test_what_has_no_certificate() -> None:
         dipapprox.certify(dipapprox.parse(text), other, proved(text))
     result = check(certified(text), Limits(seconds=0))
     assert result.outcome is Outcome.NOT_CONFIRMED
+
+
+def test_vectors_have_a_number_for_each_input() -> None:
+    fields = certified(TEXTS["noise shared by inputs"])
+    (part,) = fields["evidence"]
+    number = next(k for k, output in enumerate(part["outputs"]) if output["ray"] is not None)
+    for name in ("start", "origin", "target", "flows"):
+        where = ["evidence", 0, "outputs", number, "ray", name]
+        value = at(fields, where)
+        for other in (value[:-1], [*value, value[0]], []):
+            assert outcome_of(signed(replaced(fields, where, other))) is Outcome.REFUTED
+    where = ["evidence", 0, "outputs", number, "states", 0, "shifts", 0, 0]
+    box = at(fields, where)
+    for other in (box[:-1], [*box, box[0]]):
+        assert outcome_of(signed(replaced(fields, where, other))) is Outcome.REFUTED

@@ -192,8 +192,11 @@ class PartCheck:
     def rays(self) -> Iterator[tuple[RecordedOutput, RecordedRay]]:
         """Yield the outputs that have a ray."""
         for output in self.record.outputs:
-            if output.ray is not None:
-                yield output, output.ray
+            ray = output.ray
+            if ray is not None:
+                if {len(ray.start), len(ray.origin), len(ray.target)} != {len(self.inputs)}:
+                    raise Untrue(self.where, "a ray has a number for each input")
+                yield output, ray
 
     def loss(self, output: RecordedOutput, ray: RecordedRay) -> Fraction | None:
         """Return what an output loses on its ray, in units; None for beyond all bounds."""
