@@ -54,3 +54,21 @@ def test_what_is_not_told_apart_counts() -> None:
         masses = [(arb(1) / 2, arb(1) / 4), (arb(1) / 2, 3 * arb(1) / 4), (doubt, doubt)]
         found = grouped(masses, arb(0), 3)
         assert found.missing >= arb(2) ** -40 and found.missing < arb(2) ** -35
+
+
+def test_what_every_run_lacks_is_lacking_in_each() -> None:
+    with precision(64):
+        found = grouped([(arb(1) / 2, arb(1) / 4), (arb(1) / 4, arb(3) / 4)], arb(1) / 4, 3)
+        assert found.missing >= 1 - (arb(3) / 4) ** 3
+        point = found.at(arb(1) / 8)
+        assert point.bound.upper() >= 1 - arb(1) / 8
+
+
+@pytest.mark.parametrize("middle", [F(299, 100), F(3), F(301, 100)])
+def test_a_threshold_among_balls_may_be_taken_either_way(middle: Fraction) -> None:
+    """The ratio 3 of randomised response, and factors that are known to a tenth."""
+    with precision(64):
+        pair = grouped([(arb(3) / 4, arb(1) / 4), (arb(1) / 4, arb(3) / 4)], arb(0), 1)
+        bound = pair.at(to_ball(middle) + arb(0, 0.1)).bound
+        for alpha in (middle - F(1, 10), middle, middle + F(1, 10)):
+            assert bound.upper() >= to_ball(max(F(3, 4) - alpha / 4, F(0)))

@@ -192,6 +192,27 @@ def test_masses_that_are_enclosed() -> None:
                 assert float((found.first - alpha * found.second).lower()) <= true + 1e-12
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "middle"),
+    [
+        (Subsampled(GAUSSIAN, F(1, 5)), F(4, 5)),
+        (Laplace(F(1), F(3, 4)), F(379, 100)),
+        (Laplace(F(1), F(3, 4)), F(264, 1000)),
+        (ExponentialMechanism(F(1)), F(272, 100)),
+    ],
+)
+def test_factors_known_to_a_hundredth_about_a_bend(mechanism: Mechanism, middle: F) -> None:
+    """What holds for a ball holds for each of its numbers."""
+    with precision(BITS):
+        profile = profile_of(mechanism, BITS)
+        for shift in (-1, 0, 1):
+            place = middle + F(shift, 400)
+            bound = profile.at(to_ball(place) + arb(0, 0.01)).bound
+            for k in range(-4, 5):
+                true = profile.at(to_ball(place + F(k, 400))).bound
+                assert bound.upper() >= true.lower()
+
+
 def test_subsampling_is_for_add_remove() -> None:
     with pytest.raises(UserError, match="amplifies privacy for add/remove adjacency"):
         Subsampled(RandomisedResponse(F(3, 4)), F(1, 10))
