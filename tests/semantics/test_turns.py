@@ -8,7 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
+from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
@@ -136,8 +139,9 @@ end
 
 
 def final(states: FinalStates) -> list[object]:
+    """The states; the order of the guards of merged ones is that in which points were numbered."""
     return [
-        (tuple(state.outputs), state.conditions, guards_of(state.path), state.chosen)
+        (tuple(state.outputs), state.conditions, frozenset(guards_of(state.path)), state.chosen)
         for state in states.states
     ]
 
@@ -177,6 +181,34 @@ def test_loops_of_few_turns(size: int) -> None:
 )
 def test_shipped_programs(path: Path) -> None:
     check(load(path, {"N": Fraction(5 if path.stem.startswith("k") else 8)}), True)
+
+
+DRAWS = ("r <- Gauss(q[i], 4 / eps)", "r <- Gauss(t, 1 / eps)", "s <- Gauss(q[i], 1 / eps)")
+CONDITIONS = ("r >= x", "r < y", "s > r", "r >= 0", "s <= x", "q[i] = 1", "t = 0", "r >= q[i]")
+ACTIONS = ("out[i] <- 1", "out[i] <- 0", "last <- 1", "last <- 0", "exit", "x <- r", "s <- r")
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> str:
+    """Statements of a turn: draws, then branches."""
+    lines = draw(st.lists(st.sampled_from(DRAWS), max_size=2, unique=True))
+    for _ in range(draw(st.integers(1, 2))):
+        conditions = draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=2))
+        then, other = (draw(st.lists(st.sampled_from(ACTIONS), max_size=2)) for _ in range(2))
+        lines += [f"if {' and '.join(conditions)} then", *then, "else", *other, "end"]
+    return "\n".join(lines)
+
+
+@given(turns(), st.sampled_from(["", "out[4] <- 2\n"]), st.booleans())
+@settings(max_examples=15)
+def test_random_turns(turn: str, before: str, ends: bool) -> None:
+    start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
+    program = read(f"{HEAD}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)
+    try:
+        executed = execute(plain(program), True, Limits(states=300))
+    except LimitReached:
+        assume(False)
+    assert final(execute(program, True, Limits(states=300))) == final(executed)
 
 
 def test_turns_cost_less_when_repeated() -> None:
