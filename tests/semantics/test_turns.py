@@ -166,7 +166,7 @@ def read(text: str, **parameters: int) -> core.Program:
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
-    check(read(HEAD + text, N=7 if merge else 4), merge)
+    check(read(HEAD + text, N=6 if merge else 4), merge)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
