@@ -26,6 +26,7 @@ from fractions import Fraction
 from dipapprox import graphs
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.instantiate import Instantiator, holds
@@ -180,6 +181,8 @@ class _Basis:
         for place, row in enumerate(self.rows):
             # The samples cancel: what is left is a constant over input cells.
             rest = (state.reals[place] - _combined(row, pivots)).at(numbers)
+            if not rest.is_constant:
+                raise BrokenInvariant("a real output is no combination of coordinates")
             found.append(_combined(row, own) + rest)
         return tuple(found)
 
