@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected
@@ -45,6 +46,10 @@ _UNIT = ExponentialRatio.constant(1)
 _NOTHING = ExponentialRatio.constant(0)
 
 
+_PIECES = 2_000
+"""Most pieces of an event: seconds. Enclosures are the other way."""
+
+
 class ExactComparison:
     """Compares measures of published numbers, at one eps; what events have is remembered.
 
@@ -53,7 +58,7 @@ class ExactComparison:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
         self._forms = EventForms()
 
     def exceeds(

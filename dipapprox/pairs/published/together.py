@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached
@@ -70,6 +71,15 @@ class PublishedPairs:
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
         self._obstacle: str | None = None
 
+    @contextmanager
+    def claiming(self, growth: Growth) -> Iterator[None]:
+        """Ask within the block only about factors that are bounds of one growth."""
+        before, self._claimed, self._never = self._claimed, growth, {}
+        try:
+            yield
+        finally:
+            self._claimed, self._never = before, {}
+
     @property
     def obstacle(self) -> str | None:
         """See `Together`."""
@@ -90,9 +100,10 @@ class PublishedPairs:
         for terms, pair in self.classes().items():
             self._limits.check()
             delta, obstacle = UNIT, None
-            if self._never_exceeds(terms):
+            proof = self._proof_of_nothing(terms, pair, factor)
+            if proof is not None:
                 delta = Enclosure.exact(0)
-                self._divergences.note(EXACT)
+                self._divergences.note(proof)
             else:
                 found: Enclosure | NotEnclosed | NoProduct = (
                     terms
@@ -129,6 +140,15 @@ class PublishedPairs:
         if claimed is not None and claimed.multiple == 1:
             return budget <= claimed.rate  # both are rational: this is exact
         return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
+
+    def _proof_of_nothing(self, terms: Terms | NoProduct, pair: Pair, factor: Factor) -> str | None:
+        """The word for what proves, without enclosures, that nothing is left at the claimed growth;
+        None if it is not asked for, or nothing does."""
+        if self._comparison is None:
+            return None
+        if self._is_pure(pair, factor):
+            return COUPLING
+        return EXACT if self._never_exceeds(terms) else None
 
     def _never_exceeds(self, terms: Terms | NoProduct) -> bool:
         """Whether no outcome's measure exceeds the claimed growth times the other, exactly."""

@@ -9,11 +9,13 @@ larger orders, with the same witness; an upper bound all smaller ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
@@ -167,6 +169,7 @@ class Profiler:
         self.details: PairDetails
         self._program = program
         self._states: FinalStates | None = None
+        self._published: PublishedPairs | None = None
         self._source: OutputProbabilities | ProductSource | PublishedDivergences
         if isinstance(executed, ProductProgram):
             self._source = open_product_source(executed, eps, options)
@@ -187,7 +190,9 @@ class Profiler:
                 pairs,
                 options.limits,
                 Couplings(executed, eps, options.limits) if options.compares_exactly else None,
+                comparison=(ExactComparison(options.limits) if options.compares_exactly else None),
             )
+            self._published = selected
             self.maxima = Maxima(
                 pairs, ladder, selected, None, divergences, options.limits, progress
             )
@@ -220,10 +225,12 @@ class Profiler:
         def tolerance(delta: Enclosure) -> Fraction:
             return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
 
-        found = self.maxima.sharpened(
-            question.growth.bounds,
-            lambda delta: delta.width <= tolerance(delta),
-        )
+        published = self._published
+        with nullcontext() if published is None else published.claiming(question.growth):
+            found = self.maxima.sharpened(
+                question.growth.bounds,
+                lambda delta: delta.width <= tolerance(delta),
+            )
         reached = found.delta.width <= tolerance(found.delta)
         witness = None
         if found.pair is not None and found.delta.upper > 0:
