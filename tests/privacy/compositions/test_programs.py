@@ -83,6 +83,18 @@ def test_ratios_beyond_doubles_are_looked_at_somewhere_else() -> None:
         assert profile([(p.upper, q.lower) for p, q in row], x) <= profile(lower(masses), x)
 
 
+def test_kept_pairs_are_above_all_that_enclosures_allow() -> None:
+    half, wide = F(1, 2), F(1, 20)
+    row = [
+        (Enclosure(half - wide, half + wide), Enclosure(F(1, 4) - wide, F(1, 4) + wide)),
+        (Enclosure(half - wide, half + wide), Enclosure(F(3, 4) - wide, F(3, 4) + wide)),
+    ]
+    ((masses, _),) = undominated([row])
+    for x in (F(1), F(3, 2), F(2), F(3)):
+        most = min(profile([(p.upper, q.lower) for p, q in row], x), F(1))
+        assert most <= profile(lower(masses), x) + F(1, 10**9)
+
+
 def test_merging_loses_no_mass() -> None:
     row = enclosed([(F(1, 4), F(1, 8)), (F(1, 2), F(1, 4)), (F(1, 4), F(5, 8)), (F(0), F(0))])
     found = merged(row)
