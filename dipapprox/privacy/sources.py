@@ -6,6 +6,7 @@ A source encloses events by methods, tried in the order that the options ask for
     one comparison               closed forms of half-spaces
     sums of Laplace samples      exactly, where comparisons of sums are all there is
     comparisons, of sums too     elimination
+    a guard that hardly ever holds  by Fréchet's bounds
     Gaussian samples             by the rank of the guards, up to 4
     Laplace-type samples         exact integration, as far as the work is bounded
     sums that guards tie in a cycle   a few samples take values in turn, where that leaves the above
@@ -28,6 +29,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
+from dipapprox.numerics.frechet import GuardByGuard, has_half_spaces
 from dipapprox.numerics.kinds import (
     has_density,
     has_sums,
@@ -102,10 +104,9 @@ def methods_in_order(options: Options) -> InOrder:
             slowly = Step(bounded, has_density, narrows, slow=True)
             separators = Step(partial(_conditioning, options), has_density, narrows, slow=True)
             exact_sums = Step(_laplace_sums, _is_laplace_sum, narrows)
-            return InOrder(
-                [*steps, exact_sums, elimination, rank, integration, separators, slowly],
-                "elimination",
-            )
+            simple = Step(GuardByGuard, has_half_spaces, narrows)
+            slow = [rank, integration, separators, slowly]
+            return InOrder([*steps, exact_sums, elimination, simple, *slow], "elimination")
         case Engine.AUTO | Engine.NESTED:
             return InOrder([*steps, Step(quadrature, has_density)], "nested")
         case _:

@@ -1,0 +1,73 @@
+"""Fréchet's bounds against scipy, and where they are narrow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.frechet import GuardByGuard, has_half_spaces
+from dipapprox.semantics.linear import LinearForm
+
+ROWS = st.lists(
+    st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=3
+)
+STANDARD = (Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1)),) * 3
+
+
+def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
+    """Σ row x + constant <= 0 for every row, x standard Gaussian."""
+    guards = [
+        LinearForm.of({k: Fraction(c) for k, c in enumerate(row) if c}, constant)
+        for row, constant in zip(rows, constants, strict=True)
+    ]
+    return Event(STANDARD, tuple(guards))
+
+
+@settings(deadline=None, max_examples=25)
+@given(ROWS, st.data())
+def test_bounds_hold_whatever_the_dependence(rows: list[list[int]], data: st.DataObject) -> None:
+    far = st.sampled_from([Fraction(-12), Fraction(0), Fraction(9)])
+    constants = [data.draw(far) for _ in rows]
+    asked = event(rows, constants)
+    assert has_half_spaces(asked)
+    found = GuardByGuard().enclose([asked], 10, Limits())[0]
+    matrix = np.array(rows, float)
+    law = stats.multivariate_normal(
+        np.zeros(len(rows)), matrix @ matrix.T, allow_singular=True, seed=1
+    )
+    true = law.cdf(-np.array([float(c) for c in constants]))
+    if isinstance(found, Enclosure):
+        assert found.width <= Fraction(1, 2**10)
+        assert float(found.lower) - 1e-3 <= true <= float(found.upper) + 1e-3
+    else:
+        assert 1e-4 < true < 1 - 1e-4 or Fraction(0) in constants or len(set(constants)) > 1
+
+
+def test_one_guard_far_away_is_enough() -> None:
+    asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(60), Fraction(0)])
+    found = GuardByGuard().enclose([asked], 500, Limits())[0]
+    assert isinstance(found, Enclosure)
+    assert found.lower == 0
+    assert found.upper <= Fraction(stats.norm.sf(60 / 2**0.5) * 1.001 + 1e-300) + Fraction(
+        1, 2**500
+    )
+
+
+def test_what_nearly_always_holds_is_nearly_certain() -> None:
+    asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(-60), Fraction(-40)])
+    found = GuardByGuard().enclose([asked], 100, Limits())[0]
+    assert isinstance(found, Enclosure)
+    assert 1 - found.lower <= Fraction(1, 2**100)
+
+
+def test_guards_that_may_or_may_not_hold_are_left_to_others() -> None:
+    asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(0), Fraction(0)])
+    assert isinstance(GuardByGuard().enclose([asked], 10, Limits())[0], NotEnclosed)
