@@ -9,15 +9,19 @@ of the set of all changes:
 For integer inputs r is rounded down. Where a change may be any number (l0 with at least one change,
 `all`) costs grow without bound unless they are 0; then r = 1 at one input stands for all.
 
-If all inputs lie between bounds, no change is larger than the largest distance w of two bounds: r
-is at most w, `all` is linf w, and l0 k are the boxes of k inputs.
+If all inputs lie between bounds, no change of one input is larger than the largest distance w of
+two bounds: r is at most w, except for l1; `all` is linf w, and l0 k are the boxes of k inputs. Of
+l1 r > w the boxes of k = ⌈r / w⌉ inputs hold all changes, and are no more than these if w divides
+r: then corners of |Δ_i| <= w, Σ |Δ_i| <= r are ± w at k inputs. So boxes may hold more than an
+adjacency allows, which does no harm above; below, `allows` says what is adjacent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb, floor, prod
+from math import ceil, comb, floor, prod
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
@@ -33,7 +37,7 @@ Change = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes between adjacent inputs: the convex hull of some boxes.
+    """Changes of inputs, all between adjacent ones among them: the convex hull of some boxes.
 
     Attributes:
         boxes: The boxes.
@@ -84,10 +88,12 @@ def changes_of(
             most = min(floor(radius), count)
             return Changes(_of_some(count, most), width if most else Fraction(0))
         case Within(norm=norm, radius=radius):
-            if width is not None:
-                radius = min(radius, width)
             if integers or norm is Norm.L0:
                 radius = Fraction(floor(radius))
+            if width is not None and norm is Norm.L1 and 0 < width < radius:
+                return Changes(_of_some(count, min(ceil(radius / width), count)), width)
+            if width is not None:
+                radius = min(radius, width)
             match norm:
                 case Norm.LINF:
                     return Changes((((-1, 1),) * count,), radius)
@@ -99,6 +105,30 @@ def changes_of(
                     return Changes(_single(count), radius)
                 case Norm.L0:
                     return Changes(_single(count), min(radius, Fraction(1)), is_bounded=False)
+            assert_never(norm)
+    assert_never(adjacency)
+
+
+def allows(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
+    """Whether inputs that differ by a change are adjacent; no where they are listed."""
+    match adjacency:
+        case Everyone():
+            return True
+        case Listed():
+            return False
+        case Within(norm=norm, radius=radius):
+            largest = max(map(abs, change), default=Fraction(0))
+            match norm:
+                case Norm.LINF:
+                    return largest <= radius
+                case Norm.INCREASING:
+                    return largest <= radius and all(d >= 0 for d in change)
+                case Norm.DECREASING:
+                    return largest <= radius and all(d <= 0 for d in change)
+                case Norm.L1:
+                    return sum(map(abs, change), Fraction(0)) <= radius
+                case Norm.L0:
+                    return sum(d != 0 for d in change) <= radius
             assert_never(norm)
     assert_never(adjacency)
 

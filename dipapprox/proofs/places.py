@@ -25,9 +25,10 @@ from itertools import product
 from math import lcm
 
 from dipapprox.data_classes import dataclass
+from dipapprox.language.core import Adjacency
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
-from dipapprox.proofs.changes import Changes
+from dipapprox.proofs.changes import allows
 from dipapprox.proofs.cones import Cone
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import has_interior
@@ -113,7 +114,8 @@ def between_places(
     outputs: Sequence[Sequence[Sequence[Cone]]],
     inputs: Sequence[Sequence[int]],
     bounds: Bounds,
-    changes: Changes,
+    adjacency: Adjacency,
+    radius: Fraction,
     limits: Limits,
 ) -> Places | None:
     """Look for two adjacent inputs between which much is lost.
@@ -122,13 +124,14 @@ def between_places(
         outputs: For every independent part and each of its outputs the possible final states.
         inputs: Where the inputs of each part stand among all.
         bounds: Of all inputs.
-        changes: Of adjacent inputs.
+        adjacency: Of the program.
+        radius: How far from the ends of the intervals points are tried, too.
         limits: Asked again and again.
 
     Returns:
         The best pair found; None if nothing is lost between any.
     """
-    points = list(_points(bounds, changes.radius))
+    points = list(_points(bounds, radius))
     states = sum(len(cones) for part in outputs for cones in part)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
@@ -138,7 +141,8 @@ def between_places(
     ]
     best: Places | None = None
     for (i, first), (j, second) in product(enumerate(points), repeat=2):
-        if i == j or not _are_adjacent(first, second, changes):
+        change = [b - a for a, b in zip(first, second, strict=True)]
+        if i == j or not allows(adjacency, change):
             continue
         losses = [_best(part, i, j) for part in costs]
         total = sum((loss for loss, _ in losses), Fraction(0))
@@ -186,15 +190,3 @@ def _points(bounds: Bounds, radius: Fraction) -> Iterator[Point]:
         size *= len(each)
     ends = [sorted({lo, hi}) for lo, hi in bounds]
     yield from product(*(several if size <= MOST_POINTS else ends))
-
-
-def _are_adjacent(first: Point, second: Point, changes: Changes) -> bool:
-    """Whether a change is within some box; boxes of points stand for their multiples up to 1."""
-    steps = [b - a for a, b in zip(first, second, strict=True)]
-    return any(
-        all(
-            min(lo, 0) * changes.radius <= step <= max(hi, 0) * changes.radius
-            for (lo, hi), step in zip(box, steps, strict=True)
-        )
-        for box in changes.boxes
-    )

@@ -156,7 +156,8 @@ def _with_places(known: Proof, limits: Limits) -> Proof:
     if changes is None or not is_covered or any(source.rate is None for source in sources):
         return known
     cones = [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
-    found = between_places(cones, [part.inputs for part in parts], whole, changes, limits)
+    own = [part.inputs for part in parts]
+    found = between_places(cones, own, whole, known.program.adjacency, changes.radius, limits)
     return replace(known, places=found)
 
 

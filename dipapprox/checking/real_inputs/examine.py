@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil, floor
+from itertools import combinations
+from math import ceil, comb, floor
 
 from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,
@@ -45,6 +46,9 @@ OfRealInputs = CertificateOfRealInputs | CertificateAgainstRealInputs
 SHARED = "the program was split into independent parts as in the proof"
 
 _ZERO = Fraction(0)
+
+_MOST_BOXES = 1_000
+"""Of inputs that may change together; where there are more, all may."""
 
 
 def claim_of_real_inputs(record: OfRealInputs) -> BudgetClaim:
@@ -142,7 +146,19 @@ class _Examination:
             low_high = (
                 (ceil(low), floor(high)) if self.integers else (low, high) for low, high in known
             )
-            radius = min([radius, max((Fraction(b - a) for a, b in low_high), default=_ZERO)])
+            width = max((Fraction(b - a) for a, b in low_high), default=_ZERO)
+            if self.integers:
+                radius = Fraction(floor(radius))
+            if adjacency.norm is core.Norm.L1 and 0 < width < radius:
+                # Several inputs may change by w: no more than r / w of them, rounded up.
+                most = min(ceil(radius / width), count)
+                if comb(count, most) > _MOST_BOXES:
+                    most = count
+                return [
+                    tuple((-1, 1) if k in chosen else (0, 0) for k in range(count))
+                    for chosen in map(frozenset, combinations(range(count), most))
+                ], width
+            radius = min(radius, width)
         if self.integers:
             radius = Fraction(floor(radius))
         match adjacency.norm:

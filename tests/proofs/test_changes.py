@@ -1,0 +1,69 @@
+"""Which changes of real inputs an adjacency allows, against what all pairs of finite inputs say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+import dipapprox
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.language.core import Norm, Within
+from dipapprox.proofs.changes import allows, changes_of
+
+SUM = """input q[2] in {inputs}
+output out in {{low, high}}
+adjacent l1 {radius}
+r <- Lap(q[1] + q[2], 1 / eps)
+if r >= 1 then out <- high else out <- low end
+"""
+
+
+@pytest.mark.parametrize(
+    ("radius", "least"), [("1", 1), ("2", 2), ("3", 2), ("1/2", Fraction(1, 2))]
+)
+def test_several_inputs_change_where_the_radius_is_wider_than_the_bounds(
+    radius: str, least: Fraction
+) -> None:
+    program = dipapprox.parse(SUM.format(inputs="real 0..1", radius=radius))
+    proof = dipapprox.prove(program)
+    # Two inputs that change lose 2 eps where eps is small, which no lower bound here sees.
+    assert proof.upper == least
+    assert proof.lower <= least
+    text = dipapprox.certify(program, SUM.format(inputs="real 0..1", radius=radius), proof)
+    assert check(text.to_json()).outcome is Outcome.CONFIRMED
+    finite = dipapprox.parse(SUM.format(inputs="{0, 1/2, 1}", radius=radius))
+    assert dipapprox.decide(finite, budget=least).answer is dipapprox.Answer.DP
+    below = least * Fraction(9, 10)
+    assert dipapprox.decide(finite, budget=below).answer is dipapprox.Answer.NOT_DP
+
+
+def test_a_radius_between_multiples_of_the_width_is_bounded_from_both_sides() -> None:
+    proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..1", radius="3/2")))
+    assert proof.upper is not None
+    assert proof.lower <= Fraction(3, 2) <= proof.upper
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+@pytest.mark.parametrize("radius", [Fraction(n, 2) for n in range(7)])
+def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
+    """For inputs of [0, 1]: every allowed change is in the hull of the boxes."""
+    adjacency = Within(norm, radius)
+    changes = changes_of(adjacency, 2, integers=False, width=Fraction(1))
+    steps = [Fraction(k, 2) for k in range(-2, 3)]
+    corners = {
+        tuple(changes.radius * end for end in corner)
+        for box in changes.boxes
+        for corner in product(*box)
+    }
+    for change in product(steps, repeat=2):
+        if allows(adjacency, change):
+            # In two dimensions: no direction in which a change goes farther than all corners.
+            for normal in product(range(-2, 3), repeat=2):
+                far = max(
+                    sum(a * b for a, b in zip(normal, corner, strict=True))
+                    for corner in (*corners, (0, 0))
+                )
+                assert sum(a * b for a, b in zip(normal, change, strict=True)) <= far
