@@ -73,13 +73,15 @@ class RepeatedCalls(Statement, frozen=True):
 class ServiceEvidence(Statement, frozen=True):
     """What proves the bounds; null where there is nothing to prove.
 
-    With `repeated`, `calls` lead to where they begin; without it, and against any budget, only the
-    first run can give the last reply.
+    Of state cells in `by_difference` a pair's first row has how much more the first run holds, the
+    second 0. With `repeated`, `calls` lead to where they begin; without it, and against any budget,
+    only the first run can give the last reply.
     """
 
     pairs: tuple[PairValue, ...] | None
     calls: tuple[RecordedEvent, ...] | None
     repeated: RepeatedCalls | None
+    by_difference: tuple[Text, ...] = ()
 
 
 class ServiceCertificate(Statement, frozen=True):

@@ -1,13 +1,13 @@
 """Certificates of services are written: what was proved, and all a check needs.
 
 In: a proof and the service's text. Out: the JSON object that `certificates.services` defines.
-Unknown has no certificate, nor has what rests on differences of cells, or on closed forms
-that are no multiples of eps.
+Unknown has no certificate, nor has what rests on closed forms that are no multiples of eps.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 from dipapprox.certificates.budgets import BudgetClaimed, StatedBounds
@@ -33,7 +33,7 @@ from dipapprox.language.parser import parse
 from dipapprox.language.services import elaborate_service
 from dipapprox.privacy.certificate import MOST_ENTRIES, Certificate, versions
 from dipapprox.privacy.verdict import Answer
-from dipapprox.services.model import NOTHING, Call
+from dipapprox.services.model import NOTHING, Call, State
 from dipapprox.services.service_proof import ServiceProof
 from dipapprox.services.traces import Event
 
@@ -84,6 +84,7 @@ def certify_service(proof: ServiceProof, text: str) -> Certificate:
             pairs=pairs,
             calls=tuple(_event(event) for event in trace.events) if trace and shown else None,
             repeated=repeated,
+            by_difference=_kept(proof),
         ),
         "computed": Computed(engine="exact", **versions()),
         "digest": UNSIGNED,
@@ -102,8 +103,6 @@ def without_evidence(proof: ServiceProof) -> str | None:
         return "the proof is about the service that it implements"
     if proof.eps is not None:
         return "the answer is about one ε"
-    if loss.by_differences:
-        return "cells are kept by their differences, which a check does not follow"
     if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):
         return "what replies tell is no multiple of ε"
     if not loss.unbounded and loss.upper is None:
@@ -113,12 +112,24 @@ def without_evidence(proof: ServiceProof) -> str | None:
     return None
 
 
+def _kept(proof: ServiceProof) -> tuple[str, ...]:
+    """Return the cells that are kept by differences: no state has values for them."""
+    cells, states = proof.service.states, proof.loss.states_of
+    return tuple(cell.name for cell, value in zip(cells, states[0], strict=True) if value is None)
+
+
 def _pairs(proof: ServiceProof) -> tuple[PairValue, ...]:
     graph, states = proof.loss.graph, proof.loss.states_of
     return tuple(
-        PairValue(_plain(states[first]), _plain(states[second]), value)
-        for (first, second, _), value in zip(graph.nodes, proof.loss.values, strict=True)
+        PairValue(_row(states[first], apart), _row(states[second], None), value)
+        for (first, second, apart), value in zip(graph.nodes, proof.loss.values, strict=True)
     )
+
+
+def _row(state: State, apart: tuple[Fraction, ...] | None) -> tuple[PlainValue, ...]:
+    """Return the values of a state, with differences, or 0, for what has none."""
+    left = repeat(Fraction(0)) if apart is None else iter(apart)
+    return tuple(_value(next(left) if value is None else value) for value in state)
 
 
 def _plain(values: tuple[Value | None, ...]) -> tuple[PlainValue, ...]:

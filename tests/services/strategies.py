@@ -50,3 +50,37 @@ def services(draw: st.DrawFn) -> str:
             f"{draw(_ENDS)}\nend\nend\n"
         )
     return text
+
+
+_COUNTED = [
+    "if n < 3 then n <- n + 1 end",
+    "if n < 3 then n <- n + 1; tot <- tot + d else n <- 0; tot <- 0 end",
+    "if n >= 3 then n <- n - 1 else n <- n + 1 end",
+    "if n = 2 then skip else n <- n + 1; tot <- tot + d end",
+    "if d > 0 and n + d <= 3 then n <- n + d end",
+    "if n < 3 then k <- choose {1 : 1/2, 0 : 1/2}\nif k = 1 then n <- n + 1 end end",
+]
+_MEANS = [
+    "reply <- clamp(DLap(n, 1 / eps), 0, 3)",
+    "reply <- clamp(DLap(tot, 2 / eps), -3, 3)",
+    "reply <- clamp(DLap(n - m, 1 / eps), -3, 3)",
+    "if n > 1 then reply <- clamp(DLap(1, 1 / eps), 0, 3) "
+    "else reply <- clamp(DLap(0, 1 / eps), 0, 3) end",
+]
+_AFTER = ["left <- left - 1", "left <- left - 1\nn <- 0\ntot <- 0", "n <- 0\ntot <- 0", "m <- 3"]
+
+
+@st.composite
+def counting_services(draw: st.DrawFn) -> str:
+    """A service with two counters, a sum and a budget; not all are private."""
+    text = (
+        f"adjacent {draw(st.sampled_from(['insert', 'replace']))}\nstate n in 0..4 <- 0\n"
+        "state m in 0..3 <- 0\nstate tot in int <- 0\nstate left in 0..2 <- 2\n"
+        f"output reply in -3..9\non data d in {draw(st.sampled_from(['{0, 1}', '{-1, 1}', '0..2']))}"
+        f" do\n{draw(st.sampled_from(_COUNTED))}\nend\n"
+    )
+    queries = st.tuples(st.sampled_from(_MEANS), st.sampled_from(_AFTER))
+    for number, (answer, end) in enumerate(draw(st.lists(queries, min_size=1, max_size=2))):
+        begin = f"on query ask{number} do\nif left = 0 then reply <- 9 else\n"
+        text += f"{begin}{answer}\n{end}\nend\nend\n"
+    return text

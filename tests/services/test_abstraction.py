@@ -21,6 +21,7 @@ from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import run_trace
 from tests.services.examples import proof_of, service_of
+from tests.services.strategies import counting_services
 
 
 @given(
@@ -38,41 +39,9 @@ def test_regions_are_the_signs_of_all_values(
     assert found == {n: (v > 0) - (v < 0) for n, v in values.items()}
 
 
-DATA = [
-    "if n < 3 then n <- n + 1 end",
-    "if n < 3 then n <- n + 1; tot <- tot + d else n <- 0; tot <- 0 end",
-    "if n >= 3 then n <- n - 1 else n <- n + 1 end",
-    "if n = 2 then skip else n <- n + 1; tot <- tot + d end",
-    "if d > 0 and n + d <= 3 then n <- n + d end",
-    "if n < 3 then k <- choose {1 : 1/2, 0 : 1/2}\nif k = 1 then n <- n + 1 end end",
-]
-ANSWERS = [
-    "reply <- clamp(DLap(n, 1 / eps), 0, 3)",
-    "reply <- clamp(DLap(tot, 2 / eps), -3, 3)",
-    "reply <- clamp(DLap(n - m, 1 / eps), -3, 3)",
-    "if n > 1 then reply <- clamp(DLap(1, 1 / eps), 0, 3) "
-    "else reply <- clamp(DLap(0, 1 / eps), 0, 3) end",
-]
-ENDS = ["left <- left - 1", "left <- left - 1\nn <- 0\ntot <- 0", "n <- 0\ntot <- 0", "m <- 3"]
-
-
 @settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from(["insert", "replace"]),
-    st.sampled_from(["{0, 1}", "{-1, 1}", "0..2"]),
-    st.sampled_from(DATA),
-    st.lists(st.tuples(st.sampled_from(ANSWERS), st.sampled_from(ENDS)), min_size=1, max_size=2),
-)
-def test_differences_of_counters_bound_what_values_show(
-    change: str, domain: str, data: str, queries: list[tuple[str, str]]
-) -> None:
-    text = (
-        f"adjacent {change}\nstate n in 0..4 <- 0\nstate m in 0..3 <- 0\nstate tot in int <- 0\n"
-        f"state left in 0..2 <- 2\noutput reply in -3..9\non data d in {domain} do\n{data}\nend\n"
-    )
-    for number, (answer, end) in enumerate(queries):
-        begin = f"on query ask{number} do\nif left = 0 then reply <- 9 else\n"
-        text += f"{begin}{answer}\n{end}\nend\nend\n"
+@given(counting_services())
+def test_differences_of_counters_bound_what_values_show(text: str) -> None:
     service = service_of(text)
     try:
         by_values = prove_service.loss_by_values(service, Examiner(), Limits())

@@ -2,11 +2,10 @@
 
 At most: values V on pairs of states, 0 for a state with itself. For every pair, call and reply that
 is seen the next states of both runs can be paired within V (`pairing`), and those after calls that
-differ within the upper bound. By induction over the calls nothing is lost but that.
+differ within the upper bound. By induction over the calls nothing is lost but that. Where cells are
+kept by differences, or hold any number, the same is examined by `differences`.
 
-At least: the calls and replies are followed in both runs, with all states that they leave open; the
-probabilities are p = e^(lower eps) q. Against any budget: q = 0 < p, or calls that bring either run
-back to where it was, and gain.
+At least, and against any budget: the calls and replies are followed in both runs (`runs`).
 """
 
 from __future__ import annotations
@@ -16,29 +15,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.certificates.services import (
-    CertificateAgainstService,
-    CertificateOfService,
-    RecordedCall,
-    RecordedEvent,
-)
-from dipapprox.certificates.statement import PlainValue
 from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.services.pairing import Outcomes, exponent, limit, lose_at_most, total
-from dipapprox.checking.services.transitions import UNASSIGNED, Call, Row, Transitions
-from dipapprox.checking.values import Stuck
+from dipapprox.checking.services.differences import Differences, Pair
+from dipapprox.checking.services.pairing import Outcomes, lose_at_most
+from dipapprox.checking.services.replies import Followed, Listed
+from dipapprox.checking.services.runs import FollowedCalls, Malformed, OfService, read_row
+from dipapprox.checking.services.transitions import Call, Row, Transitions
+from dipapprox.checking.services.ways import Ways
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
-from dipapprox.language import core
+from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Change, Service, elaborate_service
 from dipapprox.limits import Limits
-
-OfService = CertificateOfService | CertificateAgainstService
-
-Belief = dict[Row, Quotient]
-"""The states of one run, with the probability to be there."""
 
 
 def claim_of_service(record: OfService) -> BudgetClaim:
@@ -69,51 +60,91 @@ def examine_service(record: OfService, partial: PartialResult, limits: Limits) -
             partial.differ("examiner", f"the service has no user '{user:.40}'")
     if partial.differences:
         return
-    check = _Examination(record, service, partial, limits)
+    kept = record.evidence.by_difference
+    names = [cell.name for cell in service.states]
+    if list(kept) != [name for name in names if name in kept]:
+        partial.differ("evidence.by_difference", "expected state cells, in order of declaration")
+        return
     try:
-        check.upper()
-        check.lower()
-    except _Malformed as wrong:
+        _examine(record, service, partial, limits)
+    except Malformed as wrong:
         partial.differ(wrong.where, wrong.what)
 
 
-class _Malformed(Exception):
-    """A value that is in no domain, or a call that there is not."""
+def _examine(record: OfService, service: Service, partial: PartialResult, limits: Limits) -> None:
+    users = frozenset(record.examiner)
 
-    def __init__(self, where: str, what: str) -> None:
-        super().__init__(what)
-        self.where = where
-        self.what = what
+    def seen(call: Call) -> bool:
+        asked = call.handler.users
+        if call.handler.is_data:
+            return False
+        return not users or not asked or bool(users & set(asked))
+
+    cells = [*(each.cell for each in service.states), *service.replies]
+    bounds, pairs = record.least_budget, record.evidence.pairs
+    upper = None if bounds is None or pairs is None else bounds.upper
+    if record.evidence.by_difference or any(isinstance(c.domain, AllReals) for c in cells):
+        if upper is not None:
+            kept = record.evidence.by_difference
+            values = _differences(record, service)
+            Differences(service, kept, values, seen, partial, limits).examine(upper)
+        followed = Followed(Ways(service, (), limits))
+        FollowedCalls(record, service, followed, seen, partial).examine()
+        return
+    transitions = Transitions(service, limits)
+    if upper is not None:
+        _ByValue(record, service, transitions, seen, partial, limits).examine(upper)
+    FollowedCalls(record, service, Listed(transitions), seen, partial).examine()
 
 
-class _Examination:
+def _differences(record: OfService, service: Service) -> dict[Pair, Fraction]:
+    """Read the values of pairs with cells that are kept by differences."""
+    kept = record.evidence.by_difference
+    cells = tuple(
+        replace(each.cell, domain=AllIntegers()) if each.name in kept else each.cell
+        for each in service.states
+    )
+    free = [cell.name in kept for cell in cells]
+    values: dict[Pair, Fraction] = {}
+    for place, pair in enumerate(record.evidence.pairs or ()):
+        where = f"evidence.pairs[{place}]"
+        first, second = (read_row(plain, cells, where) for plain in (pair.first, pair.second))
+        if any(value for value, is_free in zip(second, free, strict=True) if is_free):
+            raise Malformed(where, "expected 0 in the second state, where a difference is kept")
+        apart = [v for v, is_free in zip(first, free, strict=True) if is_free]
+        rows = (
+            tuple(None if is_free else v for v, is_free in zip(row, free, strict=True))
+            for row in (first, second)
+        )
+        values[*rows, tuple(v for v in apart if isinstance(v, Fraction))] = pair.value  # type: ignore[index]  # two rows
+    return values
+
+
+class _ByValue:
+    """Examines an upper bound, all cells by value."""
+
     def __init__(
-        self, record: OfService, service: Service, partial: PartialResult, limits: Limits
+        self,
+        record: OfService,
+        service: Service,
+        transitions: Transitions,
+        seen: Callable[[Call], bool],
+        partial: PartialResult,
+        limits: Limits,
     ) -> None:
         self.record = record
         self.service = service
+        self.transitions = transitions
+        self.seen = seen
         self.partial = partial
         self.limits = limits
-        self.transitions = Transitions(service, limits)
-        self.users = frozenset(record.examiner)
 
-    def seen(self, call: Call) -> bool:
-        users = call.handler.users
-        if call.handler.is_data:
-            return False
-        return not self.users or not users or bool(self.users & set(users))
-
-    # --- at most --------------------------------------------------------------------------------
-
-    def upper(self) -> None:
-        bounds, pairs = self.record.least_budget, self.record.evidence.pairs
-        if bounds is None or bounds.upper is None or pairs is None:
-            return
+    def examine(self, upper: Fraction) -> None:
         values: dict[tuple[Row, Row], Fraction] = {}
         cells = tuple(each.cell for each in self.service.states)
-        for place, pair in enumerate(pairs):
+        for place, pair in enumerate(self.record.evidence.pairs or ()):
             where = f"evidence.pairs[{place}]"
-            rows = tuple(_row(plain, cells, where) for plain in (pair.first, pair.second))
+            rows = tuple(read_row(plain, cells, where) for plain in (pair.first, pair.second))
             values[rows[0], rows[1]] = pair.value
         calls = list(self.transitions.calls())
 
@@ -121,8 +152,8 @@ class _Examination:
             return Fraction(0) if first == second else values.get((first, second))
 
         for left, right in self.covering(calls):
-            if not lose_at_most(left, right, bounds.upper, value):
-                text = f"more than {bounds.upper} is stated to be lost from a pair that calls reach"
+            if not lose_at_most(left, right, upper, value):
+                text = f"more than {upper} is stated to be lost from a pair that calls reach"
                 self.partial.differ("evidence.pairs", text)
         self.partial.pairs = len(values)
         for (first, second), most in values.items():
@@ -183,126 +214,6 @@ class _Examination:
         for (reply, row), probability in totals.items():
             found[reply].append((row, probability))
         return found
-
-    # --- at least -------------------------------------------------------------------------------
-
-    def lower(self) -> None:
-        bounds, evidence = self.record.least_budget, self.record.evidence
-        if evidence.calls is None:
-            return
-        initial = tuple(cell.initial for cell in self.service.states)
-        runs: tuple[Belief, Belief] = ({initial: constant(1)}, {initial: constant(1)})
-        differing = 0
-        for place, event in enumerate(evidence.calls):
-            where = f"evidence.calls[{place}]"
-            runs, differs = self.go(runs, event, where)
-            differing += differs
-        if differing > 1:
-            self.partial.differ("evidence.calls", "the runs differ in more than one call")
-            return
-        p, q = map(_total, runs)
-        if evidence.repeated is not None:
-            self.repeated(runs)
-        elif bounds is None:
-            if not p.top or q.top:
-                self.partial.differ("evidence.calls", "the last reply is not one-sided")
-        elif not p.top or not q.top or not _show(p, q, bounds.lower):
-            self.partial.differ("evidence.calls", "they do not show the lower bound")
-
-    def repeated(self, runs: tuple[Belief, Belief]) -> None:
-        repeated = self.record.evidence.repeated
-        assert repeated is not None
-        begin = tuple({row: constant(1) for row in belief} for belief in runs)
-        if any(len(belief) != 1 for belief in begin):
-            raise Stuck("replies leave open what is remembered")
-        after = begin[0], begin[1]
-        for place, event in enumerate(repeated.events):
-            after, differs = self.go(after, event, f"evidence.repeated.events[{place}]")
-            if differs:
-                self.partial.differ("evidence.repeated", "the runs differ in a call")
-                return
-        if any(one.keys() != other.keys() for one, other in zip(begin, after, strict=True)):
-            self.partial.differ("evidence.repeated", "the runs are not back where they were")
-            return
-        if exponent(*map(_total, after)) != repeated.gain:
-            self.partial.differ("evidence.repeated.gain", "the check finds another gain")
-
-    def go(
-        self, runs: tuple[Belief, Belief], event: RecordedEvent, where: str
-    ) -> tuple[tuple[Belief, Belief], bool]:
-        """Follow an event; also return whether the runs differ in it."""
-        first, second = self.call(event.first, where), self.call(event.second, where)
-        calls = [call for call in (first, second) if call is not None]
-        differs = (
-            first is None or second is None or first.values != second.values
-            or first.handler != second.handler
-        )  # fmt: skip
-        if not calls or (differs and not all(call.handler.is_data for call in calls)):
-            raise _Malformed(where, "only data calls may differ")
-        if differs and (len(calls) == 2) != (self.service.change is Change.REPLACE):
-            raise _Malformed(where, "the sequences of calls are not adjacent")
-        if any(self.seen(call) != (event.reply is not None) for call in calls):
-            raise _Malformed(where, "whether the reply is seen is another matter")
-        reply = None
-        if event.reply is not None:
-            cells = tuple(
-                core.Cell(c.name, c.variable, c.index, (*c.domain, UNASSIGNED))
-                for c in self.service.replies
-            )
-            reply = _row(event.reply, cells, where)
-        return (self.after(runs[0], first, reply), self.after(runs[1], second, reply)), differs
-
-    def after(self, belief: Belief, call: Call | None, reply: Row | None) -> Belief:
-        if call is None:
-            return belief
-        found: Belief = {}
-        for state, weight in belief.items():
-            for (shown, row), probability in self.transitions.outcomes(state, call).items():
-                if reply is None or shown == reply:
-                    total = weight.times(probability)
-                    found[row] = found[row].plus(total) if row in found else total
-        return found
-
-    def call(self, recorded: RecordedCall | None, where: str) -> Call | None:
-        if recorded is None:
-            return None
-        for handler in self.service.handlers:
-            if handler.name == recorded.name:
-                return Call(handler, _row(recorded.values, handler.arguments, where))
-        raise _Malformed(where, f"the service has no call '{recorded.name:.40}'")
-
-
-def _row(plain: tuple[PlainValue, ...], cells: tuple[core.Cell, ...], where: str) -> Row:
-    if len(plain) != len(cells):
-        raise _Malformed(where, f"expected {len(cells)} values, got {len(plain)}")
-    row = []
-    for value, cell in zip(plain, cells, strict=True):
-        read: core.Value | None = None
-        if value in cell.domain:
-            read = value if isinstance(value, str) else Fraction(value)
-        elif isinstance(value, int) or "/" in value:
-            number = Fraction(value)
-            read = number if number in cell.domain else None
-        if read is None:
-            raise _Malformed(where, f"{value!s:.40} is not in the domain of '{cell.name}'")
-        row.append(read)
-    return tuple(row)
-
-
-def _total(belief: Belief) -> Quotient:
-    return total(list(belief.values()))
-
-
-def _show(p: Quotient, q: Quotient, lower: Fraction) -> bool:
-    """Whether no budget below `lower` has p <= e^(budget eps) q for every eps.
-
-    Raises:
-        Stuck: If that is not told by the limit as eps grows.
-    """
-    if limit(p, q) >= lower:
-        return True
-    exponent(p, q)  # else eps near 0 may show more
-    return False
 
 
 def _text(row: Row) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.checking.decisions.claim import Interval
 from dipapprox.checking.decisions.forms import Forms
+from dipapprox.checking.decisions.known_signs import KnownSigns
 from dipapprox.checking.decisions.quotients import Quotient
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass, replace
@@ -24,6 +26,9 @@ from dipapprox.limits import Limits
 
 UNASSIGNED = "no_reply"
 """What a reply cell holds that a query does not assign."""
+
+ALL = Interval(Fraction(0), None)
+"""Every ε > 0."""
 
 Row = tuple[core.Value, ...]
 """Values of the state cells, or of the reply cells."""
@@ -54,6 +59,7 @@ class Transitions:
     def __init__(self, service: Service, limits: Limits) -> None:
         self._service = service
         self._limits = limits
+        self._signs = KnownSigns(ALL, limits)
         self._known: dict[tuple[Row, str, Row], dict[tuple[Row, Row], Quotient]] = {}
         cells = [*(cell.cell for cell in service.states), *service.replies]
         if any(isinstance(cell.domain, AllReals) for cell in cells):
@@ -76,7 +82,10 @@ class Transitions:
         if key not in self._known:
             self._limits.check()
             program = self._program(state, call)
-            found = Forms(program, [()], self._limits).for_input(())
+            forms = Forms(program, [()], self._limits)
+            for chance in forms.chances:
+                self._signs.require_choice(chance)
+            found = forms.for_input(())
             size = len(self._service.replies)
             self._known[key] = {
                 (tuple(row[:size]), tuple(row[size:])): probability
