@@ -192,7 +192,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
     assert not known & {f"dipapprox.{name}" for name in unknown}
     automata = {name for name in known if name.startswith("dipapprox.automata.")}
     assert automata == {"dipapprox.automata.model", "dipapprox.automata.validity"}
-    folders = ("dipapprox.proofs.", "dipapprox.composition.")
+    folders = ("dipapprox.proofs.", "dipapprox.composition.", "dipapprox.services.")
     assert not [name for name in known if name.startswith(folders)]
 
 

@@ -73,11 +73,12 @@ _AFTER = ["left <- left - 1", "left <- left - 1\nn <- 0\ntot <- 0", "n <- 0\ntot
 @st.composite
 def counting_services(draw: st.DrawFn) -> str:
     """A service with two counters, a sum and a budget; not all are private."""
+    change = draw(st.sampled_from(["insert", "replace"]))
+    domain = draw(st.sampled_from(["{0, 1}", "{-1, 1}", "0..2"]))
     text = (
-        f"adjacent {draw(st.sampled_from(['insert', 'replace']))}\nstate n in 0..4 <- 0\n"
-        "state m in 0..3 <- 0\nstate tot in int <- 0\nstate left in 0..2 <- 2\n"
-        f"output reply in -3..9\non data d in {draw(st.sampled_from(['{0, 1}', '{-1, 1}', '0..2']))}"
-        f" do\n{draw(st.sampled_from(_COUNTED))}\nend\n"
+        f"adjacent {change}\nstate n in 0..4 <- 0\nstate m in 0..3 <- 0\n"
+        "state tot in int <- 0\nstate left in 0..2 <- 2\noutput reply in -3..9\n"
+        f"on data d in {domain} do\n{draw(st.sampled_from(_COUNTED))}\nend\n"
     )
     queries = st.tuples(st.sampled_from(_MEANS), st.sampled_from(_AFTER))
     for number, (answer, end) in enumerate(draw(st.lists(queries, min_size=1, max_size=2))):

@@ -59,6 +59,9 @@ Pair = tuple[Values, Values, Apart]
 
 _MOST_CASES = 500
 
+_MOST_UNBOUNDED = 2_000
+"""States with values for cells without bounds."""
+
 
 class Differences:
     """Examines the values of pairs.
@@ -91,6 +94,8 @@ class Differences:
         self._partial = partial
         self._limits = limits
         self._initial = tuple(s.initial if s.name not in kept else None for s in service.states)
+        cells = [each for each in service.states if each.name not in kept]
+        self._unbounded = any(isinstance(each.cell.domain, AllReals) for each in cells)
         self._zero = (Fraction(0),) * len(kept)
         self._gains: dict[tuple[Quotient, Quotient], Fraction] = {}
 
@@ -136,6 +141,8 @@ class Differences:
         for state in waiting:  # which grows
             self._limits.check()
             self._limits.check_states(len(waiting))
+            if self._unbounded and len(waiting) > _MOST_UNBOUNDED:
+                raise Stuck("a cell without bounds that is not kept by differences")
             for call in calls:
                 for way in self._ways.of(state, call):
                     if way.state not in found:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
+from math import factorial
 
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.services.transitions import Row
@@ -45,6 +46,35 @@ def limit(p: Quotient, q: Quotient) -> Fraction:
     if not above or not below:
         raise Stuck("a probability is 0")
     return max(r for (_, r), _ in above.terms) - max(r for (_, r), _ in below.terms)
+
+
+def slope(p: Quotient, q: Quotient) -> Fraction | None:
+    """Return the limit of ln(p / q) / eps as eps vanishes; None if p / q does not go to 1.
+
+    With p / q = (a eps^k + a' eps^(k + 1) + …) / (a eps^k + b' eps^(k + 1) + …) that is
+    (a' - b') / a: no smaller c has p <= e^(c eps) q for all eps.
+
+    Raises:
+        Stuck: If one of them is 0.
+    """
+    above, below = p.top * q.bottom, q.top * p.bottom
+    if not above or not below:
+        raise Stuck("a probability is 0")
+    k = 0
+    while not _coefficient(above, k) and not _coefficient(below, k):
+        k += 1
+    first = _coefficient(above, k)
+    if first != _coefficient(below, k):
+        return None
+    return (_coefficient(above, k + 1) - _coefficient(below, k + 1)) / first
+
+
+def _coefficient(function: ExponentialPolynomial, k: int) -> Fraction:
+    """Return that of eps^k in the power series: c eps^n e^(r eps) has c r^(k - n) / (k - n)!."""
+    return sum((c * r ** (k - n) / factorial(k - n) for (n, r), c in function.terms if n <= k), _0)
+
+
+_0 = Fraction(0)
 
 
 def total(outcomes: Sequence[Quotient]) -> Quotient:

@@ -21,7 +21,7 @@ from dipapprox.certificates.services import (
 from dipapprox.certificates.statement import PlainValue
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.services.pairing import exponent, limit
+from dipapprox.checking.services.pairing import exponent, limit, slope
 from dipapprox.checking.services.replies import Replies, plus, times
 from dipapprox.checking.services.transitions import UNASSIGNED, Call, Row
 from dipapprox.checking.services.ways import Values
@@ -60,6 +60,8 @@ class _Belief:
 
 
 _Runs = tuple[_Belief, _Belief]
+
+_NONE = Fraction(0)
 
 
 class FollowedCalls:
@@ -222,12 +224,12 @@ def _show(runs: _Runs, lower: Fraction) -> bool:
     """Whether no budget below `lower` has p <= e^(budget eps) q for every eps.
 
     Raises:
-        Stuck: If that is not told by the limit as eps grows.
+        Stuck: If that is not told by the limits as eps grows and vanishes, and may be so.
     """
     if runs[0].order != runs[1].order:
         raise Stuck("a reply that is a density in one run only")
     p, q = (run.total for run in runs)
-    if limit(p, q) >= lower:
+    if limit(p, q) >= lower or (slope(p, q) or _NONE) >= lower:
         return True
-    exponent(p, q)  # else eps near 0 may show more
+    exponent(p, q)  # else some eps in between may show more
     return False

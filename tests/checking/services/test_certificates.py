@@ -159,8 +159,10 @@ def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
     assert without_evidence(proof) == "the answer is about one ε"
     slots = str(BUNDLED / "services" / "slots.dpg")
     out = tmp_path / "slots.json"
-    assert run("prove", slots, "--certificate", str(out))[0] == 0
+    assert run("prove", slots, "--eps", "1", "--certificate", str(out))[0] == 0
     assert not out.exists()
+    assert run("prove", slots, "--certificate", str(out))[0] == 0
+    assert run("check", str(out))[0] == 0
 
 
 def test_python_certifies_what_it_proves() -> None:
