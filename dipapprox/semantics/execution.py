@@ -211,7 +211,7 @@ class _Run:
 
     def turns(self, block: core.Block, loop: core.UniformLoop, states: list[State]) -> list[State]:
         """Run a uniform loop: a turn is executed once for all that begin in the same way."""
-        parts = (self.statements, self.evaluator, self.points, self.ends, self.lines)
+        parts = (self.statements, self.evaluator, self.points, self.ends, self.lines, self.live)
         turns = Turns(self.program, block, loop, *parts)
         turn = 0
         while states and (turn := turns.repeated(turn, states, self.limits.check)) < loop.turns:

@@ -66,6 +66,16 @@ class Liveness:
             if id(one) in self.after:
                 self.after.setdefault(id(other), self.after[id(one)])
 
+    def ends_alike(self, block: core.Block, loop: core.UniformLoop) -> bool:
+        """Whether nothing matters in the last of several turns that does not in the one before."""
+        before, last = (loop.turn(block, loop.turns - each) for each in (2, 1))
+        return not any(
+            id(other) in known
+            and (id(one) not in known or known[id(other)].mask & ~known[id(one)].mask)
+            for known in (self.after, self.before)
+            for one, other in zip(statements_in(before), statements_in(last), strict=True)
+        )
+
 
 def live_cells(program: core.Program) -> Liveness:
     """Return the live cells of a program."""

@@ -14,7 +14,11 @@ next elements in place of its own: the same guards, the same values, the same en
 do all turns. What a turn assigns is seen by comparing values; a cell with the value that it had
 keeps it in later turns if it has that value there, too.
 
-Not merging is always right, so it does not matter if a merge would be found in a later turn alone.
+Merging depends on which cells matter later. At the heads of all turns they are the same: those read
+before they are assigned, and those that matter after the loop and are not assigned in a turn. So
+they are at the ends of all turns but the last, which is followed by the rest of the program: where
+more matters in it than in the one before it is run as it is written. Not merging is always right,
+so it does not matter if a merge would be found in a later turn alone.
 """
 
 from __future__ import annotations
@@ -170,6 +174,7 @@ class Turns:
         points: The points of the run.
         ends: Collects ended states.
         lines: Knows where guards were written.
+        live: Knows which cells matter in the last two turns.
     """
 
     def __init__(
@@ -182,11 +187,13 @@ class Turns:
         points: Points,
         ends: PathEnds,
         lines: GuardLines,
+        live: Liveness,
     ) -> None:
         inputs = frozenset(cell.name for cell in program.inputs)
         outputs = frozenset(cell.name for cell in program.outputs)
         reads = use_of(loop.turn(block, 0)).reads
         self._loop = loop
+        self._alike = loop.turns if live.ends_alike(block, loop) else loop.turns - 1
         self._statements = statements
         self._evaluator = evaluator
         self._points = points
@@ -214,7 +221,7 @@ class Turns:
             The turn to go on with.
         """
         before, self._before = self._before, None
-        if turn == self._loop.turns or not self._tries or len(states) > 1:
+        if turn >= self._alike or not self._tries or len(states) > 1:
             return turn
         (state,) = states
         after = self.head(state)
@@ -300,7 +307,7 @@ class Turns:
         """
         start, ended, store = turn, self._ends.states, state.store.fork()
         rename: Rename = {}
-        while turn < self._loop.turns:
+        while turn < self._alike:
             index = self._index(turn)
             outputs = state.outputs
             if any(outputs.get(array + index) is not value for array, value in course.before):

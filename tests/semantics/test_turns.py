@@ -134,6 +134,17 @@ for i in 1..N do
     end
 end
 """,
+    "what the last turn leaves is read after the loop": CLEARED
+    + """
+x <- Lap(t, 2 / eps)
+v <- 0
+for i in 1..N do
+    r <- Lap(q[i], 4 / eps)
+    v <- r
+    if x >= 1 then v <- x end
+end
+if v >= x then last <- 1 end
+""",
 }
 """Statements after `HEAD`."""
 

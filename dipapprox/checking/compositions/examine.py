@@ -265,7 +265,7 @@ def _unsampled(run: RecordedRun, bits: int) -> Pair:
             return _noise(Family.DISCRETE_GAUSSIAN, sensitivity, sigma, bits)
         case ResponseRun(probability=probability, values=values):
             other = (1 - probability) / (values - 1)
-            return FinitePair([*_balls(_response(probability, other))], arb(0))
+            return FinitePair([*_balls(_response(probability, other))])
         case ExponentialRun(eps=eps):
             return BoundedRangePair(to_ball(eps))
         case ApproximateRun(eps=eps, delta=delta):
@@ -273,7 +273,7 @@ def _unsampled(run: RecordedRun, bits: int) -> Pair:
             likely, unlikely = ((1 - to_ball(delta)) * each / (1 + odds) for each in (odds, 1))
             sure = [(to_ball(delta), arb(0)), (arb(0), to_ball(delta))] if delta else []
             either = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
-            return FinitePair([*sure, *either], arb(0))
+            return FinitePair([*sure, *either])
         case RenyiRun(orders=orders):
             return RenyiPair([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
         case ConcentratedRun(rho=rho):

@@ -133,19 +133,29 @@ class LaplacePair:
         return 1 - (-place).exp() / 2, (place - self.shift).exp() / 2
 
 
+NO_MASS = arb(0), arb(0)
+
+
 class FinitePair:
     """Outcomes of masses (p, q); an exact 0 means that there is none.
 
     Args:
         masses: Of every outcome.
-        missing: At least the P mass of all further ones.
+        missing: At least the masses (p, q) of all further ones together.
+
+    Attributes:
+        masses: Of every outcome.
+        missing: Upper bounds of the masses of all further ones.
     """
 
     tight = True
 
-    def __init__(self, masses: Sequence[tuple[arb, arb]], missing: arb) -> None:
+    def __init__(
+        self, masses: Sequence[tuple[arb, arb]], missing: tuple[arb, arb] = NO_MASS
+    ) -> None:
         self.masses = masses
-        self._missing = arb(0).union(missing.upper())
+        self.missing = missing[0].upper(), missing[1].upper()
+        self._missing = arb(0).union(self.missing[0])
         infinite = sum((p for p, q in masses if q.is_zero()), arb(0))
         lost = sum((q for p, q in masses if p.is_zero()), arb(0))
         self.known = Known(infinite, lost)
@@ -330,16 +340,21 @@ def sampled(pair: Pair, rate: arb, *, added: bool) -> Pair:
     masses = [(rate * p + (1 - rate) * q, q) for p, q in pair.masses]
     if rate == 1:
         masses = [*pair.masses]
-    return FinitePair([(q, p) for p, q in masses] if added else masses, arb(0))
+    first, second = pair.missing
+    first = rate * first + (1 - rate) * second
+    if added:
+        return FinitePair([(q, p) for p, q in masses], (second, first))
+    return FinitePair(masses, (first, second))
 
 
 def noise_pair(first: Distribution, second: Distribution, bits: int) -> FinitePair:
     """Return two laws of whole numbers as a pair: a table of values that both of them have.
 
-    What it lacks is missing, less than 2^-bits if a table of three times the bits tells.
+    What it lacks is missing, less than 2^-bits.
+
+    Raises:
+        Stuck: If a table of twice the bits lacks more, or is too long.
     """
-    missing = arb(1)
-    kept: list[tuple[arb, arb]] = []
     for more in (2, 3, 4):
         table = IntegerRange((first, second), more * bits // 2)
         ones, others = (table.density(law, None, None) for law in (first, second))
@@ -347,10 +362,13 @@ def noise_pair(first: Distribution, second: Distribution, bits: int) -> FinitePa
             raise Stuck(f"noise has more than {_MOST_OUTCOMES} values")
         both = list(zip(ones, others, strict=True))
         kept = [(p, q) for p, q in both if not p.is_zero() and not q.is_zero()]
-        missing = sum((p for p, q in both if q.is_zero()), table.lost(first))
-        if missing < arb(2) ** -bits:
-            break
-    return FinitePair(kept, missing)
+        missing = (
+            sum((p for p, q in both if q.is_zero()), table.lost(first)),
+            sum((q for p, q in both if p.is_zero()), table.lost(second)),
+        )
+        if all(each < arb(2) ** -bits for each in missing):
+            return FinitePair(kept, missing)
+    raise Stuck("masses of noise are too small to be told from 0")
 
 
 def grouped(pair: FinitePair, times: int) -> FinitePair:
@@ -361,8 +379,10 @@ def grouped(pair: FinitePair, times: int) -> FinitePair:
         (1 - (1 - pair.known.infinite) ** times, arb(0)),
         (arb(0), 1 - (1 - pair.known.lost) ** times),
     ]
+    # Some run of all has an outcome that is missing.
+    missing = times * pair.missing[0], times * pair.missing[1]
     if not kinds:
-        return FinitePair(ends, arb(0))
+        return FinitePair(ends, missing)
     powers = [[(p**n, q**n) for n in range(times + 1)] for p, q in outcomes]
     found = []
     for bars in combinations(range(times + kinds - 1), kinds - 1):
@@ -378,4 +398,4 @@ def grouped(pair: FinitePair, times: int) -> FinitePair:
         found.append((first, second))
         if len(found) > _MOST_COUNTS:
             raise Stuck(f"a group has more than {_MOST_COUNTS} losses")
-    return FinitePair([*found, *ends], arb(0))
+    return FinitePair([*found, *ends], missing)

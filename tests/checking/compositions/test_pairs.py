@@ -87,7 +87,7 @@ def test_groups_are_products() -> None:
     """Three runs of a pair, summed by hand."""
     one = [(F(3, 5), F(1, 5)), (F(3, 10), F(2, 5)), (F(1, 10), F(2, 5))]
     with precision(BITS):
-        pair = FinitePair([(to_ball(p), to_ball(q)) for p, q in one], arb(0))
+        pair = FinitePair([(to_ball(p), to_ball(q)) for p, q in one])
         several = grouped(pair, 3)
         for alpha in (F(1, 7), F(1), F(5, 4), F(3), F(40)):
             true = sum(
@@ -97,3 +97,21 @@ def test_groups_are_products() -> None:
                 for c in one
             )
             assert several.most(to_ball(alpha)).overlaps(to_ball(true))
+
+
+@pytest.mark.parametrize("subsample", [None, F(1, 2)])
+@pytest.mark.parametrize("added", [False, True])
+def test_what_a_table_of_noise_lacks_is_never_forgotten(
+    subsample: Fraction | None, added: bool
+) -> None:
+    """At 64 bits the table ends long before the losses of 20, where δ is about 2e-88."""
+    run = RecordedRun(
+        what=DiscreteGaussianRun(sensitivity=1, sigma=F(1)), times=1, subsample=subsample
+    )
+    with precision(BITS):
+        pair = pair_of(run, 64, added=added)
+        factor = arb(20).exp()
+        assert pair.most(factor).upper() > arb("1e-90")
+        assert isinstance(pair, FinitePair)
+        assert grouped(pair, 2).most(factor).upper() > arb("1e-90")
+        assert pair.most(factor).upper() < arb(2) ** -60
