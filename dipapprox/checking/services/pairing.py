@@ -55,7 +55,7 @@ def slope(p: Quotient, q: Quotient) -> Fraction | None:
     (a' - b') / a: no smaller c has p <= e^(c eps) q for all eps.
 
     Raises:
-        Stuck: If one of them is 0.
+        Stuck: If one of them is 0, or k is large.
     """
     above, below = p.top * q.bottom, q.top * p.bottom
     if not above or not below:
@@ -63,6 +63,8 @@ def slope(p: Quotient, q: Quotient) -> Fraction | None:
     k = 0
     while not _coefficient(above, k) and not _coefficient(below, k):
         k += 1
+        if k > _MOST_ZEROS:
+            raise Stuck("probabilities that vanish too fast with ε")
     first = _coefficient(above, k)
     if first != _coefficient(below, k):
         return None
@@ -75,6 +77,8 @@ def _coefficient(function: ExponentialPolynomial, k: int) -> Fraction:
 
 
 _0 = Fraction(0)
+
+_MOST_ZEROS = 100
 
 
 def total(outcomes: Sequence[Quotient]) -> Quotient:

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.decisions.quotients import constant
+from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.facts import Line
 from dipapprox.checking.result import Outcome
-from dipapprox.checking.services.pairing import total
+from dipapprox.checking.services.pairing import slope, total
 from dipapprox.checking.services.replies import Followed, Listed, shown_chance
 from dipapprox.checking.services.transitions import Call, Transitions
 from dipapprox.checking.services.ways import Shown, Ways
 from dipapprox.checking.values import Stuck
 from dipapprox.distributions import Family
 from dipapprox.errors import UserError
+from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
 from dipapprox.services.certificate import certify_service, without_evidence
@@ -194,6 +195,15 @@ def test_random_services_are_confirmed_and_less_than_they_lose_is_not(
     for pair in fields["evidence"]["pairs"]:
         pair[2] = str(share * Fraction(pair[2]))
     assert outcome(fields) is Outcome.REFUTED
+
+
+def test_what_tells_most_as_eps_vanishes_is_a_slope() -> None:
+    """p / q = (1 + e^-ε) / 2: no budget below -1/2 has p <= e^(budget ε) q."""
+    q = Quotient(ExponentialPolynomial.monomial(2))
+    p = Quotient(ONE + ExponentialPolynomial.monomial(1, rate=-1))
+    assert slope(p, q) == Fraction(-1, 2)
+    assert slope(q, p) == Fraction(1, 2)
+    assert slope(q, Quotient(ONE)) is None
 
 
 # --- the two roads --------------------------------------------------------------------------------
