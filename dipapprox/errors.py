@@ -34,6 +34,13 @@ class NoTruth(UserError, TypeError):
         super().__init__(f"{name} is neither true nor false", instead)
 
 
+class NoCertificate(UserError):
+    """An answer has no certificate, which takes nothing from the answer."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(f"no certificate: {missing}")
+
+
 class SourceError(UserError):
     """A program text is wrong in one or more places; `diagnostics` lists them in source order."""
 

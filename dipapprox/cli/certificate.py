@@ -10,7 +10,7 @@ from typing import assert_never
 
 from dipapprox.checking.inputs import MOST_INPUTS
 from dipapprox.cli.output import write_whole
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import language_of, read_text
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
@@ -58,6 +58,9 @@ def write(
         text = certified(program, source, selection=selection, options=options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
+        return
+    except NoCertificate as none:
+        print(none.message, file=sys.stderr)
         return
     write_whole(path, text, FLAG)
     if private and isinstance(selection, AllPairs):

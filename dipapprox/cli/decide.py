@@ -54,6 +54,6 @@ def run(command: Asking[Decide], console: Console) -> int:
     program = asking.loaded(command.program, question.pairs)
     with Reporter() as reporter:
         decision = question.answer(program, command.options, reporter)
-    asking.write_certificate(command, program, decision, question.pairs)
     show_answer(console, decision, json=command.json)
+    asking.write_certificate(command, program, decision, question.pairs)
     return asking.status_of(decision)

@@ -58,7 +58,7 @@ def run(command: Asking[Verify], console: Console) -> int:
     everywhere = isinstance(question.eps, ClosedInterval)
     with Reporter("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
+    show_answer(console, verdict, json=command.json)
     if isinstance(verdict, Verdict):
         asking.write_certificate(command, program, verdict, question.pairs)
-    show_answer(console, verdict, json=command.json)
     return asking.status_of(verdict)

@@ -120,7 +120,7 @@ def search_together(
         if found is None:
             return False
         undecided = compare(found.delta, search.delta) is Side.UNDECIDED
-        if undecided and exact is not None and bits == search.ladder[0]:
+        if undecided and bits == search.ladder[0]:
             found = pairs.exactly(search, found)
             if search.violation is not None:
                 return True

@@ -41,7 +41,7 @@ from dipapprox.certificates.verdicts import (
 )
 from dipapprox.certificates.writing import UNSIGNED, signed_fields
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
+from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
@@ -118,7 +118,7 @@ def certify(
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
-        raise UserError("no certificate: the claimed eps_prv is no rational number")
+        raise NoCertificate("the claimed eps_prv is no rational number")
     cuts: Cuts | None = None
     if program.real_outputs:
         verdict, cuts = finite_violation(program, verdict, options)
@@ -225,9 +225,7 @@ def _evidence_of_dp(
 
 def _witness(witness: Witness, cuts: Cuts | None) -> RecordedWitness:
     if witness.at_least is not None:
-        raise UserError(
-            "the violating outputs are too many to be recorded: this verdict has no certificate"
-        )
+        raise NoCertificate("the violating outputs are too many to be recorded")
     outputs = [
         WitnessOutput(
             output=plain_values(finite(row.output)),

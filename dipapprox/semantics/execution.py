@@ -91,7 +91,8 @@ def refusal_of_reals(program: core.Program) -> UserError:
     name = program.real_outputs[0].variable
     return UserError(
         f"the output '{name}' may be any real number, but this needs finite outputs",
-        "verify, profile, calibrate, probability and prove answer for real outputs",
+        "for real outputs ask verify and profile about one eps at a time, or calibrate, "
+        "probability or prove",
     )
 
 

@@ -114,7 +114,7 @@ class PublishedDivergences:
 
     def terms(self, pair: Pair) -> Terms | NoProduct:
         """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
-        sides = self._sides(pair)
+        sides = self.sides(pair)
         if isinstance(sides, NoProduct):
             return sides
         counts: dict[Sides, int] = {}
@@ -136,7 +136,7 @@ class PublishedDivergences:
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""
-        sides = self._sides(pair)
+        sides = self.sides(pair)
         if isinstance(sides, NoProduct):
             return NotEnclosed(sides.reason)
         own = bits + len(sides).bit_length()
@@ -186,7 +186,8 @@ class PublishedDivergences:
             total = total + found
         return total
 
-    def _sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
+    def sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
+        """Return the measures of each outcome that the first input may have, in normal form."""
         first, second = map(self.measures, pair)
         if isinstance(first, NoProduct):
             return first

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached
+from dipapprox.events.marginals import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.numerics.exponential import exponential
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Attempt
+from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
+from dipapprox.pairs.published.normal_form import Sides
 from dipapprox.pairs.search import Search
 
 MOST_PAIRS = 200_000
@@ -28,6 +30,9 @@ COUPLING = "coupling"
 
 EXACT = "exact"
 """The word for what comparisons of densities in closed form prove."""
+
+_ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set of positive mass"
+"""Why, for people, a delta that no enclosure separates from 0 is positive."""
 
 _LARGEST = Fraction(1_000)
 """Larger budgets are not compared."""
@@ -65,7 +70,7 @@ class PublishedPairs:
         self._couplings = couplings
         self._claimed = claimed
         self._comparison = comparison
-        self._never: dict[Terms, bool] = {}
+        self._compared: dict[Sides, bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: dict[Terms | NoProduct, Pair] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
@@ -74,11 +79,11 @@ class PublishedPairs:
     @contextmanager
     def claiming(self, growth: Growth) -> Iterator[None]:
         """Ask within the block only about factors that are bounds of one growth."""
-        before, self._claimed, self._never = self._claimed, growth, {}
+        before, self._claimed, self._compared = self._claimed, growth, {}
         try:
             yield
         finally:
-            self._claimed, self._never = before, {}
+            self._claimed, self._compared = before, {}
 
     @property
     def obstacle(self) -> str | None:
@@ -152,15 +157,38 @@ class PublishedPairs:
 
     def _never_exceeds(self, terms: Terms | NoProduct) -> bool:
         """Whether no outcome's measure exceeds the claimed growth times the other, exactly."""
-        comparison, claimed = self._comparison, self._claimed
-        if comparison is None or claimed is None or isinstance(terms, NoProduct):
+        if isinstance(terms, NoProduct):
             return False
-        if terms not in self._never:
-            growth = claimed.at_one()
-            self._never[terms] = all(
-                comparison.exceeds(sides.first, sides.second, growth) is False for sides, _ in terms
-            )
-        return self._never[terms]
+        return all(self._exceeds(sides) is False for sides, _ in terms)
+
+    def _exceeds(self, sides: Sides) -> bool | NotEnclosed:
+        """Whether an outcome's measure exceeds the claimed growth times the other, exactly."""
+        comparison, claimed = self._comparison, self._claimed
+        if comparison is None or claimed is None:
+            return NotEnclosed("densities are not compared")
+        if sides not in self._compared:
+            self._compared[sides] = comparison.exceeds(sides.first, sides.second, claimed.at_one())
+        return self._compared[sides]
+
+    def _exceeding(self, pair: Pair, bits: int) -> tuple[int, ...]:
+        """Which outcomes have a set that exceeds the claimed growth times the other, exactly.
+
+        Any of them proves that delta is positive: it adds a positive supremum, and no outcome adds
+        a negative one. The comparison relies on parts of positive mass, so their enclosures have to
+        say so, too.
+        """
+        sides = self._divergences.sides(pair)
+        if isinstance(sides, NoProduct):
+            return ()
+        return tuple(
+            number
+            for number, (_, form) in enumerate(sides)
+            if self._exceeds(form.sides) is True and self._are_possible(form.sides.first, bits)
+        )
+
+    def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:
+        masses = (self._divergences.mass((part,), bits) for part in parts)
+        return all(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
     def classes(self) -> dict[Terms | NoProduct, Pair]:
         """Return one pair for each class of pairs that look alike.
@@ -179,7 +207,21 @@ class PublishedPairs:
         return self._classes
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """Return what is known: couplings were asked already; see `CheckedTogether`."""
+        """Show that delta is positive, if 0 is claimed; that it is 0 was asked already."""
+        if search.delta or self._comparison is None:
+            return found
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        for pair, delta, obstacle in self._open:
+            self._limits.check()
+            outcomes = self._exceeding(pair, found.bits) if delta.upper else ()
+            if outcomes:
+                self._divergences.note(EXACT)
+                proof = ExactSide(Side.ABOVE, outcomes, _ARGUMENT)
+                search.violation = Attempt(
+                    pair, found.bits, delta, factor, obstacle=obstacle, proof=proof
+                )
+                search.checked = self._total or 0
+                break
         return found
 
     def confirm(self, search: Search, found: Maximum) -> None:

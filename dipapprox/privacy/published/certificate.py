@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import UserError
+from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program
 from dipapprox.language.number_cells import with_number_cells
 from dipapprox.numerics.enclosure import UNIT, Enclosure
@@ -26,17 +26,17 @@ def finite_violation(program: Program, verdict: Verdict, options: Options) -> tu
     """Return a violation of the same claim by the cells of the numbers, and what cuts them.
 
     Raises:
-        UserError: If there is none to be found: then the verdict has no certificate.
+        NoCertificate: If there is none to be found: then the verdict has no certificate.
     """
     if verdict.answer is not Answer.NOT_DP or verdict.witness is None:
-        raise UserError("no certificate: of real outputs only violations are recorded")
+        raise NoCertificate("of real outputs only violations are recorded")
     witness = verdict.witness
     cuts = _cuts(program, witness)
     pair = (witness.input, witness.adjacent)
     cells = with_number_cells(program, cuts)
     found = verify(cells, verdict.claim, OrderedPairs((pair,)), options)
     if found.answer is not Answer.NOT_DP or found.witness is None:
-        raise UserError("no certificate: cells of the numbers do not show the violation")
+        raise NoCertificate("cells of the numbers do not show the violation")
     # What is stated is about the numbers: their delta is at least that of their cells.
     cell, number = found.delta_enclosure or UNIT, verdict.delta_enclosure or UNIT
     stated = Enclosure(cell.lower, max(cell.upper, number.upper))
@@ -50,6 +50,6 @@ def _cuts(program: Program, witness: Witness) -> Cuts:
             if not isinstance(value, NumberSet):
                 continue
             if value.about:
-                raise UserError("no certificate: the violating numbers are in no intervals")
+                raise NoCertificate("the violating numbers are in no intervals")
             own.update(end for each in value.intervals for end in each if end is not None)
     return tuple(tuple(sorted(own)) for own in found)

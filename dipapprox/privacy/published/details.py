@@ -16,7 +16,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.exponential import exponential
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Attempt, difference_over
+from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
@@ -167,7 +167,26 @@ class PublishedDetails:
 
     def describe(self, attempt: Attempt, certain: bool) -> Witness | None:
         """Say what tells the pair of an attempt apart."""
+        if certain and attempt.proof is not None:
+            return self._proved(attempt, attempt.proof)
         return self.witness(attempt.pair, attempt.factor, None, attempt.bits)
+
+    def _proved(self, attempt: Attempt, proof: ExactSide) -> Witness | None:
+        """The set of all that is more than growth times as likely, of the outcomes of a proof.
+
+        It attains what these outcomes add to delta, which is positive.
+        """
+        sides = self._divergences.sides(attempt.pair)
+        if isinstance(sides, NoProduct):
+            return None
+        rows = []
+        for number in proof.outputs:
+            outcome, _ = sides[number]
+            rows.append(
+                WitnessRow(published_values(Excess(outcome, None, UNIT, UNIT, UNIT)), UNIT, UNIT)
+            )
+        delta = Enclosure(Fraction(0), attempt.delta.upper)
+        return Witness(*attempt.pair, tuple(rows), delta, proof.argument)
 
 
 def published_values(excess: Excess) -> tuple[Published, ...]:

@@ -51,15 +51,6 @@ def test_a_violation_by_other_cuts_is_refuted(
     capsys.readouterr()
 
 
-def test_what_holds_has_no_certificate_yet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = str(PROGRAMS / "laplace_mechanism.dpg")
-    claim = ("--eps", "1", "--delta", "0")
-    assert main(["verify", program, *claim, "--certificate", str(tmp_path / "a.json")]) == 2
-    assert "of real outputs only violations are recorded" in capsys.readouterr().err
-
-
 def test_numbers_are_put_into_cells_at_every_exit() -> None:
     program = load(PROGRAMS / "numeric_sparse_vector.dpg", {"N": Fraction(2)})
     cells = with_number_cells(program, [(Fraction(0), Fraction(1))])
@@ -70,3 +61,30 @@ def test_numbers_are_put_into_cells_at_every_exit() -> None:
     for cuts in ([], [(Fraction(1), Fraction(0))]):
         with pytest.raises(UserError):
             with_number_cells(program, cuts)
+
+
+@pytest.mark.parametrize(("eps_prv", "status"), [("1", 0), ("1999999/2000000", 1)])
+def test_verdicts_without_certificate_are_shown_all_the_same(
+    eps_prv: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, found = tmp_path / "two.dpg", tmp_path / "found.json"
+    program.write_text(
+        "input q in 0..1\nadjacent linf 1\noutput y[2] in real\n"
+        "y[1] <- Lap(q, 2)\ny[2] <- Lap(-q, 2)\n",
+        encoding="utf-8",
+    )
+    claim = ["--eps", "1", "--eps-prv", eps_prv, "--delta", "0"]
+    command = ["verify", str(program), *claim, "--json", "--certificate", str(found)]
+    assert main(command) == status
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["verdict"] == ["DP", "Not_DP"][status]
+    assert printed.err.startswith("no certificate: ")
+    assert not found.exists()
+
+
+def test_intervals_of_eps_are_refused_with_what_to_ask_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = str(PROGRAMS / "gaussian_mechanism.dpg")
+    assert main(["verify", program, "--eps", "1/2..1", "--delta", "0.1"]) == 2
+    assert "one eps at a time" in capsys.readouterr().err

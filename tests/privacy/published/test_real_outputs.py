@@ -210,3 +210,24 @@ def test_a_histogram_of_gaussian_counts_is_one_gaussian() -> None:
     assert found.witness is not None
     check_schema("profile", found.to_dict())
     assert "y of a likelihood ratio above e^ε_prv" in str(found.describe())
+
+
+@pytest.mark.parametrize(
+    ("eps_prv", "answer"),
+    [("1999999/1000000", Answer.NOT_DP), ("2", Answer.DP), ("2000001/1000000", Answer.DP)],
+)
+def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer) -> None:
+    """The likelihood ratio of two Laplace answers that move apart is e^2 on a quadrant."""
+    text = (
+        "input q in 0..1\nadjacent linf 1\noutput y[2] in real\n"
+        "y[1] <- Lap(q, 1)\ny[2] <- Lap(-q, 1)\n"
+    )
+    found = verdict_of(text, eps="1", eps_prv=eps_prv, delta="0")
+    assert found.answer is answer
+    if answer is Answer.NOT_DP:
+        assert found.witness is not None and found.witness.argument is not None
+        (row,) = found.witness.rows
+        assert all(isinstance(y, NumberSet) and y.about for y in row.output)
+        # Below e^2 by 1e-6 on a set of mass at most 1: no less than 0, no more than that.
+        assert found.witness.delta_enclosure.lower == 0
+        check_schema("verify", found.to_dict())
