@@ -85,7 +85,7 @@ def test_first_and_second_differences_obey_the_rates(
             assert np.all(difference <= allowed + TOLERANCE / h**2)
 
 
-@pytest.mark.parametrize("name", sorted(BODIES))
+@pytest.mark.parametrize("name", sorted(set(BODIES) - {"sums"}))  # seconds, and like others
 def test_tubes_shrink_with_the_square_of_the_width(name: str) -> None:
     rates = DerivativeBounds(STATES[name]).rates(Fraction(1, 2))
     sizes = []
