@@ -64,6 +64,7 @@ class Maxima:
     Attributes:
         pairs: As given.
         ladder: As given.
+        ended: Which limit ended a climb to higher precisions, if one did.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Maxima:
     ) -> None:
         self.pairs = pairs
         self.ladder = ladder
+        self.ended: str | None = None
         self.source = source
         self._together = together
         self._arrays = arrays
@@ -167,7 +169,11 @@ class Maxima:
             sign: Whether what matters is only if the largest delta is 0.
 
         Returns:
-            The best that the ladder of bits gives; its enclosure may be wider than wanted.
+            The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
+            limit ends the climb of all pairs together, what the precision before gave.
+
+        Raises:
+            LimitReached: If a limit is reached before anything is known.
         """
         if sign and self._signs is not None:
             told = self._signs.at(factor_at(FACTOR_BITS), self._first)
@@ -180,7 +186,11 @@ class Maxima:
         if together is not None:
 
             def again(bits: int, before: Maximum) -> Maximum | None:
-                better = together.at(factor_at(max(bits, FACTOR_BITS)), bits)
+                try:
+                    better = together.at(factor_at(max(bits, FACTOR_BITS)), bits)
+                except LimitReached as reached:
+                    self.ended = reached.reason
+                    return None
                 return None if better is None else improved(before, better)
 
             finer = tuple(bits for bits in self.ladder if bits > self._first)

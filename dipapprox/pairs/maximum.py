@@ -15,12 +15,14 @@ bound the largest delta  --- <= claimed ----> DP
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
 from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.search import Search
 
@@ -116,7 +118,12 @@ def search_together(
     for bits in search.ladder:
         search.limits.check()
         search.bits = max(search.bits, bits)
-        found = pairs.at(search.factor(max(bits, FACTOR_BITS)), bits)
+        try:
+            better = pairs.at(search.factor(max(bits, FACTOR_BITS)), bits)
+        except LimitReached:
+            _interrupted(search, found)
+            raise
+        found = better
         if found is None:
             return False
         undecided = compare(found.delta, search.delta) is Side.UNDECIDED
@@ -138,6 +145,17 @@ def search_together(
             break
     assert found is not None, "the ladder is empty"
     return pairs.give_up(search, found)
+
+
+def _interrupted(search: Search, found: Maximum | None) -> None:
+    """Record what the precision before a limit told of all pairs: it did not decide."""
+    if found is None or found.likely is None:
+        return
+    search.cover(0, found.delta)
+    factor = search.factor(max(found.bits, FACTOR_BITS))
+    # Of the pair alone only the upper bound is known.
+    own = Enclosure(Fraction(0), found.delta.upper)
+    search.current = Attempt(found.likely, found.bits, own, factor)
 
 
 def check_alone(search: Search, found: Maximum, total: int) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
 from dipapprox.numerics.enclosure import UNIT, Enclosure
@@ -49,7 +50,7 @@ def conclude(
     """
     describe = describe or partial(witness_over, outputs, search.delta)
     if search.violation is not None:
-        witness = describe(search.violation, True)
+        witness = _described(describe, search.violation, True)
         return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness)
     if stopped is None and search.undecided == 0:
         # The largest of no deltas is 0: without pairs there is nothing to tell apart.
@@ -61,8 +62,16 @@ def conclude(
         reasons.append(f"{stopped}; {_progress(search.checked, total)}")
     if nearest is not None:
         reasons.append(_undecided(nearest, search.delta, search.undecided))
-    witness = None if nearest is None else describe(nearest, False)
+    witness = None if nearest is None else _described(describe, nearest, False)
     return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness)
+
+
+def _described(describe: Describe, attempt: Attempt, certain: bool) -> Witness | None:
+    """Describe a pair if the limits allow: what is proved stays so without a set that shows it."""
+    try:
+        return describe(attempt, certain)
+    except LimitReached:
+        return None
 
 
 def witness_over(

@@ -322,8 +322,9 @@ class Profiler:
         if not reached:
             bits = max(bits, self._run.precision)
             obstacle = self.maxima.obstacle
-            limit = limit or f"precision limit: {bits} bits"
-            reason = f"no enclosure: {obstacle}" if obstacle else limit
+            limit = limit or self.maxima.ended or f"precision limit: {bits} bits"
+            stopped = self.maxima.ended is not None or obstacle is None
+            reason = limit if stopped else f"no enclosure: {obstacle}"
             reason = f"the width asked for was not reached: {reason}"
         return replace(
             self._run,

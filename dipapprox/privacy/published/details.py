@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, log
 
+from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.exponential import exponential
@@ -151,7 +152,10 @@ class PublishedDetails:
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None, bits: int
     ) -> Witness | None:
         """See `PairDetails`. The outputs are always those that exceed."""
-        found = self._divergences.excess(pair, factor, bits)
+        try:
+            found = self._divergences.excess(pair, factor, bits)
+        except LimitReached:
+            return None  # what is proved stays so without a set that shows it
         if isinstance(found, NotEnclosed) or not found:
             return None
         rows = tuple(WitnessRow(published_values(e), e.first, e.second) for e in found)
