@@ -137,8 +137,9 @@ class ServiceProof(BudgetAnswer):
         change = "one data call more or less" if added else "another value in one data call"
         seen = "all queries and replies are seen"
         if self.examiner.users is not None:
-            users = " and ".join(sorted(self.examiner.users))
-            seen = f"{users} see their queries and replies"
+            users = sorted(self.examiner.users)
+            verb = "sees" if len(users) == 1 else "see"
+            seen = f"{' and '.join(users)} {verb} their queries and replies"
         return f"every sequence of calls, {change}; {seen}"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
