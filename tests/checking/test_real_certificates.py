@@ -211,3 +211,21 @@ def test_vectors_have_a_number_for_each_input() -> None:
     box = at(fields, where)
     for other in (box[:-1], [*box, box[0]]):
         assert outcome_of(signed(replaced(fields, where, other))) is Outcome.REFUTED
+
+
+def test_an_output_that_comes_twice_is_refuted() -> None:
+    """A ray of some states of an output says nothing of the output."""
+    fields = certified(
+        HEAD.format("linf 1") + "r <- Lap(q[1], 2/eps)\ns <- Lap(q[2], 2/eps)\n"
+        "if r >= 0 then out <- 1 elif s >= 0 then out <- 1 end\n"
+    )
+    (part,) = fields["evidence"]
+    several = next(each for each in part["outputs"] if len(each["states"]) > 1)
+    several["ray"] = None
+    assert outcome_of(signed(fields)) is not None
+    rest = dict(several, states=several["states"][1:])
+    several["states"] = several["states"][:1]
+    part["outputs"].append(rest)
+    result = check(signed(fields))
+    assert result.outcome is Outcome.REFUTED
+    assert "an output comes twice" in str(result.describe())

@@ -78,10 +78,13 @@ class PartCheck:
         self.geometry = Geometry(self.tape, limits)
         self.states = [[self._state(each) for each in output.states] for output in record.outputs]
         followed = list(runs(part.program, self.tape, limits))
-        cells = part.program.outputs
+        outputs = [_values(output, part.program.outputs, where) for output in record.outputs]
+        if len(set(outputs)) < len(outputs):
+            # A ray is about all states of its output.
+            raise Untrue(where, "an output comes twice")
         states = [
-            StateOf(_values(output, cells, where), state.lines)
-            for output, known in zip(record.outputs, self.states, strict=True)
+            StateOf(output, state.lines)
+            for output, known in zip(outputs, self.states, strict=True)
             for state in known
         ]
         misfit = self.geometry.misfit if whole else self.geometry.misfit_of_some
