@@ -2,6 +2,12 @@
 
 The parts of a program share no randomness: for fixed inputs an outcome's probability is the product
 of those of its parts, so log-ratios add up. What a part can lose depends on its own inputs only.
+
+States of one output that publish the same numbers as atoms, and other numbers with densities, are
+an output of their own: the event that the atoms are these and the other numbers lie in intervals
+without any atom. At all inputs the other states have probability 0 there: a number with a density
+is no given atom, guards or not, and an atom lies in none of the intervals. Atoms that move with the
+inputs may enter intervals, and integer noise has atoms everywhere: there nothing is told apart.
 """
 
 from __future__ import annotations
@@ -18,7 +24,11 @@ from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
 from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
 from dipapprox.semantics.parts import Part
-from dipapprox.semantics.state import FinalStates
+from dipapprox.semantics.state import FinalState, FinalStates
+
+
+_Atoms = tuple[Fraction | None, ...]
+"""By real output: the number that it is for all inputs and samples; None if it has a density."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +57,13 @@ class PartRun:
         self._limits = limits
         self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
         builder = ConeBuilder(states, limits)
-        groups: dict[int, tuple[Sequence[Value], list[Cone]]] = {}
+        groups: dict[tuple[int, _Atoms], tuple[Sequence[Value], list[Cone]]] = {}
+        tells_atoms = _tells_atoms(states)
         for state in states.states:
             cone = builder.cone(state)
             if cone is not None:
-                groups.setdefault(id(state.outputs), (state.outputs, []))[1].append(cone)
+                key = id(state.outputs), _atoms(state) if tells_atoms else ()
+                groups.setdefault(key, (state.outputs, []))[1].append(cone)
         self._groups = tuple(groups.values())
         self._costs: list[list[CostOfChanges]] = []
         self._proofs: list[OutputProof] = []
@@ -155,3 +167,14 @@ def _is_within(inner: Box, outer: Box) -> bool:
         outer_lo <= lo and hi <= outer_hi
         for (lo, hi), (outer_lo, outer_hi) in zip(inner, outer, strict=True)
     )
+
+
+def _tells_atoms(states: FinalStates) -> bool:
+    """Whether every real output is in each state a constant or has a density at all inputs."""
+    return not any(sample.family.is_discrete for sample in states.samples) and all(
+        form.samples() or form.is_constant for state in states.states for form in state.reals
+    )
+
+
+def _atoms(state: FinalState) -> _Atoms:
+    return tuple(None if form.samples() else form.constant for form in state.reals)

@@ -275,3 +275,23 @@ def test_between_bounds_two_inputs_lose(
     less = Fraction(9, 10) * proof.lower
     found = dipapprox.verify(dipapprox.parse(some), eps=100, eps_prv=100 * less, delta=0)
     assert found.answer is dipapprox.Answer.NOT_DP
+
+
+@pytest.mark.parametrize(
+    ("other", "lower", "upper"),
+    [
+        ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
+        ("y <- Lap(3, 1/eps)", "0", "1"),  # densities everywhere: the branch is not told
+        ("y <- q", "1", None),  # the atom moves: nothing but Unknown is promised
+    ],
+)
+def test_numbers_with_densities_are_told_from_atoms(
+    other: str, lower: str, upper: str | None
+) -> None:
+    proof = prove_text(
+        "input q in real\nadjacent linf 1\noutput y in real\nc <- choose {0: 1/3, 1: 2/3}\n"
+        f"if c = 0 then\n  y <- Lap(q, 1/eps)\nelse\n  {other}\nend\n"
+    )
+    assert proof.lower == Fraction(lower)
+    assert proof.upper == (None if upper is None else Fraction(upper))
+    assert proof.answer is (Answer.UNKNOWN if upper is None else Answer.DP)
