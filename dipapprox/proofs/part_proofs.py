@@ -26,7 +26,6 @@ from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
 from dipapprox.semantics.parts import Part
 from dipapprox.semantics.state import FinalState, FinalStates
 
-
 _Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
 
