@@ -68,7 +68,7 @@ from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ranges import cases, range_of
 from dipapprox.services.ratios import Gain
 from dipapprox.services.reachable import Arrival, Examiner, reachable_states
-from dipapprox.services.system import System, merged
+from dipapprox.services.system import System, merged, unseen
 
 Node = tuple[int, int, tuple[Fraction, ...]]
 """The numbers of the two states, and the differences of the additive cells, first minus second."""
@@ -356,6 +356,8 @@ class Exploration:
                 target = self.number((our_states[0], their_states[0], ()))
                 yield Edge(target, gain, cost, call, (one, other), True)
                 return
+        if not visible:
+            left, right = unseen(left), unseen(right)
         for ours, theirs in cases(left, right, self.held, lambda n: differences[self.place[n]]):
             yield from self.answers(place, call, ours, theirs, visible)
             if self.graph.one_sided is not None:

@@ -204,6 +204,11 @@ def merged(outcomes: Sequence[Outcome]) -> Step:
     return tuple(found.values())
 
 
+def unseen(outcomes: Step) -> Step:
+    """Join outcomes with equal states: nobody who looks sees their replies."""
+    return merged([replace(each, reply=(), published=()) for each in outcomes])
+
+
 # --- which cells matter ---------------------------------------------------------------------------
 
 
