@@ -14,6 +14,7 @@ from dipapprox.privacy.description import (
     Description,
     Fact,
     Table,
+    count,
     interval,
 )
 from dipapprox.privacy.notation import (
@@ -101,14 +102,18 @@ class _AtOneEps(RunResult):
     def _described(
         self, headline: str, facts: Iterable[Fact], below: tuple[Table, ...] = ()
     ) -> Description:
-        pairs = "too many to count" if self.pairs is None else str(self.pairs)
+        pairs = (
+            "too many ordered pairs to count"
+            if self.pairs is None
+            else count(self.pairs, "ordered pair")
+        )
         return self.run.describe(
             f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
             label="profile",
             found=(
                 *facts,
                 ("reason", self.reason),
-                ("pairs", f"{pairs} ordered pairs, {self.outputs} outputs"),
+                ("pairs", f"{pairs}, {count(self.outputs, 'output')}"),
             ),
             below=below,
         )
