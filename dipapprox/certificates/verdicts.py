@@ -2,16 +2,18 @@
 
 Evidence of DP is the output distribution of every input in a checked pair: equal enclosures are
 listed once, and every input refers to them by index, one per output. Where that would be too much
-only their number is recorded. Evidence of Not_DP is a pair, an output set, and both probabilities
-of each output.
+only their number is recorded. Of a program with real outputs it is, for pairs that stand for those
+that look alike, the least δ, and by outcome a set of numbers that nearly attains it. Evidence of
+Not_DP is a pair, an output set, and both probabilities of each output.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dipapprox.certificates.statement import (
     CertificateFields,
@@ -63,6 +65,65 @@ class Summary(Statement, frozen=True, tag_field="kind", tag="summary"):
     inputs: Count
 
 
+class Interval(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """[lower, upper]; null is infinite."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+
+    def __post_init__(self) -> None:
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise ValueError("expected two numbers, the smaller one first")
+
+
+class PublishedOutcome(Statement, frozen=True):
+    """A set of what is published, and its probabilities.
+
+    Attributes:
+        output: Values of the finite outputs.
+        constants: Values of the real outputs; null for those with a density.
+        number: Which of the real outputs lies in the intervals, from 0, the others being any
+            number; null: all may be any number.
+        intervals: Disjoint, from left to right.
+        probability: For the input.
+        adjacent_probability: For the adjacent one.
+    """
+
+    output: PlainValues
+    constants: tuple[Fraction | None, ...]
+    number: Count | None
+    intervals: tuple[Interval, ...]
+    probability: Ends
+    adjacent_probability: Ends
+
+    def __post_init__(self) -> None:
+        if self.number is None and self.intervals:
+            raise ValueError(".intervals: expected none, as no number is named")
+        if self.number is not None and not (
+            self.number < len(self.constants) and self.constants[self.number] is None
+        ):
+            raise ValueError(".number: expected a real output with a density")
+        for before, after in pairwise(self.intervals):
+            if before.upper is None or after.lower is None or before.upper > after.lower:
+                raise ValueError(".intervals: expected disjoint ones, from left to right")
+
+
+class PublishedPair(Statement, frozen=True):
+    """An ordered pair of inputs, its least δ, and sets that nearly attain it, one per outcome."""
+
+    input: PlainValues
+    adjacent: PlainValues
+    delta_enclosure: Ends
+    outcomes: tuple[PublishedOutcome, ...]
+
+
+class RecordedDivergences(Statement, frozen=True, tag_field="kind", tag="divergences"):
+    """Pairs of a program with real outputs, one for each class of pairs that look alike."""
+
+    inputs: Count
+    pairs: tuple[PublishedPair, ...]
+
+
 class WitnessOutput(Statement, frozen=True):
     """One output of a witness."""
 
@@ -111,7 +172,7 @@ class CertificateOfDP(VerdictCertificate, frozen=True):
     """Every selected pair keeps the claim."""
 
     verdict: Literal["DP"]
-    evidence: RecordedDistributions | Summary
+    evidence: RecordedDistributions | RecordedDivergences | Summary
 
 
 class CertificateOfNotDP(VerdictCertificate, frozen=True):

@@ -18,11 +18,15 @@ from dipapprox.limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A law restricted to [lower, upper]; None: no bound."""
+    """A law restricted to [lower, upper]; None: no bound.
+
+    `published` marks one whose density is asked for, not only its mass.
+    """
 
     law: Distribution
     lower: Fraction | None
     upper: Fraction | None
+    published: bool = False
 
     def shifted(self, by: Fraction) -> Sample:
         """Return the sample of x + by."""
@@ -30,6 +34,7 @@ class Sample:
             self.law.affine(Fraction(1), by),
             None if self.lower is None else self.lower + by,
             None if self.upper is None else self.upper + by,
+            self.published,
         )
 
 

@@ -7,7 +7,7 @@ end, at one ε, are balls first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from dipapprox.checking.chains import (
 )
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.exact_probability import ExactProbability, exact_probability
+from dipapprox.checking.facts import Line
 from dipapprox.checking.gaussian_walks import GaussianWalks
 from dipapprox.checking.gaussians import fewest_samples, reduced
 from dipapprox.checking.orders import General, Sum, factors
@@ -33,6 +34,7 @@ from dipapprox.checking.values import Stuck
 from dipapprox.checking.walks import walk_of
 from dipapprox.checking.weights import chance_form, require_distribution, sign_of
 from dipapprox.deferred import Deferred
+from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
@@ -173,13 +175,24 @@ class Distributions:
         if input not in self._inputs:
             found: dict[tuple[Value, ...], list[tuple[int, ...]]] = {}
             for path in paths(self.program, self.eps, input, self._limits):
-                parts = factors(path.laws, path.lines, self._limits)
-                if parts is not None:
-                    every = (*parts, *path.chances)
-                    numbers = tuple(sorted([self._number(part) for part in every]))
+                numbers = self.factors_of(path.laws, path.lines, path.chances)
+                if numbers is not None:
                     found.setdefault(path.outputs, []).append(numbers)
             self._inputs[input] = {o: tuple(sorted(states)) for o, states in found.items()}
         return self._inputs[input]
+
+    def factors_of(
+        self, laws: Sequence[Distribution], lines: Sequence[Line], chances: Sequence[Random]
+    ) -> tuple[int, ...] | None:
+        """Return numbers of factors: samples keep to some lines, and chances happen; None: never.
+
+        Raises:
+            LimitReached: If the limits run out.
+        """
+        parts = factors(laws, lines, self._limits)
+        if parts is None:
+            return None
+        return tuple(sorted([self._number(part) for part in (*parts, *chances)]))
 
     def require_lawful(self, happening: Random) -> None:
         """Make sure that choices are distributions and loops end, at this eps.
@@ -278,13 +291,14 @@ class DistributionBounds:
         """
         self._limits.check()
         states = self._owner.states(input)
-        found = {output: self._output(own) for output, own in states.items()}
+        found = {output: self.together(own) for output, own in states.items()}
         low, high = (sum(ends) for ends in zip(*found.values(), strict=True))
         if not low <= 1 << self.unit <= high:
             raise BrokenInvariant("the probabilities that the check derives do not add up to 1")
         return found
 
-    def _output(self, states: FactorsOfPaths) -> Bounds:
+    def together(self, states: FactorsOfPaths) -> Bounds:
+        """Bound the sum of products of factors, which is a probability."""
         if states not in self._outputs:
             low = high = 0
             for numbers in states:

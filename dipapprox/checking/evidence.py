@@ -11,6 +11,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfDP,
     CertificateOfNotDP,
     RecordedDistributions,
+    RecordedDivergences,
     Summary,
 )
 from dipapprox.checking import pairs
@@ -19,6 +20,7 @@ from dipapprox.checking.factor import factor_of
 from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
+from dipapprox.checking.published.examine import examine_published
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
 from dipapprox.language.number_cells import with_number_cells
@@ -56,7 +58,10 @@ def examine(
             case CertificateOfNotDP():
                 _examine_witness(record, listed, derived, partial)
             case CertificateOfDP():
-                _examine_inputs(record, listed, derived, partial, limits)
+                if program.real_outputs:
+                    examine_published(record, listed, derived, partial, limits)
+                else:
+                    _examine_inputs(record, listed, derived, partial, limits)
             case _:
                 assert_never(record)
     except UserError as error:  # an input that is none
@@ -162,6 +167,9 @@ def _examine_inputs(
         partial.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
     elif not below:
         partial.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
+    if isinstance(evidence, RecordedDivergences):
+        partial.differ("evidence.kind", "the program publishes no real numbers")
+        return
     if isinstance(evidence, Summary):
         if evidence.inputs != len(inputs):
             partial.differ("evidence.inputs", f"there are {len(inputs)}, not {evidence.inputs}")

@@ -15,6 +15,10 @@ or `General` when its inequalities are no comparisons of pairs.
     1                    =  [l + a < h + b] + [h + b < l + a]              up to probability 0
 
    Not so between integers, where ties have a probability: only equations are.
+
+All of it holds for almost every value of each sample. So a sample may be marked as published: as
+the first one of its component it is neither scaled nor shifted, and the sum of sign * product of
+densities at a value of it, for the trees with the mark, is its density where the lines are <= 0.
 """
 
 from __future__ import annotations
@@ -45,9 +49,19 @@ Sum = tuple[tuple[int, Trees], ...]
 
 
 def factors(
-    laws: Sequence[Distribution], lines: Sequence[Line], limits: Limits
+    laws: Sequence[Distribution],
+    lines: Sequence[Line],
+    limits: Limits,
+    *,
+    first_is_published: bool = False,
 ) -> list[Sum | General] | None:
     """Rewrite a path into independent factors; None if its probability is 0.
+
+    Args:
+        laws: Of the samples.
+        lines: Over them.
+        limits: Asked throughout.
+        first_is_published: Whether the first sample, which is no integer, is marked.
 
     Raises:
         LimitReached: If a rewriting takes too long or has too many terms.
@@ -70,7 +84,8 @@ def factors(
         if part[0].family.is_discrete:
             rewritten = _between_integers(*differences)
         else:
-            rewritten = _between_reals(*differences, limits)
+            marked = first_is_published and samples[0] == 0
+            rewritten = _between_reals(*differences, limits, marked=marked)
         if rewritten is None:
             found.append(General(tuple(part), tuple(own)))
         elif all(rewritten):
@@ -80,12 +95,14 @@ def factors(
     return found
 
 
-def _between_reals(laws: list[Distribution], bounds: Bounds, limits: Limits) -> list[Sum]:
-    """Steps 2 to 4, up to ties; an empty sum is 0."""
+def _between_reals(
+    laws: list[Distribution], bounds: Bounds, limits: Limits, *, marked: bool
+) -> list[Sum]:
+    """Steps 2 to 4, up to ties; an empty sum is 0. `marked`: the first sample is published."""
     kept = _needed(laws, bounds)
     if kept is None:
         return [()]
-    orders = _shifted(laws, kept)
+    orders = _shifted(laws, kept, marked=marked)
     if all(order is not None for order in orders):
         return [tuple(trees(order, limits)) for order in orders if order is not None]
     total: list[tuple[int, Trees]] = []
@@ -97,7 +114,7 @@ def _between_reals(laws: list[Distribution], bounds: Bounds, limits: Limits) -> 
         needed = _needed(laws, differences)
         if needed is None:
             continue
-        found = _shifted(laws, needed)
+        found = _shifted(laws, needed, marked=marked)
         if any(order is None for order in found):
             waiting += [(sign * factor, each) for factor, each in _rewritten(needed)]
             continue
@@ -240,7 +257,7 @@ def _needed(laws: list[Distribution], bounds: Bounds) -> Bounds | None:
     return kept
 
 
-def _shifted(laws: list[Distribution], kept: Bounds) -> list[Order | None]:
+def _shifted(laws: list[Distribution], kept: Bounds, *, marked: bool = False) -> list[Order | None]:
     """Step 3: orders of the components; None where shifts disagree."""
     integers = laws[0].family.is_discrete
     edges = [key for key in kept if GROUND not in key]
@@ -273,6 +290,7 @@ def _shifted(laws: list[Distribution], kept: Bounds) -> list[Order | None]:
                 laws[m],
                 None if (GROUND, m) not in kept else -kept[GROUND, m],
                 kept.get((m, GROUND)),
+                marked and m == 0,
             ).shifted(shift[m])
             for m in members
         )

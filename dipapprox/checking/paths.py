@@ -38,12 +38,14 @@ class Path:
         laws: The laws of the samples drawn.
         lines: The path is taken where every line is <= 0.
         chances: Of its choices and loops, independent of each other and of the samples.
+        reals: The real outputs as forms over the samples, in order; see `publishing_paths`.
     """
 
     outputs: tuple[core.Value, ...]
     laws: tuple[Distribution, ...]
     lines: tuple[Line, ...]
     chances: tuple[Random, ...]
+    reals: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,29 @@ def paths(program: core.Program, eps: Fraction, row: core.Input, limits: Limits)
     """Yield every path that the facts seen do not exclude.
 
     Raises:
-        Stuck: If a cell is read before it is assigned, an index is out of range, or the like.
+        Stuck: If a cell is read before it is assigned, an index is out of range, or the like; if
+            an output may be any real number.
         LimitReached: If `limits` run out.
+    """
+    if program.real_outputs:
+        raise Stuck("an output that may be any real number")
+    yield from publishing_paths(program, eps, row, limits)
+
+
+def publishing_paths(
+    program: core.Program, eps: Fraction, row: core.Input, limits: Limits
+) -> Iterator[Path]:
+    """Yield every path that the facts seen do not exclude, with the real outputs, if there are any.
+
+    Raises:
+        Stuck, LimitReached: See `paths`.
     """
     store = {cell.name: datum_of(value) for cell, value in zip(program.inputs, row, strict=True)}
     start = _State(_Rest(program.body, 0, None), store, (), Facts())
     for state in _run(start, eps, limits):
         outputs = _outputs(program, state.store)
-        yield Path(outputs, state.laws, state.facts.lines, state.chances)
+        reals = _reals(program, state.store)
+        yield Path(outputs, state.laws, state.facts.lines, state.chances, reals)
 
 
 def _run(start: _State, eps: Fraction, limits: Limits) -> Iterator[_State]:
@@ -223,8 +240,6 @@ def _rounds(loop: core.While, state: _State, eps: Fraction, limits: Limits) -> I
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:
-    if program.real_outputs:
-        raise Stuck("an output that may be any real number")
     values: list[core.Value] = []
     for cell in program.outputs:
         value: Datum | core.Value | None = store.get(cell.name)
@@ -238,3 +253,15 @@ def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Va
             raise Stuck(f"{value} is not in the domain of '{cell.name}'")
         values.append(value)
     return tuple(values)
+
+
+def _reals(program: core.Program, store: Mapping[str, Datum]) -> tuple[Line, ...]:
+    found: list[Line] = []
+    for cell in program.real_outputs:
+        value = store.get(cell.name)
+        if value is None:
+            raise Stuck(f"the output '{cell.name}' is never assigned")
+        if not isinstance(value, Line):
+            raise Stuck(f"the output '{cell.name}' is the named value '{value}'")
+        found.append(value)
+    return tuple(found)

@@ -8,11 +8,14 @@ upper bound, l <= u. Cases overlap in sets of measure 0; between integers ties g
 What is integrated is for a `Calculus` to know. Its terms decay wherever x has no bound: each is a
 polynomial times the density at a point of the region, whose exponent is linear, and falls, where
 all samples keep to one side of their means (`sides`). Cases without room end in 0 < 0.
+
+A variable may be left, in the lines and in the terms of every case that remains: then what is found
+is a function of it, case by case (`left_over`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import floor, gcd, lcm
@@ -57,15 +60,39 @@ def integrated(
         LimitReached: If `limits` run out.
     """
     total = nothing
-    cases = 0
-    waiting: list[tuple[tuple[Line, ...], frozenset[int], T]] = []
+    starts = by_sides(laws, lines, calculus)
+    for _, terms in left_over(starts, frozenset(range(len(laws))), calculus, limits):
+        total = calculus.plus(total, terms)
+    return total
+
+
+Case = tuple[tuple[Line, ...], T]
+"""Lines <= 0, and terms where they hold."""
+
+
+def by_sides(
+    laws: Sequence[Distribution], lines: Sequence[Line], calculus: Calculus[T]
+) -> Iterator[Case[T]]:
+    """Yield the density for each way in which samples lie on sides of their means."""
     for sides in product(*map(_sides, laws)):
         kinks = [
             _kink(k, law.mean, side, calculus.integers)
             for k, (law, side) in enumerate(zip(laws, sides, strict=True))
         ]
-        start = (*lines, *kinks), frozenset(range(len(laws))), calculus.density(sides)
-        waiting.append(start)
+        yield (*lines, *kinks), calculus.density(sides)
+
+
+def left_over(
+    starts: Iterable[Case[T]], variables: frozenset[int], calculus: Calculus[T], limits: Limits
+) -> Iterator[Case[T]]:
+    """Integrate over some variables; what is left is a sum of cases over the others.
+
+    Raises:
+        Stuck: If there are too many cases, or integers with coefficients that leave remainders.
+        LimitReached: If `limits` run out.
+    """
+    cases = 0
+    waiting = [(lines, variables, terms) for lines, terms in starts]
     while waiting:
         limits.check()
         known, variables, terms = waiting.pop()
@@ -73,7 +100,7 @@ def integrated(
         if reduced is None:
             continue
         if not variables:
-            total = calculus.plus(total, terms)
+            yield reduced, terms
             continue
         x = _cheapest(reduced, variables, calculus.integers)
         for case, lower, upper in _cases(reduced, x, calculus.integers):
@@ -83,7 +110,6 @@ def integrated(
             left = _reduced(case, calculus.integers)
             if left is not None:
                 waiting.append((left, variables - {x}, calculus.between(terms, x, lower, upper)))
-    return total
 
 
 def _sides(law: Distribution) -> tuple[int, ...]:

@@ -97,7 +97,8 @@ class Forest:
     def plant(self, order: Order) -> int:
         """Return the number of a connected order without cycles.
 
-        The root's mean becomes 0: a shift of all samples changes no probability.
+        The root's mean becomes 0: a shift of all samples changes no probability. A published sample
+        is the root, and stays where it is.
         """
         neighbours: dict[int, list[tuple[int, bool]]] = defaultdict(list)
         for a, b in order.edges:
@@ -106,11 +107,13 @@ class Forest:
 
         def rank(k: int) -> tuple[object, ...]:
             law = order.samples[k].law
-            return -len(neighbours[k]), law.family.value, law.scale, law.mean
+            published = order.samples[k].published
+            return not published, -len(neighbours[k]), law.family.value, law.scale, law.mean
 
         root = min(range(len(order.samples)), key=rank)
+        start = _NOWHERE if order.samples[root].published else -order.samples[root].law.mean
         # Every vertex is planted at the places that its parent's need; these are found first.
-        places: dict[int, dict[Fraction, None]] = {root: {-order.samples[root].law.mean: None}}
+        places: dict[int, dict[Fraction, None]] = {root: {start: None}}
         parent = {root: -1}
         top_down = [root]
         widths = {(a, b): w for a, b, w in order.bands}
@@ -138,7 +141,7 @@ class Forest:
                         children.append((near, True, far))
                 sample = order.samples[vertex].shifted(at)
                 numbers[vertex, at] = self._number(Node(sample, tuple(sorted(children))))
-        return numbers[root, -order.samples[root].law.mean]
+        return numbers[root, start]
 
     @staticmethod
     def _moves(

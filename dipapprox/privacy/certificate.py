@@ -33,6 +33,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfNotDP,
     Claimed,
     RecordedDistributions,
+    RecordedDivergences,
     RecordedInput,
     RecordedWitness,
     Summary,
@@ -54,7 +55,7 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.published.certificate import Cuts, finite_violation
+from dipapprox.privacy.published.certificate import Cuts, divergences, finite_violation
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
@@ -111,8 +112,8 @@ def certify(
         options: Those of the verification; distributions are computed again as they say.
 
     Raises:
-        UserError: If the verdict is Unknown, or DP of a program with real outputs, `source` is not
-            the text of `program`, or too many outputs are needed to show a violation.
+        UserError: If the verdict is Unknown, `source` is not the text of `program`, or too many
+            outputs are needed to show a violation.
         LimitReached: If `options.limits` run out.
     """
     if verdict.answer is Answer.UNKNOWN:
@@ -120,7 +121,7 @@ def certify(
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     cuts: Cuts | None = None
-    if program.real_outputs:
+    if program.real_outputs and verdict.answer is Answer.NOT_DP:
         verdict, cuts = finite_violation(program, verdict, options)
     private = verdict.answer is Answer.DP
     # A search that found a violation stopped there: its count says nothing about the selection.
@@ -206,7 +207,7 @@ def _pairs(selection: PairSelection, count: int | None) -> Pairs:
 
 def _evidence_of_dp(
     program: Program, verdict: Verdict, selection: PairSelection, options: Options
-) -> RecordedDistributions | Summary:
+) -> RecordedDistributions | RecordedDivergences | Summary:
     match selection:
         case AllPairs():
             count = prod(len(cell.domain) for cell in program.inputs)
@@ -215,6 +216,8 @@ def _evidence_of_dp(
             count = len(listed)
         case _:
             assert_never(selection)
+    if program.real_outputs:
+        return divergences(program, verdict, selection, count, options)
     if count * verdict.outputs > MOST_ENTRIES:
         return Summary(inputs=count)
     if isinstance(selection, OrderedPairs):

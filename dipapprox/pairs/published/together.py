@@ -91,6 +91,11 @@ class PublishedPairs:
         return self._obstacle
 
     @property
+    def deltas(self) -> list[tuple[Pair, Enclosure]]:
+        """What is known since `at` of one pair for each class of pairs that look alike."""
+        return [(pair, delta) for pair, delta, _ in self._open]
+
+    @property
     def blocked(self) -> bool:
         """See `Together`."""
         return any(isinstance(each, NoProduct) for each in self._classes or ())
