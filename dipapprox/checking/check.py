@@ -21,6 +21,9 @@ Choices are paths of their own; that they are distributions is shown exactly (`w
 Markov chains, those about samples are followed round by round. Trees of comparisons are integrated
 or summed by messages, anything else that is Laplace or integer noise region by region (`regions`).
 
+Of programs that publish numbers every selected pair's δ is derived (`published`): by densities on
+panels, or by moves of the noise, which a linear programme suggests and exact rationals confirm.
+
 What is divided by is examined before anything is cancelled, in weights and in δ.
 
     refuted        something that the file states is false: its digest, its program's hash, a

@@ -240,6 +240,7 @@ class DensityPanels:
             raise NoBounds("too many different laws for the check's panels")
         self.grid = Grid(laws, points, bits, fineness)
         self._values = TreeValues(known.forest, bits, known.limits)
+        self._exponentials: dict[Fraction, tuple[arb_poly, arb]] = {}
         self._messages = Messages(known.forest, self.grid, known.limits)
 
     def function(self, density: Density) -> tuple[Function, arb]:
@@ -286,15 +287,22 @@ class DensityPanels:
             own = arb_poly([_NOTHING])
             for p, factor in terms:
                 own = own + place**p * factor
-            step = to_ball(rate * half)
-            series = exponential_coefficients(step, _NOTHING, self.grid.degree + 1)
-            size = exponential_coefficients(abs(step), _NOTHING, self.grid.degree + 2)[-1]
+            series, remainder = self._exponential(rate * half)
             bound = sum((abs(each) for each in own.coeffs()), _NOTHING)
-            error += bound * size * abs(step).exp()
-            total = total + own * arb_poly(list(series))
+            error += bound * remainder
+            total = total + own * series
         total, error = total * width, (error * width).upper()
         peak = sum((abs(each) for each in total.coeffs()), error)
         return Piece(total, error, peak.upper())
+
+    def _exponential(self, rate: Fraction) -> tuple[arb_poly, arb]:
+        """e^(rate s) on [-1, 1]: a polynomial, and a bound of what it lacks."""
+        if rate not in self._exponentials:
+            step = to_ball(rate)
+            series = exponential_coefficients(step, _NOTHING, self.grid.degree + 1)
+            last = exponential_coefficients(abs(step), _NOTHING, self.grid.degree + 2)[-1]
+            self._exponentials[rate] = arb_poly(list(series)), last * abs(step).exp()
+        return self._exponentials[rate]
 
 
 def _marks(density: Exact, bits: int, fineness: int) -> Iterator[Fraction]:

@@ -132,10 +132,12 @@ def _sets(
     found = own.excess(pair, factor, bits)
     if isinstance(found, NotEnclosed):
         return ()
-    return tuple(_recorded(each) for each in found if each.where is not None)
+    recorded = (_recorded(each) for each in found if each.where is not None)
+    return tuple(each for each in recorded if each is not None)
 
 
-def _recorded(excess: Excess) -> PublishedOutcome:
+def _recorded(excess: Excess) -> PublishedOutcome | None:
+    """None if the number that lies in intervals is no output, but a sum of some."""
     count = len(excess.outcome.outputs)
     numbers = published_values(excess)[count:]
     sets = [
@@ -143,6 +145,9 @@ def _recorded(excess: Excess) -> PublishedOutcome:
         for place, own in enumerate(numbers)
         if isinstance(own, NumberSet) and own != ANY_NUMBER
     ]
+    told = [own for own in (excess.where or {}).values() if own != ((None, None),)]
+    if told and not sets:
+        return None
     place, intervals = sets[0] if sets else (None, NumberSet(()))
     return PublishedOutcome(
         output=_plain(excess.outcome.outputs),
