@@ -62,15 +62,17 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A piece on a grid, from one side.
+    """A pair of measures on a grid, from one side.
 
     Attributes:
-        losses: Of the piece.
-        piece: Of some runs.
+        losses: Of the pair.
+        times: How often it is run.
+        piece: The runs that it is of; None if it is no mechanism's.
     """
 
     losses: LossDistribution
-    piece: Piece
+    times: int
+    piece: Piece | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,9 @@ def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) 
             if Side.BELOW in piece.sides:
                 lines = between(profile, step, knots)
                 low = from_below(lines, profile.ends, step, slip / number, bits, cut)
-                below.append(Factor(low, piece))
+                below.append(Factor(low, piece.times, piece))
             if Side.ABOVE in piece.sides:
-                above.append(Factor(from_above(knots, bits, cut), piece))
+                above.append(Factor(from_above(knots, bits, cut), piece.times, piece))
     return Factors(tuple(below), tuple(above), slip)
 
 
@@ -150,8 +152,8 @@ def product(factors: Sequence[Factor], share: Fraction, limits: Limits) -> LossD
     count = 0
     for factor in factors:
         cut = share * (1 << factor.losses.bits)
-        several = power(factor.losses, factor.piece.times, cut, limits)
-        count += factor.piece.times
+        several = power(factor.losses, factor.times, cut, limits)
+        count += factor.times
         whole = several if whole is None else composed(whole, several, int(cut * count), limits)
     if whole is None:
         raise BrokenInvariant("a composition of no runs")

@@ -22,12 +22,9 @@ from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball
 from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
-from dipapprox.numerics.real_outputs.double_signs import (
-    chebyshev_tables,
-    combination,
-    signs_in_doubles,
-)
+from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.numerics.real_outputs.panel_polynomials import chebyshev_tables, combination
 from dipapprox.numerics.real_outputs.signs import Leaf, collected, positive_part
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

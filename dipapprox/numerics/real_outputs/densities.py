@@ -26,13 +26,10 @@ from dipapprox.numerics.elimination.refinement import RefinementLevel
 from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
+from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan
-from dipapprox.numerics.real_outputs.double_signs import (
-    Combination,
-    combination,
-    minus,
-    signs_in_doubles,
-)
+from dipapprox.numerics.real_outputs.double_signs import signs_in_doubles
+from dipapprox.numerics.real_outputs.panel_polynomials import Combination, combination, minus
 from dipapprox.numerics.real_outputs.signs import Signs, collected
 
 _LARGEST = Fraction(2) ** 900
@@ -80,6 +77,13 @@ class Densities:
             difference = combination_in_balls(terms, self._algebra)
             leaves = signs_in_balls(difference, self._algebra, own, limits)
         return leaves if isinstance(leaves, NotEnclosed) else collected(leaves, grid)
+
+    def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:
+        """Cut the grid into cells; see `cells_of`. Only in doubles."""
+        if not isinstance(self._algebra, Float64Algebra):
+            return NotEnclosed("cells are cut in doubles only")
+        assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
+        return cells_of(self._first, self._second, self._algebra, spread, negligible, limits)
 
 
 def open_densities(

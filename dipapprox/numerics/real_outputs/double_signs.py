@@ -3,111 +3,32 @@
 In: h = Σ c_i f_i, f_i of a `Float64Algebra`. Out: for each panel, sub-panels on which h is proved
 to be positive, or negative, and a bound of ∫ |h| on each of the others.
 
-Values. v = Σ c_i v_i at the nodes is within e = Σ |c_i| E_i + (K + 3) u Σ |c_i| V_i of h there,
-with the functions' own bounds E of errors and V >= |v_i| (`sampled`), and on the ellipses |h| <=
-M_r = Σ |c_i| κ m_r. A coefficient known to a radius ρ adds ρ sup |f_i| to e and to M.
-
-From values to a polynomial. Let q = Σ c_k T_k be any polynomial of degree < n with coefficients in
-doubles: they are computed from the values, and nothing is asked of that. Let p interpolate h at the
-n nodes. With the Lebesgue constant Λ of the nodes, |h - p| <= (1 + Λ) 2 M_r r^(1-n) / (r - 1) for
-every r (Chebyshev coefficients of h beyond degree n - 1; Trefethen, theorems 8.1 and 15.1), and
-|p - q| <= Λ max_j |h(x_j) - q(x_j)|. The latter is measured: q(x_j) is a sum of n products whose
-matrix entries T_k(x_j) are within 2 u, so it is computed within (n + 4) u Σ |c_k|.
-
-Λ <= n for Gauss-Legendre nodes: Σ_k l_k(u)² / w_k = Σ_{m<n} (2m + 1) / 2 P_m(u)² <= n² / 2, so
-by Cauchy and Schwarz (Σ |l_k(u)|)² <= Σ w_k Σ l_k(u)² / w_k <= n².
-
-Signs. If |c_0| > Σ_{k>0} |c_k| + (the distance from h), the sign of h is that of c_0 on the whole
-panel. Otherwise the panel is halved: T_k((w ∓ 1) / 2) = Σ_j L_jk T_j(w), the entries of L rational
-and rounded, so that new coefficients err by at most (n + 3) u Σ_j Σ_k |L_jk| |c_k| together. Near a
+With coefficients c_k and a distance from h (`panel_polynomials`): if |c_0| > Σ_{k>0} |c_k| +
+distance, the sign of h is that of c_0 on the whole panel. Otherwise the panel is halved. Near a
 simple zero at most two sub-panels stay undecided at every step, and the bound (width) (Σ |c_k| +
 distance) of ∫ |h| there falls by four each time. What is below `spare`, or is no more than the
 distance itself, is left undecided. Sums and products of nonnegative doubles with fewer than 2^20
 roundings are multiplied by 1 + 2^-30.
-
-References:
-    L. N. Trefethen, Approximation Theory and Approximation Practice, 2013.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from math import isfinite
 
 import numpy as np
-from flint import arb, fmpq, fmpq_poly
-from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.legendre import Rule, legendre_nodes, nearest
-from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled, panel_errors
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision
+from dipapprox.numerics.algebras.sampled import SAFE
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.real_outputs.panel_polynomials import Combination, PanelPolynomials
 from dipapprox.numerics.real_outputs.signs import Leaf
-from dipapprox.numerics.rounding import above
 
-Array = NDArray[np.float64]
+OVERFLOW = "doubles overflow: the panels are too wide for the functions"
+"""Why there are no signs, and no masses."""
 
-_TINY = 2.0**-900
-_OVERFLOW = "doubles overflow: the panels are too wide for the functions"
 _MOST_LEAVES = 2**14
 _DEEPEST = 50
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Combination:
-    """Σ c_i f_i on the panels of a grid.
-
-    Attributes:
-        values: At the nodes, shape (n, P).
-        error: Bounds of their errors, shape (P,).
-        majorants: Bounds of the function's modulus on the panel and on the ellipses, (R + 1, P).
-    """
-
-    values: Array
-    error: Array
-    majorants: Array
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def combination(terms: Sequence[tuple[Enclosure, Sampled]], rule: Rule, panels: int) -> Combination:
-    """Add up functions without batch axes, weighted; coefficients of modulus below 2^900."""
-    nodes = len(rule.nodes)
-    values, error = np.zeros((nodes, panels)), np.full(panels, _TINY)
-    majorants = np.zeros((len(rule.ratios) + 1, panels))
-    sizes = np.zeros(panels)
-    for weight, function in terms:
-        middle, radius = _split(weight)
-        errors = panel_errors(function, rule)
-        own = function.layers[nodes:-1] * errors.kappa
-        values += middle * function.layers[:nodes]
-        error += abs(middle) * errors.values + radius * own[0]
-        majorants += (abs(middle) + radius) * own
-        sizes += abs(middle) * (own[0] + errors.values)
-    error += (len(terms) + 3) * UNIT_ROUNDOFF * sizes
-    return Combination(values, error * SAFE, majorants * SAFE)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def minus(first: Combination, growth: Enclosure, second: Combination) -> Combination:
-    """first - growth * second, growth below 2^900."""
-    middle, radius = _split(growth)
-    values = first.values - middle * second.values
-    sizes = np.abs(first.values).max(axis=0) + middle * np.abs(second.values).max(axis=0)
-    error = first.error + middle * second.error + radius * second.majorants[0]
-    error += 4 * UNIT_ROUNDOFF * sizes + _TINY
-    majorants = first.majorants + (middle + radius) * second.majorants
-    return Combination(values, error * SAFE, majorants * SAFE)
-
-
-def _split(value: Enclosure) -> tuple[float, float]:
-    """A double and a bound of its distance from a number."""
-    middle = float((value.lower + value.upper) / 2)
-    exact = Fraction(middle)
-    return middle, above(max(value.upper - exact, exact - value.lower))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -115,102 +36,27 @@ def signs_in_doubles(
     function: Combination, algebra: Float64Algebra, spare: float
 ) -> list[Leaf] | NotEnclosed:
     """Prove signs on sub-panels; an undecided one may contribute `spare` > 0 to ∫ |h|."""
-    rule, half = algebra.rule, algebra.half
-    nodes = len(rule.nodes)
-    tables = chebyshev_tables(nodes)
-    coefficients = tables.from_values @ function.values
-    rounding = (nodes + 4) * UNIT_ROUNDOFF * np.abs(coefficients).sum(axis=0)
-    off = np.abs(tables.at_nodes @ coefficients - function.values).max(axis=0)
-    # The rule's factor is (2 + λ) 2 r^(1-n) / (r - 1).
-    factors = rule.partial_error * ((1 + nodes) / (2 + rule.norm) * SAFE)
-    truncated = np.fmin.reduce(function.majorants[1:] * factors[:, None], axis=0)
-    distance = (nodes * (off + rounding + function.error) + truncated) * SAFE
-    if not np.isfinite(distance).all():
-        return NotEnclosed(_OVERFLOW)
-    panel = np.arange(len(half))
-    place = np.zeros(len(half), np.int64)
+    parts = PanelPolynomials.of(function, algebra)
+    if not parts.is_finite:
+        return NotEnclosed(OVERFLOW)
     leaves: list[Leaf] = []
     for depth in range(_DEEPEST + 1):
-        rest = np.abs(coefficients[1:]).sum(axis=0)
-        size = (rest + distance) * SAFE
-        leading = np.abs(coefficients[0])
+        rest = np.abs(parts.coefficients[1:]).sum(axis=0)
+        size = (rest + parts.distance) * SAFE
+        leading = np.abs(parts.coefficients[0])
         decided = leading > size
-        bound = (leading + size) * (half[panel] * (2 * SAFE / 2.0**depth))
-        hopeless = (bound <= spare) | (leading + rest <= distance)
-        if depth == _DEEPEST or len(panel) > _MOST_LEAVES:
+        bound = (leading + size) * (parts.half * (2 * SAFE))
+        hopeless = (bound <= spare) | (leading + rest <= parts.distance)
+        if depth == _DEEPEST or len(parts.panel) > _MOST_LEAVES:
             hopeless[:] = True
         done = decided | hopeless
         for k in np.flatnonzero(done).tolist():
-            sign = int(np.sign(coefficients[0, k])) if decided[k] else 0
+            sign = int(np.sign(parts.coefficients[0, k])) if decided[k] else 0
             if not decided[k] and not isfinite(bound[k]):
-                return NotEnclosed(_OVERFLOW)
+                return NotEnclosed(OVERFLOW)
             excess = Fraction(0) if decided[k] else Fraction(float(bound[k]))
-            leaves.append(Leaf(int(panel[k]), depth, int(place[k]), sign, excess))
-        left = ~done
-        if not left.any():
+            leaves.append(Leaf(int(parts.panel[k]), depth, int(parts.place[k]), sign, excess))
+        if done.all():
             break
-        kept = coefficients[:, left]
-        spread = (nodes + 3) * UNIT_ROUNDOFF * (tables.columns @ np.abs(kept))
-        distance = np.repeat((distance[left] + spread) * SAFE, 2)
-        halves = np.stack([tables.left @ kept, tables.right @ kept], axis=2)
-        coefficients = halves.reshape(nodes, -1)
-        panel = np.repeat(panel[left], 2)
-        place = np.stack([2 * place[left], 2 * place[left] + 1], axis=1).ravel()
+        parts = parts.halved(~done)
     return leaves
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ChebyshevTables:
-    """Matrices for polynomials of degree < n in Chebyshev form, entries to the nearest double.
-
-    Attributes:
-        at_nodes: T_k at the Gauss-Legendre nodes, (node, k).
-        from_values: About its inverse.
-        left: L for the left half.
-        right: L for the right half.
-        columns: At least Σ_j |L_jk|, for both.
-    """
-
-    at_nodes: Array
-    from_values: Array
-    left: Array
-    right: Array
-    columns: Array
-
-
-@cache
-def chebyshev_tables(count: int) -> ChebyshevTables:
-    """Make the tables for n nodes."""
-    with precision(256):
-        nodes, _ = legendre_nodes(count)
-        # A node may be exactly 0, where odd polynomials are, too.
-        rows = [[_nearest_or_zero(arb.chebyshev_t(x, k)) for k in range(count)] for x in nodes]
-    at_nodes = np.array(rows)
-    left, right = (_half(count, shift) for shift in (-1, 1))
-    columns = np.maximum(np.abs(left).sum(axis=0), np.abs(right).sum(axis=0)) * SAFE
-    return ChebyshevTables(at_nodes, np.linalg.inv(at_nodes), left, right, columns)
-
-
-def _nearest_or_zero(value: arb) -> float:
-    return 0.0 if value.is_zero() else nearest(value)
-
-
-def _half(count: int, shift: int) -> Array:
-    """L, exact but for the rounding of its entries."""
-    line = fmpq_poly([fmpq(shift, 2), fmpq(1, 2)])
-    powers = _chebyshev(count, fmpq_poly([0, 1]))
-    table = np.zeros((count, count))
-    for k, polynomial in enumerate(_chebyshev(count, line)):
-        for j in range(k, -1, -1):
-            entry = polynomial[j] / powers[j][j]
-            polynomial -= powers[j] * entry
-            table[j, k] = int(entry.p) / int(entry.q)
-    return table
-
-
-def _chebyshev(count: int, argument: fmpq_poly) -> list[fmpq_poly]:
-    """T_0, …, T_{n-1} of a polynomial."""
-    found = [fmpq_poly([1]), argument]
-    while len(found) < count:
-        found.append(2 * argument * found[-1] - found[-2])
-    return found[:count]

@@ -41,6 +41,7 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
+from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.coordinates import (
     Coordinate,
     DensityPlan,
@@ -60,6 +61,24 @@ _GUARD_BITS = 12
 
 _GAIN = 8
 """By what finer panels divide what is undecided, if they are of any use."""
+
+_FINENESS = 3
+"""Of the panels that are cut into cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discretised:
+    """Cells of two measures on the line.
+
+    Attributes:
+        cells: Their masses and ratios under two measures.
+        lost: By how much these are less than two others, each at most, wherever.
+        errors: No set's mass under these differs by more from that under the measures asked about.
+    """
+
+    cells: Cells
+    lost: tuple[Fraction, Fraction]
+    errors: tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +155,26 @@ class HockeyStick:
         intervals = positive_part(signs.first, ends)
         return self.at(intervals, first, second, growth, bits, signs.excess)
 
+    def discretised(
+        self,
+        first: Sequence[Part],
+        second: Sequence[Part],
+        bits: int,
+        spread: float,
+        negligible: float,
+    ) -> Discretised | NotEnclosed:
+        """Cut the line into cells of about one ratio of the densities each.
+
+        Args:
+            first: As of `divergence`, at least one part.
+            second: The same.
+            bits: The cells may lack masses of about 2**-bits.
+            spread: By how much ratios of one cell may differ, relatively (best effort).
+            negligible: A first measure of a cell that does not matter.
+        """
+        _, pair = self._pair(tuple(first), tuple(second))
+        return pair.discretised(bits, spread, negligible, self._masses, self._limits)
+
     def _pair(self, first: Sequence[Part], second: Sequence[Part]) -> tuple[Coordinate, _Pair]:
         """Two measures in the normal form, which several may share."""
         coordinate = Coordinate.of([*first, *second])
@@ -189,17 +228,13 @@ class _Pair:
         self._table = FunctionTable()
         self._plans: dict[int, tuple[_Planned, _Planned] | NotEnclosed] = {}
         self._densities: dict[tuple[RefinementLevel, int], Densities | NotEnclosed] = {}
-        self._best: RefinementLevel | None = None
 
     def signs(
         self, growth: Enclosure, bits: int, masses: Masses, tier: Tier, limits: Limits
     ) -> Signs | NotEnclosed:
         """Prove signs; `Signs.excess` is all that the set may lack."""
-        # In steps, so that bits that differ little find the same densities.
-        kept = -(-(bits + _bits_of(growth) + _GUARD_BITS) // 16) * 16
-        plans = self._plans.get(kept)
-        if plans is None:
-            plans = self._plans[kept] = self._planned(kept, masses, limits)
+        kept = _kept(bits + _bits_of(growth))
+        plans = self._plans_for(kept, masses, limits)
         if isinstance(plans, NotEnclosed):
             return plans
         if not any(plans):
@@ -228,6 +263,25 @@ class _Pair:
                 break
         return best
 
+    def discretised(
+        self, bits: int, spread: float, negligible: float, masses: Masses, limits: Limits
+    ) -> Discretised | NotEnclosed:
+        """See `HockeyStick.discretised`."""
+        kept = _kept(bits)
+        plans = self._plans_for(kept, masses, limits)
+        if isinstance(plans, NotEnclosed):
+            return plans
+        if not any(plans):
+            return NotEnclosed("what is published has no density")
+        densities = self._opened(plans, kept, RefinementLevel(_FINENESS), limits)
+        if isinstance(densities, NotEnclosed):
+            return densities
+        cells = densities.cells(spread, negligible, limits)
+        if isinstance(cells, NotEnclosed):
+            return cells
+        own, other = (sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans)
+        return Discretised(cells, densities.lost, (own, other))
+
     def _attempt(
         self,
         plans: tuple[_Planned, _Planned],
@@ -237,11 +291,7 @@ class _Pair:
         spare: Fraction,
         limits: Limits,
     ) -> Signs | NotEnclosed:
-        key = level, kept
-        densities = self._densities.get(key)
-        if densities is None:
-            densities = open_densities(*plans, kept, level, self._table, limits)
-            self._densities = {**dict(list(self._densities.items())[-3:]), key: densities}
+        densities = self._opened(plans, kept, level, limits)
         if isinstance(densities, NotEnclosed):
             return densities
         signs = densities.signs(growth, spare, limits)
@@ -249,6 +299,28 @@ class _Pair:
             return signs
         lost = densities.lost[0] + growth.upper * densities.lost[1]
         return Signs(signs.gaps, signs.first, signs.excess + lost)
+
+    def _opened(
+        self,
+        plans: tuple[_Planned, _Planned],
+        kept: int,
+        level: RefinementLevel,
+        limits: Limits,
+    ) -> Densities | NotEnclosed:
+        key = level, kept
+        densities = self._densities.get(key)
+        if densities is None:
+            densities = open_densities(*plans, kept, level, self._table, limits)
+            self._densities = {**dict(list(self._densities.items())[-3:]), key: densities}
+        return densities
+
+    def _plans_for(
+        self, kept: int, masses: Masses, limits: Limits
+    ) -> tuple[_Planned, _Planned] | NotEnclosed:
+        plans = self._plans.get(kept)
+        if plans is None:
+            plans = self._plans[kept] = self._planned(kept, masses, limits)
+        return plans
 
     def _planned(
         self, kept: int, masses: Masses, limits: Limits
@@ -275,6 +347,11 @@ class _Pair:
 
 
 _Planned = list[tuple[Enclosure, DensityPlan]]
+
+
+def _kept(bits: int) -> int:
+    """How much of every law is kept: in steps, so that bits that differ little find the same."""
+    return -(-(bits + _GUARD_BITS) // 16) * 16
 
 
 def _bits_of(growth: Enclosure) -> int:

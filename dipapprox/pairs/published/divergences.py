@@ -31,6 +31,9 @@ from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, norm
 
 _REMEMBERED = 20_000
 
+_ACCURATE = 52
+"""Most bits for pairs that publish several numbers."""
+
 NOTHING = Enclosure.exact(0)
 
 _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
@@ -124,6 +127,8 @@ class PublishedDivergences:
 
     def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""
+        if any(sides.coordinates > 1 for sides, _ in terms):
+            bits = min(bits, _ACCURATE)  # no product gets narrower, and so nothing else need be
         own = bits + len(terms).bit_length()
         lower = upper = Fraction(0)
         for sides, count in terms:

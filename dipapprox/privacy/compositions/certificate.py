@@ -238,7 +238,7 @@ def _pieces(factors: Sequence[Factor]) -> tuple[PieceOfRun, ...]:
     found = []
     for factor in factors:
         piece = factor.piece
-        if piece.run is None:
+        if piece is None or piece.run is None:
             raise UserError("no certificate: several runs have one profile")
         masses = _masses(factor.losses)
         found.append(PieceOfRun(run=piece.run, group=piece.group, times=piece.times, masses=masses))

@@ -1,0 +1,230 @@
+"""Cells of two measures in, their privacy losses on a grid out: bounds from above and from below.
+
+A cell has masses p and q, and its density ratios f / g lie between a and b.
+
+From above. Let α_i <= a and b <= α_j for steps of the grid. As a function of α, what the cell adds
+to the profile, ∫ (f - α g)₊, is convex, p at 0, p - α q up to α_i, and 0 from α_j on. Masses m_i,
+m_j >= 0 at these losses with
+
+    m_j (1 - α_i / α_j) >= p - α_i q,     m_i + m_j >= p
+
+are at least that at 0, at α_i and at α_j, and so everywhere, being linear in between. Where a is
+below all steps, mass p at α_j will do, as f - α g <= f (1 - α / α_j). Where b is above all steps
+the mass goes to infinity. Where b is a trifle more than α_j, at most α_j (1 + t), the cell is one
+of ratios a / (1 + t) to α_j and mass p / (1 + t), and the rest of f, less than t p, is at infinity;
+where a is hardly less than α_j, all of it is taken for α_j.
+
+From below. Joining outcomes loses only: cells of total masses P and Q are worth P (1 - α Q / P)₊,
+and that is at least P (1 - α / α_j)₊ if P >= α_j Q. So the cells, the greatest ratios first, are
+joined into one group for each step: as long as P >= α_j Q. Whatever the cells are, the claim is
+checked in whole numbers. Where Q is a trifle too large, or what of g lies under the mass at
+infinity, it is taken from g and counted as `lent`: with g' <= g and (g - g')(everything) = lent,
+
+    sup over S of f(S) - α g(S)  >=  sup over S of f(S) - α g'(S)  -  α lent.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from flint import fmpz_poly
+from numpy.typing import NDArray
+
+from dipapprox.composition.grid import Step
+from dipapprox.composition.losses import LossDistribution, Side, loss_distribution, rounded
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.sampled import SAFE
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.precision import precision, to_enclosure
+from dipapprox.numerics.real_outputs.cells import Cells
+from dipapprox.numerics.rounding import above, below, product_below
+
+Array = NDArray[np.float64]
+
+_UNIT = 60
+"""Bits of the whole numbers that masses become; sums below 8 fit into 64 bits."""
+
+_NEARLY = 2.0**-36
+"""Ratios that differ by no more, relatively, are one."""
+
+_TRIFLE = 2.0**-27
+"""By how much bounds of ratios may exceed a step: more than what bounds add to ratios that do not."""
+
+_REACH = 3
+"""Groups reach over so many steps at most."""
+
+_FARTHEST = 40.0
+"""Losses beyond ± this are not told from infinite ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellLosses:
+    """Two measures on a grid of losses.
+
+    Attributes:
+        above: Bounds their profile from above.
+        below: From below, if from the second measure a mass `lent` is taken.
+        lent: >= 0.
+    """
+
+    above: LossDistribution
+    below: LossDistribution
+    lent: Fraction
+
+
+def losses_of_cells(
+    cells: Cells, step: Step, bits: int, cut: int, limits: Limits
+) -> CellLosses | NotEnclosed:
+    """Put cells on a grid.
+
+    Args:
+        cells: Of two measures of mass 1 at most.
+        step: Of the grid.
+        bits: Of the unit of masses.
+        cut: Most mass, in the unit, that may be cut off at either end.
+        limits: How many losses there may be.
+
+    Raises:
+        LimitReached: If there are too many.
+    """
+    if max(float(each.sum()) for each in (*cells.first, *cells.second)) > 2:
+        return NotEnclosed("bounds of masses are too wide")
+    first, last = _range(cells, float(step.loss(2)), 2.0**-bits * max(cut, 1))
+    limits.check_atoms(last - first + 1)
+    knots = _Knots.of(step, first, last)
+    upper, infinite = _from_above(cells, knots)
+    lower, certain, lent = _from_below(cells, knots)
+
+    def distribution(masses: NDArray[np.int64], rest: int, side: Side) -> LossDistribution:
+        dense = fmpz_poly([_unit(mass, bits, side) for mass in masses.tolist()])
+        return loss_distribution(2 * first, dense, _unit(rest, bits, side), bits, side, cut)
+
+    return CellLosses(
+        distribution(upper, infinite, Side.ABOVE), distribution(lower, certain, Side.BELOW), lent
+    )
+
+
+def _unit(mass: int, bits: int, side: Side) -> int:
+    return mass << bits - _UNIT if bits >= _UNIT else rounded(mass, _UNIT - bits, side)
+
+
+def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
+    """The whole steps between which nearly all of the first measure has its losses; a guess."""
+    masses = cells.first[1]
+    with np.errstate(divide="ignore"):
+        places = np.log(cells.first[0] + 1e-300) - np.log(cells.second[1] + 1e-300)
+    order = np.argsort(places)
+    total = np.cumsum(masses[order])
+    many = (total > negligible) & (total < total[-1] - negligible)
+    kept = places[order[many]]
+    kept = kept[np.abs(kept) < _FARTHEST]
+    if not len(kept):
+        return -1, 1
+    return ceil(kept.min() / size) - 3, ceil(kept.max() / size) + 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Knots:
+    """e to the losses of consecutive whole steps, ascending.
+
+    Attributes:
+        lower: Lower bounds.
+        upper: Upper bounds.
+        gaps: Lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step.
+        half: About e^(-h / 2).
+    """
+
+    lower: Array
+    upper: Array
+    gaps: Array
+    half: float
+
+    @classmethod
+    def of(cls, step: Step, first: int, last: int) -> _Knots:
+        with precision(96):
+            factors = [to_enclosure(step.factor(2 * k)) for k in range(first, last + 1)]
+            gaps = [to_enclosure(1 - step.factor(-2 * k)) for k in range(last - first + 1)]
+        found = [
+            np.array([end(getattr(each, name)) for each in many])
+            for many, name, end in (
+                (factors, "lower", below),
+                (factors, "upper", above),
+                (gaps, "lower", lambda each: below(max(each, Fraction(0)))),
+            )
+        ]
+        return cls(*found, float(step.factor(-1)))
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _from_above(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int]:
+    """Masses at the knots, and at infinity, in units of 2^-_UNIT."""
+    count = len(knots.lower)
+    mass = np.minimum(cells.first[1], 1.0)
+    low = np.searchsorted(knots.upper, cells.least * (1 - 2 * _TRIFLE), side="right") - 1
+    high = np.searchsorted(knots.lower, cells.most * (1 - _TRIFLE), side="left")
+    beyond = high == count
+    high = np.minimum(high, count - 1)
+    excess = np.maximum(np.nextafter(cells.most / knots.lower[high], np.inf) - 1, 0.0)
+    excess[beyond] = 0.0
+    single = ~beyond & (cells.least >= knots.upper[high] * (1 - 2 * _NEARLY))
+    lowest = ~single & ~beyond & (low < 0)
+    low = np.where(single | lowest, high, np.maximum(low, 0))
+    two = ~single & ~beyond & ~lowest & (low < high)
+    difference = mass - product_below(knots.lower[low], cells.second[0])
+    share = np.nextafter(difference, np.inf) / knots.gaps[np.where(two, high - low, 1)]
+    upper = np.where(two, np.clip(share * _SAFE_DIVISION, 0.0, mass), mass)
+    lower = np.where(two, np.maximum(np.nextafter(mass - upper, np.inf), 0.0), 0.0)
+    masses = np.zeros(count, np.int64)
+    np.add.at(masses, high[~beyond], _ceiling(upper[~beyond]))
+    np.add.at(masses, low[two], _ceiling(lower[two]))
+    infinite = _ceiling(mass[beyond]).sum() + _ceiling(mass * excess * SAFE).sum()
+    return masses, int(infinite)
+
+
+_SAFE_DIVISION = 1 + 2.0**-50
+"""Makes good two roundings."""
+
+
+def _ceiling(masses: Array) -> NDArray[np.int64]:
+    return np.ceil(masses * 2.0**_UNIT).astype(np.int64)
+
+
+def _from_below(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int, Fraction]:
+    """Masses at the knots, at infinity, and what is lent, masses in units of 2^-_UNIT."""
+    count = len(knots.lower)
+    p, q = cells.first[0], np.minimum(cells.second[1], 1.0)
+    ratios = p / q  # q is positive: bounds are
+    order = np.argsort(-ratios, kind="stable")
+    ratios = ratios[order]
+    whole_p = np.floor(p[order] * 2.0**_UNIT).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(whole_p)])
+    second = np.concatenate([[0], np.cumsum(_ceiling(q[order]))])
+    # Where g is nothing but rounding, its bounds say more than whole numbers.
+    start = int(np.searchsorted(-ratios, -knots.upper[-1] / _NEARLY, side="right"))
+    lent = sum(map(Fraction, q[order[:start]].tolist()), Fraction(0))
+    certain = int(first[start])
+    masses = np.zeros(count, np.int64)
+    for k in range(count - 1, -1, -1):
+        aim = knots.upper[k] * (1 - _NEARLY)
+        # Ratios on the other side of the step are not much farther from it: a guess about cost.
+        stop = int(np.searchsorted(-ratios, -knots.lower[max(k - _REACH, 0)])) + 1 if k else None
+        own = slice(start, stop)
+        surplus = (first[own] - first[start]) - aim * (second[own] - second[start])
+        peak = int(np.searchsorted(-ratios[own], -aim, side="right"))
+        if peak == 0:
+            continue
+        more = peak + int(np.searchsorted(-surplus[peak:], 0.0, side="right")) - 1
+        # No farther than half a step: then the next group lies about its step, too.
+        half = int(np.searchsorted(-ratios[own], -aim * knots.half, side="right"))
+        for end in (start + min(more, max(half, peak)), start + peak):
+            mass, other = (int(each[end] - each[start]) for each in (first, second))
+            debt = other - Fraction(mass) / Fraction(float(knots.upper[k]))
+            if debt <= other * 2 * Fraction(_NEARLY):
+                masses[k] = mass
+                lent += max(debt, Fraction(0)) / 2**_UNIT
+                start = end
+                break
+    return masses, certain, lent
