@@ -51,7 +51,7 @@ _NEARLY = 2.0**-36
 """Ratios that differ by no more, relatively, are one."""
 
 _TRIFLE = 2.0**-27
-"""By how much bounds of ratios may exceed a step: more than what bounds add to ratios that do not."""
+"""By how much bounds of ratios may exceed a step: they are not quite as narrow as could be."""
 
 _REACH = 3
 """Groups reach over so many steps at most."""
@@ -134,13 +134,11 @@ class _Knots:
         lower: Lower bounds.
         upper: Upper bounds.
         gaps: Lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step.
-        half: About e^(-h / 2).
     """
 
     lower: Array
     upper: Array
     gaps: Array
-    half: float
 
     @classmethod
     def of(cls, step: Step, first: int, last: int) -> _Knots:
@@ -155,7 +153,7 @@ class _Knots:
                 (gaps, "lower", lambda each: below(max(each, Fraction(0)))),
             )
         ]
-        return cls(*found, float(step.factor(-1)))
+        return cls(*found)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -217,9 +215,7 @@ def _from_below(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int, Fr
         if peak == 0:
             continue
         more = peak + int(np.searchsorted(-surplus[peak:], 0.0, side="right")) - 1
-        # No farther than half a step: then the next group lies about its step, too.
-        half = int(np.searchsorted(-ratios[own], -aim * knots.half, side="right"))
-        for end in (start + min(more, max(half, peak)), start + peak):
+        for end in (start + more, start + peak):
             mass, other = (int(each[end] - each[start]) for each in (first, second))
             debt = other - Fraction(mass) / Fraction(float(knots.upper[k]))
             if debt <= other * 2 * Fraction(_NEARLY):
