@@ -165,7 +165,7 @@ FULL = Suite(
         "at 200 bits": PRECISE,
     },
     polyhedra=(
-        *(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 4)),
+        *(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 10), Polyhedra(5, 3)),
         *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
         *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
         *(Ring(family, 5) for family in (Family.GAUSSIAN, Family.LAPLACE)),

@@ -7,7 +7,7 @@ A source encloses events by methods, tried in the order that the options ask for
     sums of Laplace samples      exactly, where comparisons of sums are all there is
     comparisons, of sums too     elimination
     a guard that hardly ever holds  by Fréchet's bounds
-    Gaussian samples             by the rank of the guards, up to 4
+    Gaussian samples             by the rank of the guards, as far as the work is bounded
     Laplace-type samples         exact integration, as far as the work is bounded
     sums that guards tie in a cycle   a few samples take values in turn, where that leaves the above
     everything that has a density   nested quadrature, as far as the work is bounded

@@ -1,17 +1,17 @@
-"""Gaussian events by the rank of their guards (`Gaussian rank`): up to 4, whatever the samples.
+"""Gaussian events by the rank of their guards (`Gaussian rank`), whatever the samples.
 
-    event -> polyhedron in as many dimensions as the rank -> its faces, exactly -> its measure
+    event -> polyhedron in as many dimensions as the rank -> signed cones, exactly -> orthants
 
 A probability depends on the covariances of the guards' forms and on their means only. Rank 1 is a
-closed form; ranks 2 and 3 are sums of one-dimensional integrals, one for each edge; rank 4 is a sum
-over facets of integrals of rank 3.
+closed form, ranks 2 and 3 are integrals in one variable, each two ranks more one integral more. How
+much work that is, is estimated before; where it is too much for the wanted width a larger one is
+enclosed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import assert_never
 
 from flint import arb
 
@@ -20,22 +20,25 @@ from dipapprox.events.event import Chosen, Connected, Event, spelled_out
 from dipapprox.limits import Limits
 from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.gaussian_rank.dilation import Dilation, dilated, dilation_of
-from dipapprox.numerics.gaussian_rank.faces import Faces, faces_of
-from dipapprox.numerics.gaussian_rank.measure import measure
-from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron, polyhedron_of
+from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
+from dipapprox.numerics.gaussian_rank.orthants import evaluations, orthant
+from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
 from dipapprox.numerics.kinds import is_gaussian
 from dipapprox.numerics.precision import precision, to_enclosure
 
-MOST_RANK = 4
-"""Each rank more multiplies the time by the number of facets and by that of a rule's nodes."""
+MOST_RANK = 9
+"""More are refused before anything is looked at."""
+
+_MOST_EVALUATIONS = 2_000_000
+"""Of densities, for one event: some ten microseconds each."""
+
+_LEAST_BITS = 8
+"""Narrower than 2**-this is what is tried at least."""
 
 _ATTEMPTS = 4
 
 _REMEMBERED = 5_000
-"""About how many faces of polyhedra are kept, for those who ask for more bits."""
-
-_Shape = Faces | Dilation
+"""About how many cones are kept, for those who ask for more bits."""
 
 
 class GaussianRank:
@@ -44,7 +47,7 @@ class GaussianRank:
     name = "Gaussian rank"
 
     def __init__(self) -> None:
-        self._known: Cache[Event, _Shape | NotEnclosed] = Cache(_REMEMBERED, _size)
+        self._known: Cache[Event, Cones | NotEnclosed] = Cache(_REMEMBERED, _size)
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] one by one; see `Method.enclose`."""
@@ -54,55 +57,36 @@ class GaussianRank:
         if isinstance(event, Chosen) or not is_gaussian(event):
             return NotEnclosed("not all samples are Gaussian")
         plain = spelled_out(event)
-        shape = self._known.find(plain, lambda: _shape_of_event(plain, limits))
-        return shape if isinstance(shape, NotEnclosed) else _enclosed(shape, bits, limits)
+        cones = self._known.find(plain, lambda: _cones_of_event(plain, limits))
+        return cones if isinstance(cones, NotEnclosed) else _enclosed(cones, bits, limits)
 
 
-def _shape_of_event(event: Event, limits: Limits) -> _Shape | NotEnclosed:
+def _cones_of_event(event: Event, limits: Limits) -> Cones | NotEnclosed:
     polyhedron = polyhedron_of(event, MOST_RANK)
-    return polyhedron if isinstance(polyhedron, NotEnclosed) else _shape(polyhedron, limits)
+    return polyhedron if isinstance(polyhedron, NotEnclosed) else cones_of(polyhedron, limits)
 
 
-def _shape(polyhedron: Polyhedron, limits: Limits) -> _Shape | NotEnclosed:
-    return (faces_of if polyhedron.rank <= 3 else dilation_of)(polyhedron, limits)
+def _size(cones: Cones | NotEnclosed) -> int:
+    return 1 if isinstance(cones, NotEnclosed) else 1 + len(cones.cones)
 
 
-def _size(shape: _Shape | NotEnclosed) -> int:
-    match shape:
-        case NotEnclosed():
-            return 1
-        case Faces(edges=edges):
-            return 1 + len(edges)
-        case Dilation(facets=facets):
-            return 1 + len(facets)
-        case _:
-            assert_never(shape)
-
-
-def _value(shape: _Shape, bits: int, limits: Limits) -> arb | NotEnclosed:
-    """Enclose the measure of a shape to about 2**-bits for each of its parts."""
-
-    def measured(polyhedron: Polyhedron) -> arb | NotEnclosed:
-        inner = _shape(polyhedron, limits)
-        return inner if isinstance(inner, NotEnclosed) else _value(inner, bits, limits)
-
-    match shape:
-        case Faces():
-            return measure(shape, bits, limits)
-        case Dilation():
-            return dilated(shape, measured, bits, limits)
-        case _:
-            assert_never(shape)
-
-
-def _enclosed(shape: _Shape, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-    """Evaluate with more and more bits until the width is at most 2**-bits."""
-    own = bits + 4 + _size(shape).bit_length()
+def _enclosed(cones: Cones, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    """Evaluate with more and more digits until the width is at most 2**-bits."""
+    bits = _affordable(cones, bits, limits)
+    if not bits:
+        return NotEnclosed(
+            f"{len(cones.cones)} cones of rank {cones.rank} take more than {_MOST_EVALUATIONS} "
+            "evaluations"
+        )
+    own = _own_bits(cones, bits)
     found: Enclosure | NotEnclosed = NotEnclosed("not tried")
     for attempt in range(_ATTEMPTS):
-        with precision(_rounded_up(own + (20 << 2 * attempt))):
-            ball = _value(shape, own, limits)
-            found = ball if isinstance(ball, NotEnclosed) else to_enclosure(ball)
+        with precision(_digits(own, attempt)):
+            total = arb(0)
+            for cone in cones.cones:
+                rows, bounds = cone.as_balls()
+                total += cone.sign * orthant(rows, bounds, own, limits)
+            found = to_enclosure(total)
         if isinstance(found, Enclosure):
             found = found.intersect(UNIT)
             if found.width <= Fraction(1, 2**bits):
@@ -110,6 +94,27 @@ def _enclosed(shape: _Shape, bits: int, limits: Limits) -> Enclosure | NotEnclos
     return found
 
 
-def _rounded_up(bits: int) -> int:
-    """Return a multiple of 32, so that events share the nodes of rules."""
-    return -(-bits // 32) * 32
+def _affordable(cones: Cones, bits: int, limits: Limits) -> int:
+    """As many bits as the work allows; 0 if none are worth it."""
+    if cones.rank <= 3:
+        return bits
+    while bits >= _LEAST_BITS:
+        own = _own_bits(cones, bits)
+        work = 0.0
+        with precision(_digits(own, _ATTEMPTS - 1)):
+            for cone in cones.cones:
+                limits.check()
+                work += evaluations(cone.as_balls()[0], own)
+        if work <= _MOST_EVALUATIONS:
+            return bits
+        bits = bits * 3 // 4
+    return 0
+
+
+def _own_bits(cones: Cones, bits: int) -> int:
+    return bits + 3 + len(cones.cones).bit_length()
+
+
+def _digits(bits: int, attempt: int) -> int:
+    """A multiple of 32, so that events share the nodes of rules."""
+    return -(-(bits + (20 << 2 * attempt)) // 32) * 32

@@ -10,7 +10,7 @@ function is at most b in it (`algebras.legendre` has the proof).
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import asinh, ceil, log, log2
+from math import asinh, ceil, expm1, log, log2
 
 from flint import arb, ctx
 
@@ -37,7 +37,7 @@ def quadrature(
         last: Finite.
         bits: The rule's error shall be about 2**-bits.
     """
-    panels, count = _rule_for(float((last - first).mid()), float(height), float(bound.mid()), bits)
+    panels, count = rule_for(float((last - first).mid()), float(height), float(bound.mid()), bits)
     half = (last - first) / (2 * panels)
     slope = height / half
     ratio = slope + (slope * slope + 1).sqrt()
@@ -54,14 +54,14 @@ def quadrature(
     return total * half
 
 
-def _rule_for(length: float, height: float, bound: float, bits: int) -> tuple[int, int]:
-    """Guess how many panels and nodes suffice; only the time depends on it."""
+def rule_for(length: float, height: float, bound: float, bits: int) -> tuple[int, int]:
+    """Guess how many panels and nodes of each suffice; only the time depends on it."""
     panels = 1
     while True:
         half = max(length, 1e-30) / (2 * panels)
-        digits = asinh(height / half) / log(2)
-        wanted = bits + log2(max(bound, 1e-300)) + 4
-        count = 4 * max(ceil((wanted / digits + 2) / 8), 1)
+        ratio = asinh(height / half)  # its logarithm
+        wanted = bits + 1 + log2(max(4 * length * bound, 1e-300) / expm1(min(ratio, 100.0)))
+        count = 4 * max(ceil((wanted * log(2) / ratio + 1) / 8), 1)
         if count <= _MOST_NODES:
             return panels, count
         panels *= 2
