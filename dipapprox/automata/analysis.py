@@ -8,25 +8,31 @@
         → else a constructed run below, the cap above
         → words that fit several runs: rates as ε grows
 
+Where words fit several runs, coarser cells are looked at before the search (`cells.py`): they may
+have a budget that is less, or one where runs, each by itself, have none.
+
 Wherever a limit ends a step, the bounds so far stand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
 from dipapprox.automata.candidates import Candidate, dear_runs
+from dipapprox.automata.cells import cells_of
 from dipapprox.automata.determined import (
     determined_extension,
     is_determined,
     outputs_determine_runs,
 )
 from dipapprox.automata.families import cycles_of, repeated
+from dipapprox.automata.joined import JoinedFamily, join
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import ClosedFamily, Search, search
+from dipapprox.automata.optimum import ClosedFamily, Search, dear_walk, search
 from dipapprox.automata.paths import exact_structure, lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
@@ -63,6 +69,24 @@ class WeightBound:
 
 
 @dataclass(frozen=True, slots=True)
+class CellBound:
+    """An upper bound: no walk of the automaton of coarser cells costs more.
+
+    Attributes:
+        cells: That automaton, merged.
+        family: The proof.
+    """
+
+    cells: Quotient = field(compare=False, repr=False)
+    family: ClosedFamily | JoinedFamily
+
+    @property
+    def value(self) -> Fraction:
+        """The budget."""
+        return self.family.value
+
+
+@dataclass(frozen=True, slots=True)
 class RunBound:
     """A lower bound at every ε: a run that its word determines, with changes and flows."""
 
@@ -81,6 +105,7 @@ class Analysis:
     Attributes:
         automaton: What was looked at.
         well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
+            If there is one, coarser cells may still have a budget.
         determined: Whether outputs determine the run; None if unknown.
         structure: A bad structure; None if there is, or was found, none.
         unbounded: Whether the structure proves that there is no budget at any ε: its runs are
@@ -88,7 +113,7 @@ class Analysis:
         lower: The best lower bound; None if nothing but 0 is known.
         upper: The best upper bound; None if none is known, or there is none.
         dearest: The dearest run seen, determined or not: what the upper bound cannot go below
-            by shifts alone.
+            by shifts of single runs alone.
         published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
         is_tainted: Whether WF⁺ fails; None if unknown, or of no interest.
         quotient: The unfolded and merged automaton, of which all this speaks; None if there was
@@ -102,7 +127,7 @@ class Analysis:
     structure: Structure | None = None
     unbounded: bool = False
     lower: RunBound | WordBound | None = None
-    upper: WeightBound | ClosedFamily | None = None
+    upper: WeightBound | ClosedFamily | CellBound | None = None
     dearest: Candidate | None = None
     published: Fraction | None = None
     is_tainted: bool | None = None
@@ -172,6 +197,8 @@ class _Progress:
         self._classify(merged)
         if self.now.structure is not None:
             self._spread(merged, self.now.structure)
+            if not self.now.unbounded:
+                self._look_at_cells(merged)
         else:
             self._bound(merged)
 
@@ -251,6 +278,11 @@ class _Progress:
         known = self.now.upper
         cap = known if isinstance(known, WeightBound) else None
         weight = cap.weight if cap is not None else fallback_weight(merged.graph)
+        if not self.now.determined:
+            self._look_at_cells(merged)
+            if self._is_settled():
+                return
+            known = self.now.upper
         result = search(merged.graph, weight.value, self.limits)
         if result.vectors:
             self._improve(merged, self._candidate(merged, result))
@@ -267,6 +299,46 @@ class _Progress:
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
             self.reason = self.reason or _ALIKE
             self._try_words(merged, self.now.dearest)
+
+    def _look_at_cells(self, merged: Quotient) -> None:
+        """Bound the least budget by coarser cells, and from below by a dear run."""
+        cells = cells_of(merged.whole)
+        if cells is None:
+            return
+        try:
+            coarse = quotient(augment(cells.automaton, self.limits), self.limits)
+        except LimitReached:
+            self.limits.check()  # is it more than the number of nodes?
+            return
+        known = self.now.upper_bound
+        cap = fallback_weight(coarse.graph).value if known is None else known
+        joined = join(coarse.graph, cap, self.limits)
+        if joined is not None:
+            self._lower_upper(CellBound(coarse, joined))
+        walk = dear_walk(merged.graph, cap, self.limits)
+        candidate = self._candidate(merged, walk)
+        self._improve(merged, candidate)
+        self._try_words(merged, candidate)
+        for longer in self._longer(merged, walk):
+            if self._is_settled():
+                return
+            self._try_words(merged, longer)
+        if not self._is_settled():
+            found = search(coarse.graph, self.now.upper_bound or cap, self.limits).family
+            if found is not None:
+                self._lower_upper(CellBound(coarse, found))
+
+    def _longer(self, merged: Quotient, found: Search) -> Iterator[Candidate]:
+        """Yield runs of one step more: what follows may tell the walk from others."""
+        end = merged.graph.edges[found.walk[-1]].target if found.walk else 0
+        for edge in merged.graph.leaving[end]:
+            change = int(self.automaton.reads(merged.graph.transition(edge)))
+            more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
+            yield self._candidate(merged, more)
+
+    def _lower_upper(self, found: CellBound) -> None:
+        if self.now.upper_bound is None or found.value <= self.now.upper_bound:
+            self._learn(upper=found)
 
     def _construct(self, merged: Quotient, weight: Weight) -> None:
         if self._is_settled():

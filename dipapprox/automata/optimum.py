@@ -153,12 +153,36 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
     return _Search(Prices(graph, live, pins, cap), limits).run()
 
 
-class _Search:
-    """The state of one search: all vectors made, with how they were reached."""
+def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
+    """Look for a dear walk, not for the dearest: of what a step makes only the first is kept.
 
-    def __init__(self, prices: Prices, limits: Limits) -> None:
+    Args:
+        graph: As for `search`.
+        cap: A walk that costs more ends the search.
+        limits: Where time runs out the search ends with what it has.
+
+    Returns:
+        A search that did not end; a walk of no steps if vectors are too wide.
+    """
+    live = live_variables(graph)
+    if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
+        return Search((), (), False, False, None, "the vectors are too wide", 0)
+    return _Search(Prices(graph, live, ({},) * len(live), cap), limits, most=1).run()
+
+
+class _Search:
+    """The state of one search: all vectors made, with how they were reached.
+
+    Args:
+        prices: The steps.
+        limits: As for `search`.
+        most: How many of the pairs that a step makes are kept; None for all.
+    """
+
+    def __init__(self, prices: Prices, limits: Limits, most: int | None = None) -> None:
         self.prices = prices
         self.limits = limits
+        self.most = most
         self.fronts = [Front(prices.infinite) for _ in prices.graph.states]
         self.vectors: list[Vectors] = []
         self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
@@ -203,6 +227,8 @@ class _Search:
         """
         graph = self.prices.graph
         keys = [key] if self.cyclic[node] else self.fronts[node].keys
+        if self.most is not None:
+            keys = sorted(keys, key=lambda k: -int(self.vectors[k].sum()))[: self.most]
         self.expanded.add(key)
         self.done.add(node)
         stack = np.stack([self.vectors[key] for key in keys])
@@ -218,7 +244,7 @@ class _Search:
                 self.dearest = len(self.origins) - 1
                 return False
             # The largest first: most others are within them.
-            order = np.argsort(-pairs.sum(axis=(1, 2)))
+            order = np.argsort(-pairs.sum(axis=(1, 2)))[: self.most]
             if len(order) <= _MANY:
                 for row in order:
                     self._add(target, pairs[row], int(costs[row]), origins[row])
@@ -274,7 +300,8 @@ class _Search:
 
     def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> Search:
         walk, changes = self._walk(self.dearest)
-        family = None if passed_cap or reason is not None else self._family()
+        is_whole = not passed_cap and reason is None and self.most is None
+        family = self._family() if is_whole else None
         is_pinned = any(self.prices.pins)
         return Search(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
 

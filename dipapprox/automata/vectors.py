@@ -81,7 +81,7 @@ class Prices:
         self.live = [
             [x for x in members(mask) if x not in pins[node]] for node, mask in enumerate(live)
         ]
-        self.unit = _unit(graph)
+        self.unit = unit_of(graph)
         self.cap = int(cap / self.unit)
         self.infinite = self.cap + 1
         self._known: dict[int, tuple[Step, ...]] = {}
@@ -217,7 +217,8 @@ def _changes(automaton: Automaton, transition: Transition) -> tuple[int, ...]:
     return automaton.changes
 
 
-def _unit(graph: Unfolding) -> Fraction:
+def unit_of(graph: Unfolding) -> Fraction:
+    """Return a cost of which all costs are whole multiples, in multiples of ε."""
     automaton = graph.automaton
     denominators = [1]
     for transition in automaton.transitions:
@@ -228,7 +229,7 @@ def _unit(graph: Unfolding) -> Fraction:
 
 def fits(graph: Unfolding, cap: Fraction) -> bool:
     """Whether a cap, and the rates, are few enough units for 64 bits."""
-    automaton, unit = graph.automaton, _unit(graph)
+    automaton, unit = graph.automaton, unit_of(graph)
     costs = [automaton.rate(t) + automaton.fresh_cost(t) for t in automaton.transitions]
     return max(cap, *costs, Fraction(0)) / unit < _LARGEST
 

@@ -138,6 +138,31 @@ class VectorFamily(Statement, frozen=True, tag_field="kind", tag="vectors"):
     vectors: Annotated[tuple[VectorPair, ...], Meta(min_length=1)]
 
 
+class CellFamily(Statement, frozen=True, tag_field="kind", tag="cell vectors"):
+    """As `VectorFamily`, of the automaton of coarser cells.
+
+    Where words fit several runs, samples can be parted into fewer cells than runs: steps that look
+    alike are one where a value becomes the lesser, or larger, of itself and the sample
+    (`automata.cells`, `checking.budgets.cells`; steps are numbered there in the same way). A cell
+    is given by an order of the samples and of separators that cost nothing, as a run is.
+    """
+
+    unit: Fraction
+    nodes: Annotated[tuple[Node, ...], Meta(min_length=1)]
+    vectors: Annotated[tuple[VectorPair, ...], Meta(min_length=1)]
+
+
+class JoinedCells(Statement, frozen=True, tag_field="kind", tag="joined cell vectors"):
+    """For each node of the automaton of coarser cells the largest of the costs of all walks to it.
+
+    By the shifts of the free values: digit i of an index in base 3 is 1 + the shift of the i-th.
+    """
+
+    unit: Fraction
+    nodes: Annotated[tuple[Node, ...], Meta(min_length=1)]
+    vectors: tuple[tuple[Cost, ...], ...]
+
+
 # --- at least -----------------------------------------------------------------------------------
 
 
@@ -217,7 +242,7 @@ class RecordedStructure(Statement, frozen=True):
 class BudgetEvidence(Statement, frozen=True):
     """What proves the bounds; null for a bound that needs no proof, or is not stated."""
 
-    upper: VectorFamily | None
+    upper: VectorFamily | CellFamily | JoinedCells | None
     lower: RecordedRun | RecordedWord | None
     structure: RecordedStructure | None
 

@@ -7,7 +7,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
+from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
@@ -235,7 +235,7 @@ class AutomatonProof(BudgetAnswer):
         return tables
 
 
-def upper_text(upper: WeightBound | ClosedFamily) -> str:
+def upper_text(upper: WeightBound | ClosedFamily | CellBound) -> str:
     """Say what proves an upper bound."""
     match upper:
         case WeightBound(rule=rule):
@@ -243,6 +243,9 @@ def upper_text(upper: WeightBound | ClosedFamily) -> str:
         case ClosedFamily(members=members):
             vectors = count(len(members), "pair")
             return f"at most: a closed family of {vectors} of cost vectors"
+        case CellBound(cells=cells):
+            nodes = count(len(cells.graph.states), "node")
+            return f"at most: cost vectors of coarser cells of samples, at {nodes}"
         case _:
             assert_never(upper)
 

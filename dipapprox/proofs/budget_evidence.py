@@ -7,10 +7,11 @@ not be told apart, which leaves fewer vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
-from dipapprox.automata.analysis import Analysis, RunBound, WeightBound
+from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
 from dipapprox.automata.candidates import Candidate
 from dipapprox.automata.families import cycles_of
 from dipapprox.automata.model import Automaton, is_real
@@ -21,7 +22,9 @@ from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.words import HalfLine, NearZero, Seen, Symbol, WordBound
 from dipapprox.certificates.budgets import (
     BudgetEvidence,
+    CellFamily,
     FlowArc,
+    JoinedCells,
     Node,
     Part,
     RecordedRun,
@@ -69,7 +72,7 @@ def evidence_of(
     """
     structure = analysis.structure if unbounded else None
     return BudgetEvidence(
-        upper=_family(analysis, limits) if private else None,
+        upper=_upper(analysis, limits) if private else None,
         lower=_lower(analysis) if has_lower else None,
         structure=None if structure is None else _structure(structure),
     )
@@ -78,30 +81,46 @@ def evidence_of(
 # --- at most ------------------------------------------------------------------------------------
 
 
-def _family(analysis: Analysis, limits: Limits) -> VectorFamily:
-    quotient, upper = analysis.quotient, analysis.upper_bound
+def _upper(analysis: Analysis, limits: Limits) -> VectorFamily | CellFamily | JoinedCells:
+    quotient, upper = analysis.quotient, analysis.upper
     if quotient is None or upper is None:
         raise LimitReached("there was no room for the graph")
-    found = search(quotient.graph, upper, limits)
-    if found.family is None or found.family.value != upper:
+    if not isinstance(upper, CellBound):
+        return VectorFamily(**_family(quotient.graph, upper.value, limits))
+    graph, family = upper.cells.graph, upper.family
+    if isinstance(family, ClosedFamily):
+        return CellFamily(**_family(graph, upper.value, limits))
+    nodes = tuple(_nodes(graph, family.live, ((),) * len(family.live)))
+    return JoinedCells(unit=family.unit, nodes=nodes, vectors=family.vectors)
+
+
+def _family(graph: Unfolding, upper: Fraction, limits: Limits) -> dict[str, Any]:
+    """Search for cost vectors below a bound, which is a budget."""
+    found = search(graph, upper, limits)
+    family = found.family
+    if family is None or family.value != upper:
         raise LimitReached(found.reason or "the search found other vectors")
-    entries = sum(2 * len(member.lower) for member in found.family.derivation)
+    entries = sum(2 * len(member.lower) for member in family.derivation)
     if entries > MOST_ENTRIES:
         raise LimitReached(f"cost vectors of {entries} entries")
-    return VectorFamily(
-        unit=found.family.unit,
-        nodes=tuple(_nodes(quotient.graph, found.family)),
-        vectors=tuple([VectorPair(m.node, m.lower, m.upper) for m in found.family.derivation]),
-    )
+    return {
+        "unit": family.unit,
+        "nodes": tuple(_nodes(graph, family.live, family.pins)),
+        "vectors": tuple([VectorPair(m.node, m.lower, m.upper) for m in family.derivation]),
+    }
 
 
-def _nodes(graph: Unfolding, family: ClosedFamily) -> Iterator[Node]:
+def _nodes(
+    graph: Unfolding,
+    live: Sequence[tuple[int, ...]],
+    pins: Sequence[tuple[tuple[int, int], ...]],
+) -> Iterator[Node]:
     names = graph.automaton.variables
     for node, leaving in enumerate(graph.leaving):
         edges = [graph.edges[index] for index in leaving]
         yield Node(
-            free=tuple([names[x] for x in family.live[node]]),
-            pinned={names[x]: shift for x, shift in family.pins[node]},  # type: ignore[misc]  # whole
+            free=tuple([names[x] for x in live[node]]),
+            pinned={names[x]: shift for x, shift in pins[node]},  # type: ignore[misc]  # whole
             steps=tuple([(edge.transition, edge.target) for edge in edges]),
         )
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.automata.analysis import Analysis, RunBound, WeightBound, analyse
+from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound, analyse
 from dipapprox.automata.determined import (
     determined_extension,
     is_determined,
@@ -20,7 +20,7 @@ from dipapprox.automata.families import (
     rounds_beyond,
 )
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import ClosedFamily
+from dipapprox.automata.optimum import ClosedFamily, search
 from dipapprox.automata.runs import Run, orders
 from dipapprox.automata.shifts import proves, run_cost
 from dipapprox.automata.structures import holds
@@ -118,11 +118,12 @@ def test_what_is_not_seen_is_unknown() -> None:
 def test_bounds_of_automata_whose_runs_look_alike(k: int) -> None:
     """D* of k-MIN-MAX is (3k + 2)/(4k) for even k, its least budget 1/2 + 1/k."""
     found = check(analyse(automaton(examples.k_min_max(k)), Limits()))
-    assert found.lower_bound == Fraction(1, 2) + Fraction(1, k)
-    assert found.upper is not None
-    assert found.is_exact == (k == 3)
-    if k % 2 == 0:
-        assert found.upper_bound == Fraction(3 * k + 2, 4 * k)
+    assert found.lower_bound == found.upper_bound == Fraction(1, 2) + Fraction(1, k)
+    assert isinstance(found.upper, CellBound)
+    assert found.quotient is not None
+    runs = search(found.quotient.graph, Fraction(1), Limits()).family
+    assert runs is not None
+    assert runs.value == (Fraction(3 * k + 2, 4 * k) if k % 2 == 0 else runs.value)
 
 
 CHAINS = [
@@ -431,6 +432,7 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
 
 def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
+    monkeypatch.setattr("dipapprox.automata.analysis.cells_of", lambda whole: None)
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
     assert isinstance(found.upper, WeightBound)
     assert found.upper.value == 1

@@ -106,7 +106,8 @@ MIN_MAX = str(BUNDLED / "streams" / "min_max_stream.dpg")
         ((SPARSE,), 0),
         ((SPARSE, "-p", "c=5", "--budget", "1"), 0),
         ((MIN_MAX,), 0),
-        ((MIN_MAX, "--budget", "4/5"), 3),
+        ((MIN_MAX, "--budget", "4/5"), 0),
+        ((MIN_MAX, "--budget", "7/10"), 1),
         ((SPARSE, "--timeout", "1e-9"), 3),
     ],
 )

@@ -306,7 +306,7 @@ def test_words_of_real_samples_are_none_of_integers() -> None:
     text = (PROGRAMS / "streams" / "min_max_stream.dpg").read_text(encoding="utf-8")
     assert of_text(text).lower == Fraction(3, 4)
     proof = of_text(text.replace("Lap(", "DLap("))
-    assert (proof.lower, proof.upper) == (0, Fraction(7, 8))
+    assert (proof.lower, proof.upper) == (0, Fraction(3, 4))
 
 
 def test_inputs_with_names_are_refused() -> None:

@@ -7,18 +7,23 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.certificates.budgets import (
+    CellFamily,
     CertificateAgainstBudget,
     CertificateOfBudget,
     HiddenStops,
+    JoinedCells,
     RecordedAutomaton,
     RecordedRounds,
     RecordedRun,
     RecordedStructure,
     RecordedWord,
+    VectorFamily,
     VisibleStops,
     unseen_stops,
 )
 from dipapprox.certificates.reading import OfBudget
+from dipapprox.checking.budgets.cells import machine_of_cells
+from dipapprox.checking.budgets.joined import examine_joined
 from dipapprox.checking.budgets.knowledge import follow, places
 from dipapprox.checking.budgets.machine import (
     STOPPED,
@@ -143,7 +148,7 @@ def _complaints(record: OfBudget, machine: Machine, limits: Limits) -> Iterator[
         return  # all else is about another automaton
     if evidence.upper is not None and bounds.upper is not None:
         upper = bounds.upper / machine.factor
-        found = examine_family(machine, evidence.upper, upper, limits)
+        found = _examine_upper(evidence.upper, upper, machine, limits)
         if found is not None:
             yield "evidence.upper", found
     if evidence.lower is not None:
@@ -163,6 +168,23 @@ def _complaints(record: OfBudget, machine: Machine, limits: Limits) -> Iterator[
                 yield "verdict", f"{claimed} is not below the lower bound"
         case _:
             assert_never(record)
+
+
+def _examine_upper(
+    family: VectorFamily | CellFamily | JoinedCells,
+    bound: Fraction,
+    machine: Machine,
+    limits: Limits,
+) -> str | None:
+    match family:
+        case VectorFamily():
+            return examine_family(machine, family, bound, limits)
+        case CellFamily():
+            return examine_family(machine_of_cells(machine, limits), family, bound, limits)
+        case JoinedCells():
+            return examine_joined(machine_of_cells(machine, limits), family, bound, limits)
+        case _:
+            assert_never(family)
 
 
 def _examine_lower(

@@ -1,9 +1,10 @@
 """The recorded graph: is every feasible run one of its walks, and do its nodes fit together?
 
 A node may stand for several states whose steps are alike: the same guards, noise, outputs and
-stored values. Where a node has all moves of its state, no run is missing. Elsewhere it must be
-shown that no run can take the others there; then the knowledge about the stored values is followed
-along the graph. (More walks than runs would do no harm, but there is one graph without them.)
+stored values; its steps are those of the first one to which walks come, the shortest first. Where
+a node has all moves of its state, no run is missing. Elsewhere it must be shown that no run can
+take the others there; then the knowledge about the stored values is followed along the graph.
+(More walks than runs would do no harm, but there is one graph without them.)
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dipapprox.certificates.budgets import Node
 from dipapprox.checking.budgets.knowledge import NOTHING, Knowledge, follow
-from dipapprox.checking.budgets.machine import Machine
+from dipapprox.checking.budgets.machine import Machine, Move
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -77,45 +78,53 @@ def missing_step(machine: Machine, graph: Sequence[GraphNode], limits: Limits) -
     Raises:
         LimitReached: If `limits` run out.
     """
-    if _lack(machine, graph, limits, knowing=False) is None:
+    numbers: dict[tuple[object, ...], int] = {}
+    kinds = [numbers.setdefault(_kind(machine, move), len(numbers)) for move in machine.moves]
+    if _lack(machine, graph, kinds, limits, knowing=False) is None:
         return None
-    return _lack(machine, graph, limits, knowing=True)
+    return _lack(machine, graph, kinds, limits, knowing=True)
 
 
 def _lack(
-    machine: Machine, graph: Sequence[GraphNode], limits: Limits, *, knowing: bool
+    machine: Machine,
+    graph: Sequence[GraphNode],
+    kinds: Sequence[int],
+    limits: Limits,
+    *,
+    knowing: bool,
 ) -> str | None:
     """Follow the moves of all states along the graph; infeasible ones too, if nothing is known."""
-    alike = [
-        {_kind(machine, step): target for step, target in node.leaving.items()} for node in graph
-    ]
+    alike = [{kinds[step]: target for step, target in node.leaving.items()} for node in graph]
     found: set[tuple[str, int, Knowledge]] = {(machine.initial, 0, NOTHING)}
     waiting = list(found)
-    while waiting:
+    told = set[int]()
+    for state, node, known in waiting:  # the nearest first
         limits.check()
         limits.check_states(len(found))
-        state, node, known = waiting.pop()
-        taken = set()
+        taken, steps = set[int](), set[int]()
         for step in machine.leaving.get(state, ()):
-            move, kind = machine.moves[step], _kind(machine, step)
+            move, kind = machine.moves[step], kinds[step]
             after = follow(machine, known, move) if knowing else NOTHING
             if after is None:
                 continue
             if kind not in alike[node]:
                 return f"step {step} is missing at node {node}"
             taken.add(kind)
+            steps.add(step)
             place = move.target, alike[node][kind], after
             if place not in found:
                 found.add(place)
                 waiting.append(place)
         if len(taken) < len(alike[node]):
             return f"some runs that come to node {node} cannot take all its steps"
-    idle = set(range(len(graph))) - {node for _, node, _ in found}
+        if node not in told and not steps <= {*graph[node].leaving}:
+            return f"the steps of node {node} are not those of the first state that comes to it"
+        told.add(node)
+    idle = set(range(len(graph))) - told
     return f"no run comes to node {min(idle)}" if idle else None
 
 
-def _kind(machine: Machine, step: int) -> tuple[object, ...]:
+def _kind(machine: Machine, move: Move) -> tuple[object, ...]:
     """Return all of a step that budgets depend on, but for where it leads."""
-    move = machine.moves[step]
     costs = machine.rate(move), machine.fresh_cost(move), machine.reads(move)
     return (*costs, move.at_least, move.less, move.stored, move.shows)

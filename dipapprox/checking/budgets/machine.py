@@ -140,8 +140,8 @@ def machine_of(text: AutomatonText, branches: Sequence[Branch]) -> Machine:
             if location.insample_prime is not None
         },
         moves=tuple(moves),
-        leaving=_leaving(moves),
-        needed=_needed(moves),
+        leaving=leaving_of(moves),
+        needed=needed_of(moves),
     )
     for complaint in _complaints(machine):
         raise UserError(complaint)
@@ -171,8 +171,8 @@ def machine_of_rounds(compiled: Compiled) -> Machine:
         compared={name: _noise(state.compared) for name, state in states if state.compared},
         fresh={name: _noise(state.fresh) for name, state in states if state.fresh},
         moves=tuple(moves),
-        leaving=_leaving(moves),
-        needed=_needed(moves),
+        leaving=leaving_of(moves),
+        needed=needed_of(moves),
         changes=automaton.changes,
         factor=compiled.factor,
         unproved=compiled.losses,
@@ -189,7 +189,7 @@ def _noise(noise: Laplace) -> Noise:
     return Noise(noise.rate, noise.mean)
 
 
-def _leaving(moves: Sequence[Move]) -> dict[str, tuple[int, ...]]:
+def leaving_of(moves: Sequence[Move]) -> dict[str, tuple[int, ...]]:
     leaving: dict[str, list[int]] = {}
     for number, move in enumerate(moves):
         leaving.setdefault(move.source, []).append(number)
@@ -202,7 +202,7 @@ def _number(names: Mapping[str, int], name: str) -> int:
     return names[name]
 
 
-def _needed(moves: Sequence[Move]) -> dict[str, Values]:
+def needed_of(moves: Sequence[Move]) -> dict[str, Values]:
     """Values that are compared later: the least solution of backward equations."""
     needed = {state: frozenset[int]() for move in moves for state in (move.source, move.target)}
     into: dict[str, list[Move]] = {state: [] for state in needed}

@@ -11,7 +11,7 @@ the word, with the samples that the stored values hold, finds the rate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import assert_never
@@ -28,7 +28,7 @@ from dipapprox.checking.budgets.machine import Machine, Move, symbol
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.limits import Limits
 
-_Held = tuple[tuple[int, int], ...]
+_Held = tuple[int, ...]
 """The samples, by number, of the stored values that are compared later."""
 
 
@@ -60,40 +60,36 @@ def _rate(
 ) -> Fraction | None:
     """Return the rate of a word for the first (0) or second (1) inputs; None if no run fits it.
 
-    Samples are told by their numbers in the grid, costs in whole units.
+    Samples are told by their numbers in the grid, costs in whole units. What is held at a place is
+    the sample of each value that is compared later, in the order of the values.
     """
-    inputs = [letter.second if side else letter.first for letter in letters]
-    grid = sorted(set(_touched(machine, letters, inputs)))
-    unit = _unit(machine, grid, inputs)
-    prices: dict[object, list[tuple[int, int]]] = {}
+    units = _Units(machine, letters, side)
     costs: dict[Place, dict[_Held, int]] = {(machine.initial, NOTHING): {(): 0}}
-    for letter, given in zip(letters, inputs, strict=True):
+    for number, letter in enumerate(letters):
         limits.check_states(sum(map(len, costs.values())))
         limits.check()
+        given = units.inputs[number]
+        prices: dict[int, list[int | None]] = {}
         after: dict[Place, dict[_Held, int]] = {}
         for place, before in costs.items():
             if (place[0] in machine.reading) != (given is not None):
                 continue
-            for number, target in moves_from(machine, place):
-                alike = number, given, letter.seen
-                if alike not in prices:
-                    exact = _samples(
-                        machine, machine.moves[number], grid, given or Fraction(0), letter
-                    )
-                    prices[alike] = [(sample, int(price / unit)) for sample, price in exact]
-                if prices[alike]:
-                    move = machine.moves[number]
-                    _take(machine, move, before, prices[alike], after.setdefault(target, {}))
+            for step, target in moves_from(machine, place):
+                move = machine.moves[step]
+                if step not in prices:
+                    prices[step] = units.prices(move, given or 0, letter.seen)
+                if prices[step]:
+                    _take(machine, move, before, prices[step], after.setdefault(target, {}))
         costs = after
     totals = [total for each in costs.values() for total in each.values()]
-    return min(totals) * unit if totals else None
+    return min(totals) * units.unit if totals else None
 
 
 def _take(
     machine: Machine,
     move: Move,
     before: Mapping[_Held, int],
-    prices: Sequence[tuple[int, int]],
+    prices: Sequence[int | None],
     after: dict[_Held, int],
 ) -> None:
     """Add what a move leads to, with the least costs.
@@ -102,91 +98,114 @@ def _take(
         machine: The automaton.
         move: From a place at which values are held at some costs.
         before: These.
-        prices: What samples cost, in the order of the samples.
+        prices: What each sample of the grid costs; None where it is not possible.
         after: What is held where the move leads, and at what cost.
     """
-    needed = machine.needed[move.target]
-    new = [x for x in move.stored if x in needed]
+    place = {x: index for index, x in enumerate(sorted(machine.needed[move.source]))}
+    above = [place[x] for x in move.at_least]
+    below = [place[x] for x in move.less]
+    needed = sorted(machine.needed[move.target])
+    kept = [None if x in move.stored else place[x] for x in needed]
+    stores, last = None in kept, len(prices) - 1
+    cheapest: dict[tuple[int, int], Sequence[int]] = {}
     for held, cost in before.items():
-        known = dict(held)
-        low = max([known[x] for x in move.at_least], default=0)
-        high = min([known[x] for x in move.less], default=prices[-1][0])
-        allowed = [each for each in prices if low <= each[0] <= high]
-        if not allowed:
-            continue
-        old = [each for each in held if each[0] in needed and each[0] not in move.stored]
-        if not new:
-            allowed = [(0, min([price for _, price in allowed]))]
-        for sample, price in allowed:
-            key = tuple(sorted([*old, *((x, sample) for x in new)])) if new else tuple(old)
-            total = cost + price
-            if total < after.get(key, total + 1):
-                after[key] = total
+        low = max([held[index] for index in above]) if above else 0
+        high = min([held[index] for index in below]) if below else last
+        samples: Sequence[int] = range(low, high + 1)
+        if not stores:  # all lead to the same
+            if (low, high) not in cheapest:
+                cheapest[low, high] = _cheapest(prices, samples)
+            samples = cheapest[low, high]
+        for z in samples:
+            price = prices[z]
+            if price is None:
+                continue
+            key = tuple([z if index is None else held[index] for index in kept])
+            if cost + price < after.get(key, cost + price + 1):
+                after[key] = cost + price
 
 
-def _unit(
-    machine: Machine, grid: Sequence[Fraction], inputs: Sequence[Fraction | None]
-) -> Fraction:
-    """Return a cost of which all costs are whole multiples."""
-    noises = [*machine.compared.values(), *machine.fresh.values()]
-    places = [*grid, *(noise.mean for noise in noises), *(each or Fraction(0) for each in inputs)]
-    rates = lcm(*(noise.rate.denominator for noise in noises))
-    return Fraction(1, rates * lcm(*(place.denominator for place in places)))
+def _cheapest(prices: Sequence[int | None], samples: Sequence[int]) -> Sequence[int]:
+    """Return one of the cheapest of some samples; none if none is possible."""
+    found = [(price, z) for z in samples if (price := prices[z]) is not None]
+    return (min(found)[1],) if found else ()
 
 
-def _touched(
-    machine: Machine, letters: Sequence[WordLetter], inputs: Sequence[Fraction | None]
-) -> Iterator[Fraction]:
-    """Yield all means of compared samples, and all ends of what is seen."""
-    means = {noise.mean for noise in machine.compared.values()}
-    for letter, given in zip(letters, inputs, strict=True):
-        yield from (mean + (given or 0) for mean in means)
-        match letter.seen:
-            case SeenBeyond(end=end):
-                yield end
-            case SeenNearZero():
-                yield Fraction(0)
-            case SeenSymbol():
-                pass
-            case _:
-                assert_never(letter.seen)
+class _Units:
+    """Inputs, means and ends of what is seen as whole numbers, and what samples cost."""
 
+    def __init__(self, machine: Machine, letters: Sequence[WordLetter], side: int) -> None:
+        inputs = [letter.second if side else letter.first for letter in letters]
+        noises = [*machine.compared.values(), *machine.fresh.values()]
+        means = {noise.mean for noise in noises}
+        ends = {each.seen.end for each in letters if isinstance(each.seen, SeenBeyond)}
+        known = [each for each in inputs if each is not None]
+        self.scale = lcm(1, *(each.denominator for each in {*means, *ends, *known}))
+        self.rates = lcm(1, *(noise.rate.denominator for noise in noises))
+        self.unit = Fraction(1, self.scale * self.rates)
+        self.inputs = [None if each is None else self._whole(each) for each in inputs]
+        self.grid = self._touched(machine, letters)
+        self.noises = {
+            noise: (int(noise.rate * self.rates), self._whole(noise.mean)) for noise in noises
+        }
+        self.compared = {state: self.noises[noise] for state, noise in machine.compared.items()}
+        self.fresh = {state: self.noises[noise] for state, noise in machine.fresh.items()}
 
-def _samples(
-    machine: Machine, move: Move, grid: Sequence[Fraction], given: Fraction, letter: WordLetter
-) -> list[tuple[int, Fraction]]:
-    """Return the samples with which a move shows what is seen, and what each of them costs."""
-    seen = letter.seen
-    if isinstance(seen, SeenSymbol):
-        if move.shows != symbol(seen.name) or move.is_real:
+    def _whole(self, number: Fraction) -> int:
+        return int(number * self.scale)
+
+    def _touched(self, machine: Machine, letters: Sequence[WordLetter]) -> list[int]:
+        """All means of compared samples, and all ends of what is seen, ascending."""
+        means = {self._whole(noise.mean) for noise in machine.compared.values()}
+        found = {mean + (given or 0) for mean in means for given in {*self.inputs}}
+        for letter in letters:
+            match letter.seen:
+                case SeenBeyond(end=end):
+                    found.add(self._whole(end))
+                case SeenNearZero():
+                    found.add(0)
+                case SeenSymbol():
+                    pass
+                case _:
+                    assert_never(letter.seen)
+        return sorted(found)
+
+    def prices(
+        self, move: Move, given: int, seen: SeenSymbol | SeenNearZero | SeenBeyond
+    ) -> list[int | None]:
+        """Return what each sample costs with which a move shows what is seen; empty if none do.
+
+        None stands for a sample that shows something else.
+        """
+        if isinstance(seen, SeenSymbol):
+            if move.shows != symbol(seen.name) or move.is_real:
+                return []
+        elif not move.is_real:
             return []
-    elif not move.is_real:
-        return []
-    noise = machine.compared[move.source]
-    fixed = Fraction(0)
-    if move.shows == INSAMPLE_PRIME:
-        fresh = machine.fresh[move.source]
-        mean = fresh.mean + given
-        nearest = mean if _allows(seen, mean) else _end(seen)
-        fixed = fresh.rate * abs(nearest - mean)
-    return [
-        (number, fixed + noise.rate * abs(z - noise.mean - given))
-        for number, z in enumerate(grid)
-        if move.shows != INSAMPLE or _allows(seen, z)
-    ]
+        rate, mean = self.compared[move.source]
+        fixed = 0
+        if move.shows == INSAMPLE_PRIME:
+            fresh, centre = self.fresh[move.source]
+            centre += given
+            nearest = centre if self._allows(seen, centre) else self._end(seen)
+            fixed = fresh * abs(nearest - centre)
+        mean += given
+        costs: list[int | None] = [fixed + rate * abs(z - mean) for z in self.grid]
+        if move.shows == INSAMPLE:
+            allowed = [self._allows(seen, z) for z in self.grid]
+            costs = [cost if is_it else None for cost, is_it in zip(costs, allowed, strict=True)]
+        return costs
 
+    def _allows(self, seen: SeenSymbol | SeenNearZero | SeenBeyond, value: int) -> bool:
+        match seen:
+            case SeenBeyond(direction=direction):
+                return (value - self._end(seen)) * direction >= 0
+            case SeenNearZero():
+                return value == 0
+            case SeenSymbol():
+                return True
+            case _:
+                assert_never(seen)
 
-def _allows(seen: SeenSymbol | SeenNearZero | SeenBeyond, value: Fraction) -> bool:
-    match seen:
-        case SeenBeyond(end=end, direction=direction):
-            return (value - end) * direction >= 0
-        case SeenNearZero():
-            return value == 0
-        case SeenSymbol():
-            return True
-        case _:
-            assert_never(seen)
-
-
-def _end(seen: SeenSymbol | SeenNearZero | SeenBeyond) -> Fraction:
-    return seen.end if isinstance(seen, SeenBeyond) else Fraction(0)
+    def _end(self, seen: SeenSymbol | SeenNearZero | SeenBeyond) -> int:
+        return self._whole(seen.end) if isinstance(seen, SeenBeyond) else 0

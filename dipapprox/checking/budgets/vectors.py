@@ -28,7 +28,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from dipapprox.certificates.budgets import VectorFamily, VectorPair
+from dipapprox.certificates.budgets import CellFamily, JoinedCells, VectorFamily, VectorPair
 from dipapprox.checking.budgets.graph import GraphNode, missing_step, read_graph
 from dipapprox.checking.budgets.machine import Machine, Move
 from dipapprox.checking.values import Stuck
@@ -50,7 +50,7 @@ _FEW = 16
 
 
 def examine_family(
-    machine: Machine, family: VectorFamily, bound: Fraction, limits: Limits
+    machine: Machine, family: VectorFamily | CellFamily, bound: Fraction, limits: Limits
 ) -> str | None:
     """Say why a family does not prove that `bound` is a budget, or what in it is false.
 
@@ -58,23 +58,46 @@ def examine_family(
         Stuck: If costs are too large to be added in 64 bits.
         LimitReached: If `limits` run out.
     """
+    unit = Fraction(1, common_denominator(machine))
+    read = read_family(machine, family, unit, bound, limits)
+    if isinstance(read, str):
+        return read
+    steps = _Steps(machine, read, unit, int(bound / unit))
+    return _examine_vectors(steps, family.vectors, limits)
+
+
+def common_denominator(machine: Machine) -> int:
+    """Return the least number of which every cost is a whole multiple of the reciprocal."""
     costs = [machine.rate(move) for move in machine.moves]
     costs += [machine.fresh_cost(move) for move in machine.moves]
-    unit = Fraction(1, lcm(1, *(cost.denominator for cost in costs)))
+    return lcm(1, *(cost.denominator for cost in costs))
+
+
+def read_family(
+    machine: Machine,
+    family: VectorFamily | CellFamily | JoinedCells,
+    unit: Fraction,
+    bound: Fraction,
+    limits: Limits,
+) -> tuple[GraphNode, ...] | str:
+    """Return the graph of which cost vectors speak; a text says what is wrong.
+
+    Raises:
+        Stuck: If costs are too large to be added in 64 bits.
+        LimitReached: If `limits` run out.
+    """
     if family.unit != unit:
         return f"unit: it is {unit}"
     if (bound / unit).denominator > 1:
         return "least_budget.upper: it is no whole number of units"
+    costs = [machine.rate(move) + machine.fresh_cost(move) for move in machine.moves]
     if max(bound, *costs) / unit >= _LARGEST:
         raise Stuck("costs of more than 2^40 units")
     graph = read_graph(machine, family.nodes)
     if isinstance(graph, str):
         return f"nodes: {graph}"
     complaint = missing_step(machine, graph, limits)
-    if complaint is not None:
-        return f"nodes: {complaint}"
-    steps = _Steps(machine, graph, unit, int(bound / unit))
-    return _examine_vectors(steps, family.vectors, limits)
+    return graph if complaint is None else f"nodes: {complaint}"
 
 
 def _examine_vectors(steps: _Steps, vectors: Sequence[VectorPair], limits: Limits) -> str | None:

@@ -1,0 +1,349 @@
+"""Coarser cells: steps that nobody can tell apart are one, and a running minimum is one of many.
+
+In: an unfolded automaton. Out: an automaton that is no program any more: each of its walks is a
+*cell* of samples with one word, and the cells of a word fill what all runs with that word fill. The
+proof that shifts bound a budget (`shifts.py`, Theorem A) goes through cell by cell, for any cells
+that are given by an order of the samples: so the dearest walk bounds the budget from above, as the
+dearest run does, and fewer relations between samples leave cheaper shifts. (For k-MIN-MAX: 1/2 +
+1/k instead of 3/4 + 1/(2k); it is the least budget.)
+
+**Joint steps.** The steps from one state to one state that show the same are one step, if the
+guards together say no more than the atoms that all of them have in common, and if every variable
+that some of them store, not all, becomes by it the lesser (or by it the larger) of itself and the
+sample: a *running* minimum or maximum. Whether that holds is looked at for every order of the
+sample and the values that is feasible at some node of the state.
+
+**Periods.** Where a running minimum x is stored outright, and where a guard of a joint step
+compares it, a period of x begins. Until the next one nothing depends on x, so of a period only
+its last value counts: the first one if it is less than all samples of the period (x is *settled*,
+they are at least x), or else one of them, the least. For the latter let x hold any number below
+those before it, a *separator* (x is *open*): the samples before are at least x, the one that
+settles it is below x. So a cell is what remains of {samples and separators in some order} when the
+separators are left out. The choices exclude each other, but for ties, and fill everything. A
+separator is a step that reads no input, of rate 0: whatever its shift is, it costs nothing. It is
+drawn after the first value of the period, below it; or, where x holds nothing that counts, before
+that value, which is then at least x and need not be stored.
+
+Where x is open, no guard compares it, and it must settle while it still counts; walks that stop
+before they do are in excess, which makes no bound smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.automata.model import Automaton, Laplace, Output, State, Transition, members
+from dipapprox.automata.runs import Run, dependencies
+from dipapprox.automata.unfolding import Order, Unfolding
+from dipapprox.data_classes import dataclass, field, replace
+
+_MOST_COMPARED = 6
+"""Variables whose orders are looked at for joint steps: 2^6 of them."""
+
+_SEPARATOR = Laplace(Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """Steps that are taken as one; masks as those of transitions.
+
+    Attributes:
+        steps: Indices of the steps.
+        least: Running minima.
+        largest: Running maxima.
+    """
+
+    steps: tuple[int, ...]
+    source: int
+    above: int
+    below: int
+    target: int
+    output: Output
+    assigned: int
+    least: int = 0
+    largest: int = 0
+
+    @property
+    def used(self) -> int:
+        """What the guard mentions."""
+        return self.above | self.below
+
+    @property
+    def running(self) -> int:
+        """Running minima and maxima."""
+        return self.least | self.largest
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """An automaton whose walks are cells.
+
+    Attributes:
+        automaton: It has the variables of the original; its separators have rate 0.
+        original: What it was made from.
+        separators: Whether each of its states draws a separator.
+    """
+
+    automaton: Automaton
+    original: Automaton
+    separators: tuple[bool, ...] = field(repr=False)
+
+    def run_in(self, walk: Run, changes: Sequence[int]) -> tuple[Run, tuple[int, ...]]:
+        """Return a run of the original with samples in a cell, and its changes of inputs."""
+        states = [self.automaton.transitions[index].source for index in walk]
+        ranks = _ranks(len(walk), dependencies(self.automaton, walk))
+        held: dict[int, int] = {}
+        state, run, kept = 0, [], []
+        leaving = self.original.leaving()
+        for place, rank in enumerate(ranks):
+            if self.separators[states[place]]:
+                continue
+            wanted = self.automaton.transitions[walk[place]].output
+            for index in leaving[state]:
+                step = self.original.transitions[index]
+                if (
+                    step.output == wanted
+                    and all(held[x] < rank for x in members(step.above))
+                    and all(held[x] > rank for x in members(step.below))
+                ):
+                    break
+            else:
+                raise ValueError("the walk is no cell of the automaton")
+            run.append(index)
+            kept.append(changes[place])
+            held.update((x, rank) for x in members(step.assigned))
+            state = step.target
+        return tuple(run), tuple(kept)
+
+
+def _ranks(count: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
+    """Number positions so that arcs lead to larger numbers; those that nothing orders by place."""
+    heads: list[list[int]] = [[] for _ in range(count)]
+    missing = [0] * count
+    for tail, head in arcs:
+        heads[tail].append(head)
+        missing[head] += 1
+    ready = [place for place in range(count) if not missing[place]]
+    ranks = [0] * count
+    for rank in range(count):
+        place = ready.pop()
+        ranks[place] = rank
+        for head in heads[place]:
+            missing[head] -= 1
+            if not missing[head]:
+                ready.append(head)
+    return ranks
+
+
+def cells_of(whole: Unfolding) -> Cells | None:
+    """Return the automaton of coarser cells; None if no steps are taken as one.
+
+    Args:
+        whole: The augmented automaton, all of it.
+    """
+    automaton = whole.automaton
+    joints = _joints(whole)
+    if not any(len(joint.steps) > 1 for joint in joints):
+        return None
+    live = _live(len(automaton.states), joints)
+    joints = [
+        replace(
+            joint,
+            least=joint.least & live[joint.target],
+            largest=joint.largest & live[joint.target],
+        )
+        for joint in joints
+    ]
+    return _Builder(automaton, joints, live).build()
+
+
+# --- joint steps ----------------------------------------------------------------------------------
+
+
+def _joints(whole: Unfolding) -> list[_Joint]:
+    automaton = whole.automaton
+    orders: dict[int, list[Order]] = {}
+    for state, order in zip(whole.states, whole.orders, strict=True):
+        orders.setdefault(state, []).append(order)
+    found = []
+    for state, leaving in enumerate(automaton.leaving()):
+        alike: dict[tuple[int, Output], list[int]] = {}
+        for index in leaving:
+            step = automaton.transitions[index]
+            alike.setdefault((step.target, step.output), []).append(index)
+        for indices in alike.values():
+            joint = _joint(automaton, indices, orders.get(state, []))
+            found.append((indices, joint))
+    least = largest = 0
+    for _, joint in found:
+        if joint is not None:
+            least |= joint.least
+            largest |= joint.largest
+    both = least & largest  # a variable runs in one direction only
+    joints = []
+    for indices, joint in found:
+        if joint is None or joint.running & both:
+            joints += [_alone(automaton, index) for index in indices]
+        else:
+            joints.append(joint)
+    return sorted(joints, key=lambda joint: joint.steps[0])
+
+
+def _alone(automaton: Automaton, index: int) -> _Joint:
+    t = automaton.transitions[index]
+    return _Joint((index,), t.source, t.above, t.below, t.target, t.output, t.assigned)
+
+
+def _joint(automaton: Automaton, indices: list[int], orders: Sequence[Order]) -> _Joint | None:
+    """Return some steps as one; None if they are not."""
+    first = _alone(automaton, indices[0])
+    steps = [automaton.transitions[index] for index in indices]
+    above, below, always, sometimes = first.above, first.below, first.assigned, 0
+    compared = 0
+    for step in steps:
+        above, below, always = above & step.above, below & step.below, always & step.assigned
+        compared |= step.used
+        sometimes |= step.assigned
+    compared &= ~(above | below)
+    running = sometimes & ~always
+    if running & ~compared or compared.bit_count() > _MOST_COMPARED:
+        return None
+    least = largest = running
+    for chosen in product((0, 1), repeat=compared.bit_count()):
+        over = sum(1 << x for x, c in zip(members(compared), chosen, strict=True) if c)
+        under = compared & ~over
+        if all(order.after(above | over, below | under, 0) is None for order in orders):
+            continue
+        taken = [
+            step
+            for step in steps
+            if not (step.above & compared & ~over or step.below & compared & ~under)
+        ]
+        if len(taken) != 1:
+            return None
+        stored = taken[0].assigned & running
+        least &= ~(stored ^ under)
+        largest &= ~(stored ^ over)
+    if running & ~(least | largest):
+        return None
+    return replace(
+        first, steps=tuple(indices), above=above, below=below, assigned=always,
+        least=least, largest=largest & ~least,
+    )  # fmt: skip
+
+
+def _live(count: int, joints: Sequence[_Joint]) -> list[int]:
+    """Return, for each state, what some path compares before it stores it outright."""
+    live = [0] * count
+    changed = True
+    while changed:
+        changed = False
+        for joint in reversed(joints):
+            needed = live[joint.source] | joint.used | live[joint.target] & ~joint.assigned
+            changed |= needed != live[joint.source]
+            live[joint.source] = needed
+    return live
+
+
+def _running_on(count: int, joints: Sequence[_Joint]) -> list[int]:
+    """Return, for each state, what is a running one on some path before a new period begins."""
+    found = [0] * count
+    changed = True
+    while changed:
+        changed = False
+        for joint in reversed(joints):
+            later = found[joint.target] & ~(joint.assigned | joint.used)
+            now = found[joint.source] | joint.running | later
+            changed |= now != found[joint.source]
+            found[joint.source] = now
+    return found
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+_Place = tuple[int, int, tuple[int, ...]]
+"""A state, the open variables, and those that may open now, one after the other."""
+
+
+class _Builder:
+    """Makes the automaton of cells, its states in the order in which they are reached."""
+
+    def __init__(self, automaton: Automaton, joints: Sequence[_Joint], live: Sequence[int]) -> None:
+        self.automaton, self.live = automaton, live
+        self.leaving: list[list[_Joint]] = [[] for _ in automaton.states]
+        for joint in joints:
+            self.leaving[joint.source].append(joint)
+        self.running_on = _running_on(len(automaton.states), joints)
+        self.largest = 0
+        for joint in joints:
+            self.largest |= joint.largest
+
+    def build(self) -> Cells:
+        """Make it."""
+        start: _Place = (0, 0, tuple(self._names(self._may_open_before(0))))
+        places = {start: 0}
+        order = [start]
+        transitions = []
+        for number, place in enumerate(order):
+            for above, below, target, output, assigned in self._steps(place):
+                if target not in places:
+                    places[target] = len(order)
+                    order.append(target)
+                reached = places[target]
+                transitions.append(Transition(number, above, below, reached, output, assigned))
+        states = tuple([self._state(place) for place in order])
+        cells = replace(self.automaton, states=states, transitions=tuple(transitions))
+        return Cells(cells, self.automaton, tuple([bool(waiting) for _, _, waiting in order]))
+
+    def _state(self, place: _Place) -> State:
+        state, _, waiting = place
+        if waiting:
+            return State(self.automaton.states[state].name, reads=False, compared=_SEPARATOR)
+        return self.automaton.states[state]
+
+    def _names(self, mask: int) -> list[int]:
+        return sorted(members(mask), key=lambda x: self.automaton.variables[x])
+
+    def _runs_on(self, joint: _Joint, variables: int) -> int:
+        """Return those of some variables that count after a step, and run before they do."""
+        return variables & self.live[joint.target] & self.running_on[joint.target]
+
+    def _may_open_before(self, state: int) -> int:
+        """Return what holds nothing that counts and is stored by the next step."""
+        found = 0
+        for joint in self.leaving[state]:
+            found |= self._runs_on(joint, joint.assigned)
+        return found & ~self.live[state]
+
+    def _steps(self, place: _Place) -> Iterator[tuple[int, int, _Place, Output, int]]:
+        state, opened, waiting = place
+        if waiting:
+            x, *rest = waiting
+            bit = 1 << x
+            yield 0, 0, (state, opened, tuple(rest)), "", 0
+            side = (bit, 0) if bit & self.largest else (0, bit)
+            if not bit & self.live[state]:
+                side = 0, 0
+            yield *side, (state, opened | bit, tuple(rest)), "", bit
+            return
+        early = opened & ~self.live[state]
+        for joint in self.leaving[state]:
+            if early & ~self._runs_on(joint, joint.assigned):
+                continue
+            if (opened & ~early) & (joint.used | joint.assigned | ~self.live[joint.target]):
+                continue
+            fresh = self._runs_on(joint, joint.assigned & self.live[state] | joint.used)
+            begins = fresh | self._may_open_before(joint.target)
+            after = tuple(self._names(begins))
+            settling = [x for x in self._names(joint.running) if opened >> x & 1]
+            for chosen in product((False, True), repeat=len(settling)):
+                settled = sum(1 << x for x, c in zip(settling, chosen, strict=True) if c)
+                least = joint.running & joint.least | early & ~self.largest
+                largest = joint.running & joint.largest | early & self.largest
+                above = joint.above | least & ~settled | largest & settled
+                below = joint.below | largest & ~settled | least & settled
+                target = joint.target, opened & ~settled, after
+                assigned = joint.assigned & ~early | settled
+                yield above, below, target, joint.output, assigned
