@@ -100,6 +100,21 @@ def test_exact_powers_need_the_bound_on_values() -> None:
     assert (upper - lower)[:-1].max() < 1e-12
 
 
+def test_powers_in_two_parts_are_those_in_one() -> None:
+    """∫ f F^a (1 - F)^b over the line is a! b! / (a + b + 1)!, a beta integral."""
+    law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    grid = build_grid([law], (), 80)
+    assert isinstance(grid, Grid)
+    algebra = Float64Algebra(grid)
+    many = (0, 1, 255, 256, 257, 511, 512, 1000)
+    exponents = np.array([[a, b] for a in many for b in many])
+    lower, upper = integrals(algebra, [law], exponents)
+    for (a, b), low, high in zip(exponents.tolist(), lower, upper, strict=True):
+        truth = Fraction(1, (a + b + 1) * comb(a + b, a))
+        assert Fraction(low) <= truth <= Fraction(high) + (a + b + 1) * Fraction(1, 2**79)
+    assert (upper - lower).max() < 1e-12
+
+
 def leaves(chance: random.Random, laws: list[Distribution], most: int) -> Leaves:
     chosen = sorted(set(chance.choices(range(len(laws)), k=chance.randint(0, 2))))
     return tuple((laws[k], chance.randint(1, most)) for k in chosen)

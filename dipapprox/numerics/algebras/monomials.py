@@ -1,8 +1,9 @@
 """Integrals of many monomials Π f_k^(e_k) in few functions on float64 panels, all at once.
 
-A star's probability is such an integral, and a program's stars differ in their exponents only. The
-column with the most different exponents, f, is tabulated: its powers X. What is left of the
-monomials, mostly few products Y, is multiplied out, too; and Σ_j H w_j Y_j X_j is a total.
+A star's probability is such an integral, and a program's stars differ in their exponents only. An
+exponent e is q s + r with r < s: the powers f^r and f^(q s) that occur are tabulated once for all
+monomials. Of the largest table every monomial has one entry X; what is left of them, mostly few
+products Y, is multiplied out; and Σ_j H w_j Y_j X_j is a total.
 
 Bounds, in the notation of `sampled`. Let v = X Y, exactly, at the nodes of a panel. By the argument
 for products, (I) to (III) hold for it with m = m_X m_Y, A = A_X A_Y and k = k_X + k_Y + 2. So |v_j
@@ -37,8 +38,11 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _TINY = 2.0**-950
-_MOST_DOUBLES = 2**19
-"""In one table of powers: 4 MB."""
+_STEP = 256
+"""s; a power of two, so that powers of its multiples are products of few of these."""
+
+_MOST_DOUBLES = 2**18
+"""In the products of the monomials that are integrated at a time: 2 MB."""
 
 _BLOCK = 2**16
 """Doubles that are multiplied at a time: they stay in the processor's cache."""
@@ -82,18 +86,27 @@ def monomial_integrals(
         Certified lower bounds, >= 0, and upper bounds, each of shape (count,); inf where nothing
         could be proved.
     """
-    distinct = [len(set(column)) for column in exponents.T.tolist()]
-    main = distinct.index(max(distinct))
-    order = np.argsort(exponents[:, main], kind="stable")
+    nodes = len(rule.nodes)
+    factors = [
+        _powers(function, part, nodes)
+        for function, column in zip(functions, exponents.T, strict=True)
+        for part in (column % _STEP, column - column % _STEP)
+        if part.any()
+    ]
+    if not factors:
+        factors.append(_powers(functions[0], exponents[:, 0], nodes))
+    factors.sort(key=lambda factor: len(factor[0]))
+    powers, power = factors.pop()
+    tables = [table for table, _ in factors]
+    places = np.array([column for _, column in factors], np.int64).reshape(-1, len(power)).T
+    # Equal products are neighbours, and so are the powers that they are multiplied by.
+    order = np.lexsort((power, *places.T))
     lower, upper = np.empty(len(order)), np.empty(len(order))
     size = max(1, _MOST_DOUBLES // first.layers.size)
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
-        powers = _powers(functions[main], exponents[chosen, main], len(rule.nodes))
-        others = np.delete(exponents[chosen], main, axis=1)
-        rest = [function for k, function in enumerate(functions) if k != main]
-        products = _products(first, rest, others, len(rule.nodes))
-        lower[chosen], upper[chosen] = _integrals(*powers, *products, rule, half)
+        products = _products(first, tables, places[chosen], nodes)
+        lower[chosen], upper[chosen] = _integrals(powers, power[chosen], *products, rule, half)
     return lower, upper
 
 
@@ -166,19 +179,15 @@ def _powers(function: Sampled, exponents: Integers, nodes: int) -> tuple[_Table,
 
 
 def _products(
-    first: Sampled, functions: Sequence[Sampled], exponents: Integers, nodes: int
+    first: Sampled, tables: Sequence[_Table], places: Integers, nodes: int
 ) -> tuple[_Table, Integers]:
-    """Return the different products first Π functions[k]^exponents[i, k], and which i has which."""
+    """Return the different products first Π tables[k][places[i, k]], and which i has which."""
     numbers: dict[tuple[int, ...], int] = {}
-    places = [numbers.setdefault(tuple(row), len(numbers)) for row in exponents.tolist()]
-    table = _Table(first.layers[None], np.array([first.roundings], np.int64))
-    for function, column in zip(functions, np.array(list(numbers), np.int64).T, strict=True):
-        if column.any():
-            powers, chosen = _powers(function, column, nodes)
-            table = table.times(powers.at(chosen), nodes)
-    if len(table) < len(numbers):
-        table = table.at(np.zeros(len(numbers), np.int64))
-    return table, np.array(places)
+    chosen = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in places.tolist()])
+    found = _Table(first.layers[None], np.array([first.roundings], np.int64))
+    for table, column in zip(tables, np.array(list(numbers), np.int64).T, strict=True):
+        found = found.times(table.at(column), nodes)
+    return found, chosen
 
 
 def _raise_to_floor(layers: Array, nodes: int) -> None:
