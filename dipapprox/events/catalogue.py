@@ -160,6 +160,9 @@ class Variables:
 _REMEMBERED = 300_000
 """About how many combinations are remembered; then all are forgotten before the next batch."""
 
+_VALUES = 2**20
+"""Most values of cells, over all inputs, in a batch that several outputs share."""
+
 Conditions = tuple[InputCondition, ...]
 
 
@@ -210,6 +213,22 @@ class StateColumns:
         yield from np.split(order, np.cumsum(np.bincount(turn))[:-1])
 
 
+def _in_portions(
+    outputs: Sequence[tuple[int, Sequence[Input]]], most: int
+) -> Iterator[list[tuple[int, Sequence[Input]]]]:
+    """Group outputs so that each group but those of one output has at most so many inputs."""
+    group: list[tuple[int, Sequence[Input]]] = []
+    size = 0
+    for output, inputs in outputs:
+        if group and size + len(inputs) > most:
+            yield group
+            group, size = [], 0
+        group.append((output, inputs))
+        size += len(inputs)
+    if group:
+        yield group
+
+
 class Catalogue:
     """The distinct canonical events of a program at one eps, found batch by batch.
 
@@ -237,7 +256,7 @@ class Catalogue:
         self._variables = Variables(samples, scales, self._inputs, self._solutions)
         self._reader = StarReader(self._variables.number, self._integers)
         number = self._variables.number
-        self._shapes = Shapes(self._inputs, self._solutions, number, self._integers)
+        self._shapes = Shapes(self._inputs, self._solutions, number, self._integers, len(samples))
         self._shape_of: list[Shape | None] = [None] * len(self._states.states)
         self._conditions: dict[Conditions, Table] = {}
         self._origins: list[int] = []
@@ -276,20 +295,44 @@ class Catalogue:
             inputs: A batch; what is equal in many inputs is worked out once.
             outputs: Whose states are wanted, ascending; None for all.
         """
-        block = self._inputs.block(inputs)
-        whole = _Rows(None, Batch(block, self._variables.tables))
+        whole = Batch(self._inputs.block(inputs), self._variables.tables)
+        return self._solved(whole, range(len(self._states_of)) if outputs is None else outputs)
+
+    def columns_of(
+        self, outputs: Sequence[tuple[int, Sequence[Input]]]
+    ) -> Iterator[list[StateColumns]]:
+        """Solve the states of some outputs, each for inputs of its own.
+
+        Args:
+            outputs: The index of each output, and the inputs; what is equal is worked out once.
+
+        Yields:
+            For each of them what `columns` returns for this output and its inputs.
+        """
+        cells = max(1, len(self._states.program.inputs))
+        for group in _in_portions(outputs, _VALUES // cells):
+            inputs = [input for _, own in group for input in own]
+            whole = Batch(self._inputs.block(inputs), self._variables.tables)
+            start = 0
+            for output, own in group:
+                places = np.arange(start, start + len(own))
+                yield self._solved(whole.part(places), (output,))
+                start += len(own)
+
+    def _solved(self, all_inputs: Batch, outputs: Iterable[int]) -> list[StateColumns]:
+        whole = _Rows(None, all_inputs)
         groups: dict[Conditions, _Rows] = {(): whole}
         states, has_choices = self._states.states, bool(self._states.choices)
         shapes, solve, events = self._shape_of, self._shapes.solve, self._solutions.events
         origins = self._origins
-        for output in range(len(self._states_of)) if outputs is None else outputs:
+        for output in outputs:
             for number in self._states_of[output]:
                 conditions = states[number].conditions
                 rows = groups.get(conditions) if conditions else whole
                 if rows is None:
-                    admitted = np.flatnonzero(self._condition(conditions).column(block))
-                    batch = Batch(block[admitted], self._variables.tables)
-                    rows = groups[conditions] = _Rows(admitted, batch)
+                    held = self._condition(conditions).column(all_inputs.block)
+                    admitted = np.flatnonzero(held)
+                    rows = groups[conditions] = _Rows(admitted, all_inputs.part(admitted))
                 if not rows.batch.size:
                     continue
                 row = solve(shapes[number] or self._shape(number), rows.batch)

@@ -1,4 +1,4 @@
-"""Many inputs at once: columns of small numbers, and hash-consed pairs and multisets of them.
+"""Many inputs at once: columns of small numbers, and numbers for pairs and multisets of them.
 
 A column holds one number per input. Equal things have equal numbers, so that what happens in
 thousands of inputs is worked out once for each distinct combination: numpy finds the combinations,
@@ -82,50 +82,28 @@ class Bags:
 
     Attributes:
         contents: By number.
-        sums: The numbers of bags with one more entry, by bag and entry; what `sum` has found.
     """
 
     def __init__(self) -> None:
         self.contents: list[Bag] = [()]
         self._numbers: dict[Bag, int] = {(): 0}
-        self.sums: dict[tuple[int, int], int] = {}
-        self._differences: dict[tuple[int, int], int] = {}
+        self._sums: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        return len(self.sums) + len(self._differences)
+        return len(self._sums)
 
     def add(self, bags: Column, entries: Column) -> Column:
         """Put one more entry into every bag."""
-        return combined(bags, entries, self.sum)
+        return combined(bags, entries, self._sum)
 
-    def remove(self, bags: Column, entries: Column) -> Column:
-        """Take one entry out of every bag."""
-        return combined(bags, entries, self.without)
-
-    def sum(self, bag: int, entry: int) -> int:
-        """Return the number of a bag with one more entry."""
-        found = self.sums.get((bag, entry))
+    def _sum(self, bag: int, entry: int) -> int:
+        found = self._sums.get((bag, entry))
         if found is None:
             content = _with(self.contents[bag], entry)
             found = self._numbers.setdefault(content, len(self.contents))
             if found == len(self.contents):
                 self.contents.append(content)
-            self.sums[bag, entry] = found
-        return found
-
-    def without(self, bag: int, entry: int) -> int:
-        """Return the number of a bag with one entry less, which it has."""
-        found = self._differences.get((bag, entry))
-        if found is None:
-            content = tuple(
-                (each, count - (each == entry))
-                for each, count in self.contents[bag]
-                if each != entry or count > 1
-            )
-            found = self._numbers.setdefault(content, len(self.contents))
-            if found == len(self.contents):
-                self.contents.append(content)
-            self._differences[bag, entry] = found
+            self._sums[bag, entry] = found
         return found
 
 
@@ -134,3 +112,54 @@ def _with(bag: Bag, entry: int) -> Bag:
     if place < len(bag) and bag[place][0] == entry:
         return (*bag[:place], (entry, bag[place][1] + 1), *bag[place + 1 :])
     return (*bag[:place], (entry, 1), *bag[place:])
+
+
+class Tallies:
+    """Multisets of numbers, each as one integer: entry k has a *unit*, a power of two, and is in
+    the multiset as often as the digit there says. So they are added up by adding integers.
+
+    Args:
+        most: A multiset has at most so many entries.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._width = most.bit_length()
+        self._entries: list[int] = []
+        self._units: dict[int, int] = {}
+        self._table = np.zeros(64, np.int64)
+
+    def unit(self, entry: int) -> int:
+        """Return the multiset of one entry."""
+        found = self._units.get(entry)
+        if found is None:
+            found = self._units[entry] = 1 << self._width * len(self._entries)
+            self._entries.append(entry)
+        return found
+
+    def units(self, entries: Column) -> Column:
+        """Return the multisets of one entry each; of Python's integers if 64 bits are too few."""
+        if (size := int(entries.max()) + 1) > len(self._table):
+            spare = np.zeros(max(size, 2 * len(self._table)) - len(self._table), self._table.dtype)
+            self._table = np.concatenate([self._table, spare])
+        found: Column = self._table[entries]
+        if not found.all():
+            for entry in np.unique(entries[found == 0]).tolist():
+                unit = self.unit(entry)
+                if unit << self._width >= 2**63:
+                    self._table = self._table.astype(object)
+                self._table[entry] = unit
+            found = self._table[entries]
+        return found
+
+    def content(self, tally: int) -> Bag:
+        """Return the entries of a multiset, and how often it has them."""
+        width, found = self._width, []
+        digit = (1 << width) - 1
+        for entry in self._entries:
+            if count := tally & digit:
+                found.append((entry, count))
+            tally >>= width
+            if not tally:
+                break
+        found.sort()
+        return tuple(found)

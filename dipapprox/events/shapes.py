@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import FEW, Bags, Column, Pairs, combined, mapped
+from dipapprox.events.columns import FEW, Bags, Column, Pairs, Tallies, combined, mapped
 from dipapprox.events.inputs import Block, Inputs, Table, numeric
 from dipapprox.events.instantiate import Outline, without_inputs
 from dipapprox.events.paths import AnyStar, Change, GroupStar, PathStar
@@ -66,19 +67,26 @@ class Batch:
     Args:
         block: The inputs.
         tables: The laws of the variables.
+        whole: A batch that these inputs are part of, and where in it they are.
     """
 
-    def __init__(self, block: Block, tables: Sequence[Table]) -> None:
+    def __init__(
+        self, block: Block, tables: Sequence[Table], whole: tuple[Batch, Column] | None = None
+    ) -> None:
         self.block = block
         self.size = len(block)
         self.is_small = len(block) <= FEW
         self._inputs: list[list[int]] = block.tolist() if self.is_small else []
         self._tables = tables
-        self._laws: dict[int, Column] = {}
+        self._whole = whole
+        self._asked: dict[object, int] = {}
+        self._known: dict[object, Column] = {}
         self._numbers: dict[int, list[int]] = {}
-        self.leaves: dict[int, Column] = {}
-        self.groups: dict[tuple[int, bool], Column] = {}
         self.few_leaves: dict[int, list[int]] = {}
+
+    def part(self, places: Column) -> Batch:
+        """Return some of the inputs, as a batch."""
+        return Batch(self.block[places], self._tables, (self, places))
 
     def constant(self, number: int) -> Column:
         """The same number for every input."""
@@ -86,10 +94,7 @@ class Batch:
 
     def law(self, variable: int) -> Column:
         """The number of the variable's law at every input."""
-        found = self._laws.get(variable)
-        if found is None:
-            found = self._laws[variable] = self._tables[variable].column(self.block)
-        return found
+        return self.find(variable, lambda batch: batch._tables[variable].column(batch.block))
 
     def laws(self, variable: int) -> list[int]:
         """The same as a list: few numbers are dealt with faster so."""
@@ -98,6 +103,30 @@ class Batch:
             found = self._tables[variable].numbers(self.block, self._inputs)
             self._numbers[variable] = found
         return found
+
+    def find(self, key: object, make: Callable[[Batch], Column]) -> Column:
+        """Return a column that is known, or make it: of the whole if many parts ask for it."""
+        found = self.get(key, make)
+        return self.keep(key, make(self)) if found is None else found
+
+    def get(self, key: object, make: Callable[[Batch], Column]) -> Column | None:
+        """Return a column if it is known, or worth making for the whole."""
+        found = self._known.get(key)
+        if found is None and self._whole is not None:
+            whole, places = self._whole
+            asked = whole._asked[key] = whole._asked.get(key, 0) + 1
+            if key in whole._known or asked * _AT_ONCE > whole.size:
+                found = self.keep(key, whole.find(key, make)[places])
+        return found
+
+    def keep(self, key: object, column: Column) -> Column:
+        """Remember a column."""
+        self._known[key] = column
+        return column
+
+
+_AT_ONCE = 2048
+"""So many numbers are dealt with in about the time that it takes to begin."""
 
 
 class Shapes:
@@ -108,6 +137,7 @@ class Shapes:
         solutions: Numbers laws, events, solutions.
         variable: Numbers changed samples; `Batch.law` knows the numbers.
         integers: The samples that are integers.
+        samples: How many there are.
     """
 
     def __init__(
@@ -116,12 +146,13 @@ class Shapes:
         solutions: Solutions,
         variable: Callable[[Change], int],
         integers: Set[int],
+        samples: int,
     ) -> None:
         self._inputs = inputs
         self._solutions = solutions
         self._variable = variable
         self._integers = integers
-        self._bags, self._pairs = Bags(), Pairs()
+        self._bags, self._pairs, self._tallies = Bags(), Pairs(), Tallies(samples)
         self._part_numbers: dict[object, int] = {}
         self._forms: list[LinearForm] = []
         self._form_numbers: dict[LinearForm, int] = {}
@@ -198,75 +229,85 @@ class Shapes:
             centres, leaves = batch.laws(star.centre_number), self._few_leaves(star, batch)
             known, solve = self._known, self._star_solution
             pairs = zip(centres, leaves, strict=True)
-            return [known.get((-1 - law, bag)) or solve(law, bag) for law, bag in pairs]
+            return [known.get((-1 - law, tally)) or solve(law, tally) for law, tally in pairs]
+        distinct, number = np.unique(self._leaves(star, batch), return_inverse=True)
+        tallies: list[int] = distinct.tolist()
         return combined(
-            batch.law(star.centre_number), self._leaves(star, batch), self._star_solution
+            batch.law(star.centre_number),
+            number,
+            lambda centre, place: self._star_solution(centre, tallies[place]),
         )
 
-    def _star_solution(self, centre: int, bag: int) -> int:
-        key = -1 - centre, bag
+    def _star_solution(self, centre: int, tally: int) -> int:
+        key = -1 - centre, tally
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._solutions.star(centre, self._bags.contents[bag])
+            leaves = self._tallies.content(tally)
+            known = self._known[key] = self._solutions.star(centre, leaves)
         return known
 
     def _leaves(self, star: AnyStar, batch: Batch) -> Column:
-        """The multiset of the star's leaves, from that of the nearest known ancestor."""
-        waiting = []
-        node: AnyStar | None = star
-        while isinstance(node, PathStar) and id(node) not in batch.leaves:
+        """The tally of the star's leaves."""
+        if isinstance(star, GroupStar):
+            own = self._units(star.centre_number, star.above, batch)
+            return self._group(star, batch) - own
+        before = batch.constant(0) if star.parent is None else self._kept(star.parent, batch)
+        return before + self._units(star.leaf, star.above, batch)
+
+    def _kept(self, star: AnyStar, batch: Batch) -> Column:
+        """The same, kept for the stars that begin with this one."""
+        waiting: list[PathStar] = []
+        node = star
+        while (tallies := batch.get(("leaves", id(node)), partial(self._kept, node))) is None:
+            if isinstance(node, GroupStar) or node.parent is None:
+                tallies = batch.keep(("leaves", id(node)), self._leaves(node, batch))
+                break
             waiting.append(node)
             node = node.parent
-        match node:
-            case None:
-                bags = batch.constant(0)
-            case PathStar():
-                bags = batch.leaves[id(node)]
-            case GroupStar():
-                centre = batch.law(node.centre_number) * 2 + int(node.above)
-                bags = self._bags.remove(self._whole(node, batch), centre)
         for node in reversed(waiting):
-            entries = batch.law(node.leaf) * 2 + int(node.above)
-            bags = self._bags.add(bags, entries)
-            if node is not star:  # what others begin with is kept
-                batch.leaves[id(node)] = bags
-        return bags
+            tallies = tallies + self._units(node.leaf, node.above, batch)
+            batch.keep(("leaves", id(node)), tallies)
+        return tallies
 
-    def _whole(self, star: GroupStar, batch: Batch) -> Column:
-        """The multiset of the leaves of a group, the centre of the star among them."""
-        key = id(star.group), star.above
-        bags = batch.groups.get(key)
-        if bags is None:
-            bags = batch.constant(0)
+    def _group(self, star: GroupStar, batch: Batch) -> Column:
+        """The tally of the leaves of a group, the centre of the star among them."""
+
+        def added(batch: Batch) -> Column:
+            tallies = batch.constant(0)
             for number in star.group.numbers:
-                bags = self._bags.add(bags, batch.law(number) * 2 + int(star.above))
-            batch.groups[key] = bags
-        return bags
+                tallies = tallies + self._units(number, star.above, batch)
+            return tallies
+
+        return batch.find(("group", id(star.group), star.above), added)
+
+    def _units(self, variable: int, above: bool, batch: Batch) -> Column:
+        """The tally of one leaf."""
+        return self._tallies.units(batch.law(variable) * 2 + int(above))
 
     def _few_leaves(self, star: AnyStar, batch: Batch) -> list[int]:
         """The same for few inputs."""
-        known = batch.few_leaves
+        known, unit = batch.few_leaves, self._tallies.unit
         waiting = []
         node: AnyStar | None = star
         while isinstance(node, PathStar) and id(node) not in known:
             waiting.append(node)
             node = node.parent
         if node is None:
-            bags = [0] * len(batch.block)
+            tallies = [0] * len(batch.block)
         elif isinstance(node, PathStar):
-            bags = known[id(node)]
+            tallies = known[id(node)]
         else:
-            own = [2 * law + node.above for law in batch.laws(node.centre_number)]
-            whole = self._whole(node, batch).tolist()
-            bags = [self._bags.without(*pair) for pair in zip(whole, own, strict=True)]
-        sums, add = self._bags.sums, self._bags.sum
+            own = [unit(2 * law + node.above) for law in batch.laws(node.centre_number)]
+            whole: list[int] = self._group(node, batch).tolist()
+            tallies = [tally - one for tally, one in zip(whole, own, strict=True)]
         for node in reversed(waiting):
-            above = node.above
-            pairs = zip(bags, [2 * law + above for law in batch.laws(node.leaf)], strict=True)
-            bags = [sums.get(pair) or add(*pair) for pair in pairs]
+            above, laws = node.above, batch.laws(node.leaf)
+            tallies = [
+                tally + unit(2 * law + above) for tally, law in zip(tallies, laws, strict=True)
+            ]
             if node is not star:  # what others begin with is kept
-                known[id(node)] = bags
-        return bags
+                known[id(node)] = tallies
+        return tallies
 
     def _fixed(self, shape: Fixed, batch: Batch) -> Column:
         if shape.parts is None:

@@ -163,11 +163,9 @@ class OutputProbabilities:
         """Bound Pr[outputs[k]] for the inputs[k], for every k; see `BulkSource.cells`."""
         self._begin()
         wanted = np.asarray(outputs, np.int64)
-        asked = []
-        for output in sorted(set(outputs)):
-            places = np.flatnonzero(wanted == output)
-            chosen = [inputs[k] for k in places.tolist()]
-            asked.append((places, self._catalogue.columns(chosen, (output,))))
+        places_of = {each: np.flatnonzero(wanted == each) for each in sorted(set(outputs))}
+        chosen = [(each, [inputs[k] for k in own.tolist()]) for each, own in places_of.items()]
+        asked = list(zip(places_of.values(), self._catalogue.columns_of(chosen), strict=True))
         factors = self._solutions([column for _, found in asked for column in found], bits)
         lower, upper = np.zeros(len(inputs)), np.zeros(len(inputs))
         for places, columns in asked:
