@@ -28,6 +28,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.traceback import Codes, Origins, Trace
 from dipapprox.pairs.walk import Integers
 
 Ask = Callable[[Sequence[int], Sequence[Input]], HockeyStickBounds]
@@ -44,8 +45,6 @@ Settle = Callable[[int, Pair], bool]
 
 _MOST_SETTLED = 5_000
 """Most doubtful terms of one output that are settled."""
-
-Codes = NDArray[np.uint16]
 
 _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 """By a table: cells, and for every state the sum of what the table says of their codes."""
@@ -66,39 +65,37 @@ class Largest:
     likely: Pair
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """The probabilities of an output at all its arguments; codes ascend, and inputs have them."""
+    """The probabilities of an output at all its arguments; codes ascend, and inputs have them.
+
+    Attributes:
+        table: By code its place among `codes`, if codes are dense.
+    """
 
     codes: Integers
     inputs: Sequence[Input]
     bounds: HockeyStickBounds
+    table: Integers | None
 
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """Where the best sums of the states after a stage came from."""
-
-    lower_parent: NDArray[np.int32]
-    lower_step: NDArray[np.uint16]
-    upper_parent: NDArray[np.int32]
-    upper_step: NDArray[np.uint16]
+    def places(self, codes: Integers) -> Integers:
+        """Return the places of some of the codes."""
+        return np.searchsorted(self.codes, codes) if self.table is None else self.table[codes]
 
 
 @dataclass(slots=True)
 class _Layer:
-    """The states after a stage. Column k of `first` and `second`: some pair with counters k.
+    """The states after a stage.
 
     Attributes:
-        first: Codes of u's values; rows are cells in the order of the plan.
+        trace: Some pair with the counters of each.
         weights: Of the stage.
         counters: Codes of the counters.
-        first_sums: Of codes in `first`, as far as they were needed; grows.
-        second_sums: Of codes in `second`.
+        first_sums: Of codes of u's values, as far as they were needed; grows.
+        second_sums: Of those of u'.
     """
 
-    first: Codes
-    second: Codes
+    trace: Trace
     weights: Weights
     counters: Integers
     spent: Integers
@@ -131,11 +128,10 @@ def largest_delta(
     """
     order = [stage.cell for stage in plan.stages]
     values, scale = _evaluated(plan, cells, ask, limits)
-    empty = np.zeros((0, 1), dtype=np.uint16)
     zero = np.zeros(1, dtype=np.float64 if scale is None else object)
     none = np.zeros(1, dtype=np.int64)
-    layer = _Layer(empty, empty, {}, none, none, zero, zero)
-    memories: list[_Memory] = []
+    layer = _Layer(Trace(plan.stages, (), 1), {}, none, none, zero, zero)
+    likely = layer.trace
     additions = len(order)
     kept = done = 0
     for k, stage in enumerate(plan.stages):
@@ -146,18 +142,14 @@ def largest_delta(
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
-        layer, memory = _merged(layer, stage, order[: k + 1], plan.radius, lower, upper)
-        memories.append(memory)
+        layer, origins = _merged(layer, stage, order[:k], plan.radius, lower, upper)
+        likely = likely.after(origins)
         kept += len(layer.spent)
         if kept > _MOST_REMEMBERED:
             return None
     low, high = int(np.argmax(layer.lower)), int(np.argmax(layer.upper))
     delta = enclosure(layer.lower[low], layer.upper[high], additions, scale)
-    return Largest(
-        delta,
-        _pair(plan, cells, [(m.lower_parent, m.lower_step) for m in memories], low),
-        _pair(plan, cells, [(m.upper_parent, m.upper_step) for m in memories], high),
-    )
+    return Largest(delta, layer.trace.pair(cells, low), likely.pair(cells, high))
 
 
 def _evaluated(
@@ -184,8 +176,16 @@ def _evaluated(
     for each in completed:
         own = np.array(codes[start : start + each.arguments], dtype=np.int64)
         order = np.argsort(own)
+        ascending = own[order]
+        table = None
+        if ascending[-1] < _SPARSE * len(ascending):
+            table = np.zeros(int(ascending[-1]) + 1, dtype=np.int64)
+            table[ascending] = np.arange(len(ascending))
         found[each.output] = _Values(
-            own[order], [inputs[start + k] for k in order.tolist()], bounds.take(start + order)
+            ascending,
+            [inputs[start + k] for k in order.tolist()],
+            bounds.take(start + order),
+            table,
         )
         start += each.arguments
     return found, bounds.scale
@@ -200,31 +200,52 @@ def _terms(
     settle: Settle | None,
 ) -> tuple[Numbers, Numbers]:
     """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
-    steps = stage.steps
-    shape = len(layer.spent), len(steps)
-    lower = np.repeat(layer.lower[:, None], shape[1], axis=1)
-    upper = np.repeat(layer.upper[:, None], shape[1], axis=1)
+    steps, trace = stage.steps, layer.trace
+    lower = np.tile(layer.lower, (len(steps), 1))
+    upper = np.tile(layer.upper, (len(steps), 1))
     for each in stage.completed:
         limits.check()
         of = values[each.output]
-        own = each.weights[stage.cell][None, :]
-        first = _sums(layer.first, before, each.weights, layer.first_sums)[:, None] + own
-        second = _sums(layer.second, before, each.weights, layer.second_sums)[:, None] + own
-        u = np.searchsorted(of.codes, first)[:, steps.first]
-        v = np.searchsorted(of.codes, second)[:, steps.second]
-        least, most = of.bounds.least(u, v), of.bounds.most(u, v)
-        if settle is not None:
-            most[_vanishing(each.output, of, u, v, (least == 0) & (most > 0), settle, limits)] = 0
+        own = each.weights[stage.cell][:, None]
+        first = _sums(trace.first, trace.count, before, each.weights, layer.first_sums) + own
+        second = _sums(trace.second, trace.count, before, each.weights, layer.second_sums) + own
+        u, v = of.places(first)[steps.first], of.places(second)[steps.second]
+        least, most = _bounds(each.output, of, u, v, settle, limits)
         lower += least
         upper += most
-    return lower, upper
+    return lower.T, upper.T
+
+
+def _bounds(
+    output: int,
+    values: _Values,
+    first: Integers,
+    second: Integers,
+    settle: Settle | None,
+    limits: Limits,
+) -> tuple[Numbers, Numbers]:
+    """Bound the terms of one output, given places of u's arguments, and of those of u'."""
+    count = len(values.codes)
+    pairs = None
+    if count**2 <= first.size:  # many terms are alike: each is worked out once
+        pairs = first * count + second
+        first, second = np.divmod(np.arange(count**2), count)
+    least, most = values.bounds.least(first, second), values.bounds.most(first, second)
+    if settle is not None:
+        doubtful = (least == 0) & (most > 0)
+        if pairs is not None:
+            occurs = np.zeros(count**2, dtype=np.bool_)
+            occurs[pairs] = True
+            doubtful &= occurs
+        most[_vanishing(output, values, first, second, doubtful, settle, limits)] = 0
+    return (least, most) if pairs is None else (least.take(pairs), most.take(pairs))
 
 
 def _vanishing(
     output: int,
     values: _Values,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Integers,
+    second: Integers,
     doubtful: NDArray[np.bool_],
     settle: Settle,
     limits: Limits,
@@ -254,14 +275,18 @@ def _vanishing(
 def _merged(
     layer: _Layer,
     stage: Stage,
-    order: Sequence[int],
+    before: Sequence[int],
     radius: int | None,
     lower: Numbers,
     upper: Numbers,
-) -> tuple[_Layer, _Memory]:
-    """Take the steps, and keep of the pairs with equal counters the best sums."""
+) -> tuple[_Layer, Origins]:
+    """Take the steps, and keep of the pairs with equal counters the best sums.
+
+    Returns:
+        The states, traced where the best lower sums came from; where the best upper ones did.
+    """
     steps = stage.steps
-    codes = _counters(layer, order[:-1], stage.weights)[:, None]
+    codes = _counters(layer, before, stage.weights)[:, None]
     own = stage.weights.get(stage.cell)
     if own is not None:
         codes = codes + own[steps.first, steps.second][None, :]
@@ -278,26 +303,16 @@ def _merged(
         _, numbers = np.unique(codes.ravel()[kept], return_inverse=True)
         groups = numbers.astype(np.int64) * (radius + 1) + spent.ravel()[kept]
     lower, upper = lower.ravel()[kept], upper.ravel()[kept]
-    low, high = _best(groups, lower), _best(groups, upper)
+    low, high = _best(groups, (lower, upper))
     parent, step = np.divmod(kept, len(steps))
-
-    def grown(codes: Codes, taken: Integers) -> Codes:
-        return np.concatenate([codes[:, parent[low]], taken[step[low]].astype(np.uint16)[None, :]])
 
     def carried(sums: _Sums) -> _Sums:
         if len(sums) > _MOST_CARRIED:
             return {}
         return {table: (of, found[parent[low]]) for table, (of, found) in sums.items()}
 
-    memory = _Memory(
-        parent[low].astype(np.int32),
-        step[low].astype(np.uint16),
-        parent[high].astype(np.int32),
-        step[high].astype(np.uint16),
-    )
     following = _Layer(
-        grown(layer.first, steps.first),
-        grown(layer.second, steps.second),
+        layer.trace.after(Origins.of(parent[low], step[low])),
         stage.weights,
         codes.ravel()[kept][low],
         spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
@@ -306,16 +321,24 @@ def _merged(
         carried(layer.first_sums),
         carried(layer.second_sums),
     )
-    return following, memory
+    return following, Origins.of(parent[high], step[high])
 
 
-def _best(groups: Integers, sums: Numbers) -> NDArray[np.intp]:
-    """Return the place of the largest sum of every group, groups ascending."""
-    ascending = np.argsort(sums, kind="stable")
-    order = ascending[np.argsort(groups[ascending], kind="stable")]
+def _best(groups: Integers, sums: Sequence[Numbers]) -> list[NDArray[np.intp]]:
+    """Return, for each array of sums, the place of the largest one of every group, of several the
+    last; groups ascending."""
+    order = np.argsort(groups, kind="stable")
     ordered = groups[order]
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    return order[ends]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    sizes = np.diff(np.append(starts, len(order)))
+    places = np.arange(len(order))
+    found = []
+    for each in sums:
+        own = each[order]
+        largest = np.repeat(np.maximum.reduceat(own, starts), sizes)
+        last = np.maximum.reduceat(np.where(own == largest, places, -1), starts)
+        found.append(order[last])
+    return found
 
 
 _FEW_CELLS = 4
@@ -325,10 +348,24 @@ _MOST_CARRIED = 8
 """Most sums that are taken over to the next stage."""
 
 
-def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Sums) -> Integers:
+_SPARSE = 8
+"""How many times as large as their count codes may be to be looked up in a table."""
+
+
+def _sums(
+    codes: Callable[[int], Codes],
+    count: int,
+    cells: Sequence[int],
+    weights: Weights,
+    known: _Sums,
+) -> Integers:
     """Add up the weights of the codes in every state.
 
     Args:
+        codes: By place in the order of the plan.
+        count: How many states there are.
+        cells: In the order of the plan.
+        weights: By cell.
         known: Sums over the same codes; grows. Outputs that like cells have differ in few of them.
     """
     groups: dict[bytes, tuple[Integers, list[int]]] = {}
@@ -336,16 +373,17 @@ def _sums(codes: Codes, cells: Sequence[int], weights: Weights, known: _Sums) ->
         table = weights.get(cell)
         if table is not None:
             groups.setdefault(table.tobytes(), (table, []))[1].append(place)
-    total = np.zeros(codes.shape[1], dtype=np.int64)
+    total = np.zeros(count, dtype=np.int64)
     for key, (table, places) in groups.items():
         own = frozenset(places)
         before, part = known.get(key, (frozenset[int](), np.zeros_like(total)))
         if len(before ^ own) >= len(own):
             before, part = frozenset(), np.zeros_like(total)
+        part = part.copy()
         for place in own - before:
-            part = part + table[codes[place]]
+            part += table.take(codes(place))
         for place in before - own:
-            part = part - table[codes[place]]
+            part -= table.take(codes(place))
         if len(own) > _FEW_CELLS:
             known[key] = own, part
         total += part
@@ -364,26 +402,9 @@ def _counters(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers
     ):
         return layer.counters
     total = np.zeros(len(layer.spent), dtype=np.int64)
+    trace = layer.trace
     for place, cell in enumerate(cells):
         table = weights.get(cell)
         if table is not None:
-            total += table[layer.first[place], layer.second[place]]
+            total += table[trace.first(place), trace.second(place)]
     return total
-
-
-def _pair(
-    plan: CounterPlan,
-    cells: tuple[Cell, ...],
-    memories: Sequence[tuple[NDArray[np.int32], NDArray[np.uint16]]],
-    state: int,
-) -> Pair:
-    """Follow the best sums back to the pair of inputs they belong to."""
-    first = [cell.domain[0] for cell in cells]
-    second = list(first)
-    for stage, (parent, step) in zip(reversed(plan.stages), reversed(memories), strict=True):
-        taken = int(step[state])
-        domain = cells[stage.cell].domain
-        first[stage.cell] = domain[int(stage.steps.first[taken])]
-        second[stage.cell] = domain[int(stage.steps.second[taken])]
-        state = int(parent[state])
-    return tuple(first), tuple(second)

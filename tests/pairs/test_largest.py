@@ -18,9 +18,9 @@ def test_sums_over_like_cells_are_those_over_each(
     """Whatever was summed up for other outputs before."""
     cells = list(range(10))
     codes = np.random.default_rng(seed).integers(0, 2, (10, 7)).astype(np.uint16)
-    known: largest._Parts = {}
+    known: largest._Sums = {}
     for tables in outputs:
         weights = {cell: np.array(table, np.int64) for cell, table in tables.items()}
-        found = largest._sums(codes, cells, weights, known)
+        found = largest._sums(codes.__getitem__, 7, cells, weights, known)
         expected = [sum(weights[c][codes[c, k]] for c in tables) for k in range(7)]
         assert found.tolist() == expected
