@@ -19,6 +19,9 @@ The bijection t that is tried sends the k-th sample of a law to the k-th sample 
 law; a swap that only another bijection would prove is not found, which costs time and nothing else.
 Exchanging twice changes nothing, and neither does t: if it turns a guard into another, then that
 one into the first.
+
+Swaps that match all outputs make others. As (a c) = (a b) (b c) (a b), and p_{s(u)}(o) = p_u(π(o))
+for the partners π of a swap s, those of (a c) are π(ρ(π(o))) with π of (a b) and ρ of (b c).
 """
 
 from __future__ import annotations
@@ -84,6 +87,7 @@ class CellSymmetry:
             for name in mean.inputs():
                 self._samples_about.setdefault(name, []).append(sample)
         self._swaps: dict[tuple[int, int], Swap | None] = {}
+        self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
         self._states: list[list[_State]] = [[] for _ in states.outputs()]
         self._read(states)
         self._signatures = tuple(_signature(each) for each in self._states)
@@ -99,7 +103,10 @@ class CellSymmetry:
         """Return what exchanging two cells does; None if their domains differ."""
         key = min(first, second), max(first, second)
         if key not in self._swaps:
-            self._swaps[key] = self._find(*key)
+            found = self._swaps[key] = self._made_of_others(*key) or self._find(*key)
+            if found is not None and all(found.matched):
+                self._whole.setdefault(first, {})[second] = found
+                self._whole.setdefault(second, {})[first] = found
         return self._swaps[key]
 
     def classes(self, output: int) -> tuple[tuple[int, ...], ...]:
@@ -171,6 +178,18 @@ class CellSymmetry:
             for condition in conditions:
                 found |= _cells_of(condition)
         return found
+
+    def _made_of_others(self, first: int, second: int) -> Swap | None:
+        """Return what exchanging two cells does, if swaps with a third one are known to tell."""
+        own, other = self._whole.get(first, {}), self._whole.get(second, {})
+        third = next((cell for cell in own if cell in other), None)
+        if third is None:
+            return None
+        there, between = own[third].partners, other[third].partners
+        partners = tuple(there[between[there[output]]] for output in range(len(there)))
+        signatures = self._signatures
+        fixed = tuple(signatures[k] == each for k, each in zip(partners, signatures, strict=True))
+        return Swap(fixed, (True,) * len(partners), partners)
 
     def _find(self, first: int, second: int) -> Swap | None:
         cells = self._cells[first], self._cells[second]
