@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bench.timing import NoAnswer, Patience, Timing, side_by_side
-from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.language.load import BUNDLED, read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.limits import Limits
@@ -50,7 +50,7 @@ class ServiceCase:
         """The server."""
         path = _POOL if self.pool else _SLOTS
         parameters = {"t": Fraction(self.slots), "v": Fraction(self.points)}
-        program = read_program(path)
+        program = read_source(path, {}).program
         if self.listed:
             parameters["m"] = Fraction(1)
             text = path.read_text(encoding="utf-8")

@@ -12,6 +12,28 @@ if TYPE_CHECKING:
     from dipapprox.checking.result import CheckResult, Outcome
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
+    from dipapprox.language.functions.mechanism import (
+        Mechanism,
+        mechanism,
+    )
+    from dipapprox.language.functions.noise import (
+        argmax,
+        argmin,
+        choose,
+        discrete_gauss,
+        discrete_laplace,
+        exp,
+        exponential_mechanism,
+        gauss,
+        laplace,
+        laplace_minus,
+        laplace_plus,
+        maximum,
+        minimum,
+        where,
+    )
+    from dipapprox.language.functions.quantities import Condition, Quantity
+    from dipapprox.language.functions.weights import Weight
     from dipapprox.limits import Limits
     from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -60,6 +82,31 @@ _HOMES = {
         "UserError",
     ),
     "dipapprox.language.core": ("Program",),
+    "dipapprox.language.functions.mechanism": (
+        "Mechanism",
+        "mechanism",
+    ),
+    "dipapprox.language.functions.noise": (
+        "argmax",
+        "argmin",
+        "choose",
+        "discrete_gauss",
+        "discrete_laplace",
+        "exp",
+        "exponential_mechanism",
+        "gauss",
+        "laplace",
+        "laplace_minus",
+        "laplace_plus",
+        "maximum",
+        "minimum",
+        "where",
+    ),
+    "dipapprox.language.functions.quantities": (
+        "Condition",
+        "Quantity",
+    ),
+    "dipapprox.language.functions.weights": ("Weight",),
     "dipapprox.limits": ("Limits",),
     "dipapprox.numerics.enclosure": (
         "Enclosure",
@@ -135,6 +182,7 @@ __all__ = [
     "Composed",
     "ComposedAnswer",
     "ComposedCurve",
+    "Condition",
     "Decision",
     "Enclosure",
     "Engine",
@@ -143,6 +191,7 @@ __all__ = [
     "LeastEpsPrv",
     "LimitReached",
     "Limits",
+    "Mechanism",
     "NotEnclosed",
     "Options",
     "Outcome",
@@ -152,6 +201,7 @@ __all__ = [
     "PrivacyCurve",
     "Program",
     "ProgramText",
+    "Quantity",
     "RealProof",
     "RenyiProfile",
     "ServiceProof",
@@ -160,19 +210,35 @@ __all__ = [
     "UserError",
     "Verdict",
     "Violation",
+    "Weight",
     "Witness",
     "WitnessRow",
+    "argmax",
+    "argmin",
     "calibrate",
     "certify",
     "check",
+    "choose",
     "compose",
     "decide",
+    "discrete_gauss",
+    "discrete_laplace",
+    "exp",
+    "exponential_mechanism",
+    "gauss",
+    "laplace",
+    "laplace_minus",
+    "laplace_plus",
+    "maximum",
+    "mechanism",
+    "minimum",
     "pair_distributions",
     "parse",
     "probability",
     "profile",
     "prove",
     "verify",
+    "where",
 ]
 
 

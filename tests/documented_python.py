@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-_PYTHON = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+_PYTHON = re.compile(r"^```python(?: title=\"[^\"]+\")?\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 
 def write_blocks(folder: Path) -> None:

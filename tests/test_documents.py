@@ -3,7 +3,8 @@
     ```console   $ command, then its output (commands of `OTHERS` are not run)
     ```dpg       a program; with title="name.dpg" a file that the next commands find
     ```toml      likewise
-    ```python    a script; the output it prints stands in an ```output block right behind it
+    ```python    a script; the output it prints stands in an ```output block right behind it; with
+                 a title a file, which is not run
 
 The blocks of a document run in order, in one folder that holds `programs/`. Pictures that a
 document shows from its folder `pictures/` are files that its commands have drawn. Refresh what the
@@ -81,7 +82,7 @@ def execute(block: re.Match[str], folder: Path) -> str:
             words = shlex.split(command)
             assert words[0] == "dipapprox", f"what is {words[0]}?"
             return f"{block['head']}$ {command}\n{run_command(words[1:])}```\n"
-        case "python":
+        case "python" if block["title"] is None:
             printed = run_script(body)
             if block["output"] is None:
                 return block[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import read_program
+from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
@@ -22,7 +22,7 @@ PROGRAMS = Path(__file__).parent.parent / "programs"
 
 def work(name: str, size: int) -> int:
     """Count the calls of one pair's verification."""
-    text = read_program(PROGRAMS / f"{name}.dpg")
+    text = read_source(PROGRAMS / f"{name}.dpg", {}).program
 
     def run() -> None:
         program = elaborate(text, {"N": Fraction(size)}, name)

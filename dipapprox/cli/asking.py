@@ -18,7 +18,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.load import DIP, language_of, load
+from dipapprox.language.load import DIP, Source, language_of, load, read_source
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
@@ -65,6 +65,14 @@ class ProgramFile:
         wider = widening_by_pairs(pairs, program)
         return program if wider is AS_DECLARED else load(self.path, self.parameters, wider)
 
+    def source(self) -> Source:
+        """Read the program as it is written.
+
+        Raises:
+            UserError: If the file is wrong.
+        """
+        return read_source(self.path, self.parameters)
+
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     """Add FILE."""
@@ -73,7 +81,7 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE, its parameters and wider domains."""
-    add_file(parser, "a program (.dpg, or .dip)")
+    add_file(parser, "a program (.dpg, .dip, or a mechanism in Python: module.py:name)")
     add_parameters(parser)
     parser.add_argument(
         "--widen",
@@ -218,7 +226,12 @@ def write_certificate(
     if command.certificate is not None:
         selection = pairs.select(program)
         certificate.write(
-            command.certificate, command.program.path, program, found, selection, command.options
+            command.certificate,
+            command.program.source(),
+            program,
+            found,
+            selection,
+            command.options,
         )
 
 

@@ -12,7 +12,7 @@ from dipapprox.checking.inputs import MOST_INPUTS
 from dipapprox.cli.output import write_whole
 from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
-from dipapprox.language.load import language_of, read_text
+from dipapprox.language.load import Source
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.certificate import ProgramText, certify
 from dipapprox.privacy.compositions.certificate import certify_composition
@@ -29,7 +29,7 @@ FLAG = "--certificate"
 
 def write(
     path: Path,
-    file: Path,
+    source: Source,
     program: Program,
     found: Verdict | Decision,
     selection: PairSelection,
@@ -53,9 +53,9 @@ def write(
     if missing is not None:
         print(f"no certificate: {missing}", file=sys.stderr)
         return
-    source = ProgramText(program.name, language_of(file), read_text(file))
+    written = ProgramText(program.name, source.language, source.text)
     try:
-        text = certified(program, source, selection=selection, options=options).to_json()
+        text = certified(program, written, selection=selection, options=options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return
@@ -67,16 +67,22 @@ def write(
         _warn(program)
 
 
-def write_proof(path: Path, file: Path, proof: Certifiable, options: Options) -> None:
+def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -> None:
     """Write the certificate of a proved budget; if it can have none, say so.
 
+    Args:
+        path: Where to.
+        source: The text of the automaton, program or service.
+        proof: What was found.
+        options: Their limits.
+
     Raises:
-        UserError: If the file has changed, or the certificate cannot be written.
+        UserError: If the text has changed, or the certificate cannot be written.
     """
     missing = without_proof_evidence(proof)
     if missing is None:
         try:
-            text = certify_proof(proof, read_text(file), options.limits).to_json()
+            text = certify_proof(proof, source, options.limits).to_json()
         except LimitReached as limit:
             missing = limit.reason
     if missing is None:

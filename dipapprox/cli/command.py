@@ -23,6 +23,7 @@ COMMANDS = {
     "tables": "rerun the papers' tables, published numbers beside ours",
     "explain": "show final states, guards, dependencies and integrals",
     "check": "check a certificate by another route",
+    "show": "print a program as .dpg text: a Python function, a .dip file",
     "examples": "show the programs that come with dipapprox",
     "new": "write a program to start from",
     "completion": "print a completion script for a shell",

@@ -16,7 +16,7 @@ from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.load import DIPA, language_of
+from dipapprox.language.load import DIPA, language_of, source_text
 from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
@@ -155,7 +155,8 @@ def run(command: ProveCommand, console: Console) -> int:
     if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
     if command.certificate is not None and isinstance(proof, Certifiable):
-        certificate.write_proof(command.certificate, command.path, proof, command.options)
+        text = source_text(command.path, command.parameters)
+        certificate.write_proof(command.certificate, text, proof, command.options)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(

@@ -14,7 +14,7 @@ from dipapprox.cli.output import write, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.call_sequences import read_calls
-from dipapprox.language.load import read_program
+from dipapprox.language.load import read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import unroll
@@ -88,10 +88,11 @@ def read(words: argparse.Namespace) -> UnrollCommand:
 
 def run(command: UnrollCommand, console: Console) -> int:
     """Write the program, and return the exit status."""
-    program = read_program(command.path)
+    source = read_source(command.path, command.parameters)
+    program = source.program
     if not is_service(program):
         raise UserError(f"'{command.path}' is no service", "it has no handlers, 'on data … do'")
-    service = elaborate_service(program, command.parameters, command.path.stem)
+    service = elaborate_service(program, source.parameters, source.name)
     calls = read_calls(command.calls, service)
     users = examiner_of(service, command.examiner).users
     title = f"# {command.path.name}, the calls: {' '.join(command.calls.split())}\n"

@@ -1,4 +1,7 @@
-"""Files to core programs; the extension chooses the reader."""
+"""Files to core programs; the extension chooses the reader.
+
+`module.py:name` is a mechanism in a Python file, which is run (`functions`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
@@ -17,17 +21,41 @@ from dipapprox.language.parser import parse
 if TYPE_CHECKING:
     from dipapprox.language import dip, finite_rounds
     from dipapprox.language.finite_rounds import FiniteRounds
+    from dipapprox.language.functions import modules
 else:
     finite_rounds = Deferred("dipapprox.language.finite_rounds")
     dip = Deferred("dipapprox.language.dip")
+    modules = Deferred("dipapprox.language.functions.modules")
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
 """The languages of programs, two, and of automata, by the extensions of their files."""
+
+PYTHON = "py"
+"""The extension of Python files; what they say is a program of the language DPG."""
 
 LARGEST_FILE = 5 * 2**20  # bytes
 
 BUNDLED = Path(__file__).parent.parent / "programs"
 """The programs that come with dipapprox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program as it is written.
+
+    Attributes:
+        name: What its results call it.
+        language: Of the text.
+        text: The file; of a mechanism in Python the program that it is.
+        program: The same, parsed.
+        parameters: Values that are still to be bound.
+    """
+
+    name: str
+    language: str
+    text: str
+    program: ast.Program
+    parameters: Mapping[str, Fraction]
 
 
 def load(
@@ -49,10 +77,11 @@ def load(
             the inputs, or the program has no finite domains.
         SourceError: If the program is wrong.
     """
-    program = read_program(path)
+    source = read_source(path, parameters)
+    program = source.program
     if rounds is not None:
         program = finite_rounds.with_finite_rounds(program, rounds)
-    return finite(elaborate(program, parameters, path.stem, widening))
+    return finite(elaborate(program, source.parameters, source.name, widening))
 
 
 def finite(program: core.Program) -> core.Program:
@@ -75,21 +104,46 @@ def finite(program: core.Program) -> core.Program:
     return program
 
 
-def read_program(path: Path) -> ast.Program:
-    """Read and parse a program file: `.dip` as the published tool's format, else `.dpg`."""
-    if language_of(path) == DIPA:
+def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
+    """Read and parse a program file: `.dip` as the published tool's format, else `.dpg`.
+
+    Args:
+        path: Of the file; of a mechanism in Python `module.py:name`, or `module.py` if it has one.
+        parameters: Values for the parameters: Python needs them now.
+
+    Raises:
+        UserError: If the file cannot be read, or has no such mechanism.
+        SourceError: If it is not what its extension says.
+    """
+    language = language_of(path)
+    if language == DIPA:
         hint = f"dipapprox prove {path} asks about all inputs of every length"
         raise UserError(f"'{path}' is an automaton, no program", hint)
+    if language == PYTHON:
+        file, _, name = str(path).partition(".py:")
+        file = f"{file}.py" if name else str(path).removesuffix(":")
+        mechanism = modules.read_mechanism(Path(file), read_text(Path(file)), name)
+        executed = mechanism.execute(parameters)
+        return Source(executed.name, DPG, executed.text, executed.program, {})
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
-    return parse_program(text, language_of(path), str(path))
+    return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
+
+
+def source_text(path: Path, parameters: Mapping[str, Fraction]) -> str:
+    """Return the text of a program or an automaton; the parameters are those of `read_source`.
+
+    Raises:
+        UserError: If the file cannot be read.
+    """
+    return read_text(path) if language_of(path) == DIPA else read_source(path, parameters).text
 
 
 def language_of(path: Path) -> str:
-    """Return the language that a file's extension stands for: "dip", "dipa", else "dpg"."""
-    extension = path.suffix.lower().removeprefix(".")
-    return extension if extension in (DIP, DIPA) else DPG
+    """Return the language that a file's extension stands for: "dip", "dipa", "py", else "dpg"."""
+    extension = path.suffix.lower().removeprefix(".").partition(":")[0]
+    return extension if extension in (DIP, DIPA, PYTHON) else DPG
 
 
 def parse_program(text: str, language: str, name: str) -> ast.Program:

@@ -11,7 +11,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals, has_names
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import DIPA, language_of, read_program
+from dipapprox.language.load import DIPA, PYTHON, language_of, read_source
 from dipapprox.language.services import Service, elaborate_service, is_service
 from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
 
@@ -32,13 +32,19 @@ def load_subject(
         UserError: If the file cannot be read, or has no such parameter.
         SourceError: If it holds no valid automaton, or the program is wrong.
     """
+    if for_all is not None and language_of(path) == PYTHON:
+        raise UserError(
+            "a Python function is executed for one number of rounds, so none may be any number",
+            f"a loop of a .dpg program is one over rounds: 'for i in 1..{for_all} do'",
+        )
     if language_of(path) != DIPA:
-        program = read_program(path)
+        source = read_source(path, parameters)
+        program, rest = source.program, source.parameters
         if is_service(program):
             if for_all is not None:
                 raise UserError("a service answers any number of calls: it has no rounds")
-            return elaborate_service(program, parameters, path.stem)
-        return elaborate(program, parameters, path.stem, for_all=for_all)
+            return elaborate_service(program, rest, source.name)
+        return elaborate(program, rest, source.name, for_all=for_all)
     for name in [*parameters, *([] if for_all is None else [for_all])]:
         raise UserError(f"an automaton has no parameter '{name}'")
     return load_named(path)

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from dipapprox.automata.model import Automaton
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.diagnosis import shorten
@@ -48,6 +49,14 @@ from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 from dipapprox.services.service_proof import ServiceProof
+
+if TYPE_CHECKING:
+    from dipapprox.language.functions import mechanism
+
+    AnyProgram: TypeAlias = Program | mechanism.Mechanism[..., Any]
+else:
+    mechanism = Deferred("dipapprox.language.functions.mechanism")
+    AnyProgram = Program
 
 Number = int | Fraction | Decimal | str
 """An exact number: "0.1", "1/10", Fraction(1, 10)."""
@@ -104,7 +113,7 @@ def parse(
 
 @overload
 def verify(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: int | Fraction | Decimal,
     delta: Number,
@@ -116,7 +125,7 @@ def verify(
 
 @overload
 def verify(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: tuple[Number, Number],
     delta: Number,
@@ -128,7 +137,7 @@ def verify(
 
 @overload
 def verify(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number | tuple[Number, Number],
     delta: Number,
@@ -139,7 +148,7 @@ def verify(
 
 
 def verify(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number | tuple[Number, Number],
     delta: Number,
@@ -154,7 +163,7 @@ def verify(
         verify(program, eps="0.1..1", eps_prv="2*eps", delta="0.01")  at every eps of an interval
 
     Args:
-        program: From `parse`.
+        program: From `parse`, or a `mechanism`.
         eps: The program's privacy parameter, > 0; or an interval, "0.1..1" or two numbers.
         delta: In [0, 1]; or a formula in eps.
         eps_prv: >= 0; or a formula in eps and delta. None for eps itself.
@@ -173,7 +182,7 @@ def verify(
 
 
 def probability(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     input: Row = (),
@@ -184,7 +193,7 @@ def probability(
     """Enclose the probability of every output for one input; what is wider has a `reason`.
 
     Args:
-        program: From `parse`.
+        program: From `parse`, or a `mechanism`.
         eps: The program's privacy parameter, > 0.
         input: One value per input cell: (0, 1), "0,1".
         relative_width: Refine until each is at most this share of its probability wide, too; in
@@ -201,7 +210,7 @@ def probability(
 
 
 def decide(
-    program: Program,
+    program: AnyProgram,
     *,
     budget: Number = 1,
     delta: Number = 0,
@@ -215,7 +224,7 @@ def decide(
     """Decide (budget * eps, delta)-privacy for every eps > 0 of an interval, by default for all.
 
     Args:
-        program: From `parse`.
+        program: From `parse`, or a `mechanism`.
         budget: >= 0.
         delta: A number, or a formula: "exp(-2)", "eps/100".
         interval: Both ends are included, but never 0 and infinity: "0..inf", (0, None).
@@ -242,7 +251,7 @@ def decide(
 
 
 def pair_distributions(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     input: Row,
@@ -255,14 +264,15 @@ def pair_distributions(
         UserError: If an argument is wrong.
         LimitReached: If a limit of `options` is reached.
     """
-    first = kinds.input_of(input, "input", known_program(program))
-    second = kinds.input_of(adjacent, "adjacent", program)
+    known = known_program(program)
+    first = kinds.input_of(input, "input", known)
+    second = kinds.input_of(adjacent, "adjacent", known)
     exact = kinds.positive(eps, "eps")
-    return loss.pair_distributions(program, exact, first, second, known_options(options))
+    return loss.pair_distributions(known, exact, first, second, known_options(options))
 
 
 def certify(
-    program: Program | Automaton | Service,
+    program: AnyProgram | Automaton | Service,
     text: str,
     verdict: Verdict | IntervalVerdict | Decision | Certifiable,
     *,
@@ -313,15 +323,27 @@ def certify(
 
 
 def known_program(program: object) -> Program:
-    """Return a program that Python gives, if it is one for all questions but `prove`.
+    """Return a program, or function, that Python gives, if it is one for all questions but `prove`.
 
     Raises:
         UserError: If it is none.
     """
-    if not isinstance(program, Program):
-        hint = "dipapprox.parse(text) reads one"
+    if isinstance(program, Program):
+        return finite(program)
+    made = program_of_mechanism(program)
+    if made is None:
+        hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
-    return finite(program)
+    return finite(made)
+
+
+def program_of_mechanism(given: object) -> Program | None:
+    """Return the program of a Python function with its default parameters; None if it is none.
+
+    Raises:
+        SourceError: If the function cannot be a program.
+    """
+    return given.program() if isinstance(given, mechanism.Mechanism) else None
 
 
 def known_options(options: object) -> Options:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, overload
 
-from dipapprox.language.core import Program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.profile_result import (
@@ -16,14 +15,14 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.questions.calibrate import Calibrate
-from dipapprox.questions.interface import Number, Pairs, known_options, known_program
+from dipapprox.questions.interface import AnyProgram, Number, Pairs, known_options, known_program
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import read_keywords
 
 
 @overload
 def profile(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     eps_prv: Number | None = None,
@@ -35,7 +34,7 @@ def profile(
 
 @overload
 def profile(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     delta: Number,
@@ -47,7 +46,7 @@ def profile(
 
 @overload
 def profile(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     curve: str | tuple[Number, Number, int],
@@ -58,7 +57,7 @@ def profile(
 
 @overload
 def profile(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     renyi: str | Iterable[Number | Literal["inf"]],
@@ -69,7 +68,7 @@ def profile(
 
 
 def profile(
-    program: Program,
+    program: AnyProgram,
     *,
     eps: Number,
     eps_prv: Number | None = None,
@@ -115,7 +114,7 @@ def profile(
 
 
 def calibrate(
-    program: Program,
+    program: AnyProgram,
     *,
     eps_prv: Number,
     delta: Number,

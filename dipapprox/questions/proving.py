@@ -17,7 +17,7 @@ from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
-from dipapprox.questions.interface import Number, known_options
+from dipapprox.questions.interface import AnyProgram, Number, known_options, program_of_mechanism
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.service_proof import ServiceProof
@@ -38,7 +38,7 @@ def prove(
 
 @overload
 def prove(
-    program: Program,
+    program: AnyProgram,
     *,
     budget: Number | None = None,
     reals: bool = False,
@@ -76,7 +76,7 @@ def prove(
 
 
 def prove(
-    program: Program | Automaton | Service | str | PathLike[str],
+    program: AnyProgram | Automaton | Service | str | PathLike[str],
     *,
     budget: Number | None = None,
     reals: bool = False,
@@ -119,6 +119,8 @@ def _known_subject(program: object) -> Subject:
             return NamedAutomaton("automaton", program)
         case str() | PathLike():
             return load_subject(Path(program), {})
+        case _ if (made := program_of_mechanism(program)) is not None:
+            return made
         case _:
             raise UserError(
                 f"program must be a Program or the name of a file, got {type(program).__name__}",

@@ -11,7 +11,7 @@ import pytest
 
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import read_program
+from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics import execution
@@ -43,7 +43,11 @@ end
 
 
 def program(text: str, size: int = 5) -> core.Program:
-    source = read_program(PROGRAMS / text) if text.endswith(".dpg") else parse(text, "selected")
+    source = (
+        read_source(PROGRAMS / text, {}).program
+        if text.endswith(".dpg")
+        else parse(text, "selected")
+    )
     parameters = {"N": Fraction(size)} if text.endswith(".dpg") else {}
     return elaborate(source, parameters, "selected")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
-from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.language.load import BUNDLED, read_source
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
@@ -63,7 +63,7 @@ def test_ten_slots_of_many_points() -> None:
     """The paper's server: 2 t, by a course of calls that fills a slot first."""
     parameters = {"t": Fraction(10), "v": Fraction(200)}
     service = elaborate_service(
-        read_program(BUNDLED / "services" / "slots.dpg"), parameters, "slots"
+        read_source(BUNDLED / "services" / "slots.dpg", {}).program, parameters, "slots"
     )
     loss = prove_service.find_loss(service, Examiner(), Limits())
     assert loss.is_exact

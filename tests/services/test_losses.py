@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language.load import read_program
+from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
@@ -30,7 +30,7 @@ def test_headers_are_true(path: Path) -> None:
     for verdict, budget, settings in promises:
         pairs = (each.split("=") for each in settings.split(",") if each)
         parameters = {name.strip(): Fraction(value.strip()) for name, value in pairs}
-        service = elaborate_service(read_program(path), parameters, path.stem)
+        service = elaborate_service(read_source(path, {}).program, parameters, path.stem)
         proof = prove_service(service, None, (), Limits())
         assert proof.answer.value == verdict
         if budget:

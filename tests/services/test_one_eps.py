@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import BUNDLED, read_program
+from dipapprox.language.load import BUNDLED, read_source
 from dipapprox.limits import Limits
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
@@ -81,7 +81,7 @@ def test_multiples_of_eps_stay_exact() -> None:
 
 
 def test_only_services_are_asked_at_one_eps() -> None:
-    program = elaborate(read_program(BUNDLED / "svt_laplace.dpg"), {}, "svt_laplace")
+    program = elaborate(read_source(BUNDLED / "svt_laplace.dpg", {}).program, {}, "svt_laplace")
     question = read_keywords(Prove, {"eps": 1, "reals": True})
     with pytest.raises(UserError, match="only services are proved at one ε"):
         question.answer(program, Options())

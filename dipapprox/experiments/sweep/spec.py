@@ -26,7 +26,7 @@ from dipapprox.errors import UserError
 from dipapprox.experiments.sweep.axes import Axis, read_axis
 from dipapprox.experiments.sweep.tasks import TASKS, check_key, check_keys, keys_of
 from dipapprox.language.diagnosis import did_you_mean
-from dipapprox.language.load import language_of, read_text
+from dipapprox.language.load import PYTHON, language_of, read_text
 from dipapprox.language.toml import check_known, read_toml
 
 MOST_CASES = 1_000_000
@@ -177,6 +177,11 @@ def _programs(value: object, folder: Path, where: str) -> tuple[ProgramFile, ...
                 raise UserError(f"{where}: no program matches '{name}'")
         for match in matches:
             path = folder / match
+            if language_of(path) == PYTHON:
+                raise UserError(
+                    f"{where}: '{match}' is Python: the programs of a grid are .dpg files",
+                    "'dipapprox show module.py:name' writes one",
+                )
             try:
                 found[match] = ProgramFile(match, language_of(path), read_text(path))
             except UserError as error:

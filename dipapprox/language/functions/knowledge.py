@@ -1,0 +1,123 @@
+"""What a path says of its conditions: which are decided already, and which values are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+
+from dipapprox.language import ast
+from dipapprox.language.core_expressions import Relation, Value
+from dipapprox.language.functions.quantities import Condition, Quantity, negated
+
+MOST_VALUATIONS = 4096
+
+_SIGNS = {
+    Relation.LESS: frozenset("<"),
+    Relation.LESS_EQUAL: frozenset("<="),
+    Relation.GREATER: frozenset(">"),
+    Relation.GREATER_EQUAL: frozenset(">="),
+    Relation.EQUAL: frozenset("="),
+    Relation.NOT_EQUAL: frozenset("<>"),
+}
+"""What the sign of left - right may be."""
+
+_MIRRORED = str.maketrans("<>", "><")
+
+
+class Knowledge:
+    """What is known on a path, at some place of it."""
+
+    def __init__(self, domains: Mapping[str, tuple[Value, ...]]) -> None:
+        """Begin with the values of the input cells that have finitely many."""
+        self.domains = dict(domains)
+        self._known: dict[ast.Expression, bool] = {}
+        self._signs: dict[tuple[ast.Expression, ast.Expression], frozenset[str]] = {}
+        self._facts: list[tuple[Condition, bool]] = []
+
+    def possible(self, quantity: Quantity) -> tuple[Value, ...] | None:
+        """Return the values that a quantity may have on the path; None if not finitely many."""
+        compute = quantity.compute
+        if compute is None:
+            return None
+        found: dict[Value, None] = {}
+        valuations = self._valuations(quantity.cells)
+        if valuations is None:
+            return None
+        for given in valuations:
+            found[compute(given)] = None
+        return tuple(found)
+
+    def implied(self, node: ast.Expression) -> bool | None:
+        """Return whether a condition holds, as far as others say: whatever inputs may be."""
+        if node in self._known:
+            return self._known[node]
+        match node:
+            case ast.Comparison((left, right), (relation,)):
+                signs = self._signs.get((left, right))
+                meant = _SIGNS[Relation(relation)]
+                if signs is None:
+                    return None
+                return True if signs <= meant else None if signs & meant else False
+            case _:
+                return None
+
+    def learn(self, condition: Condition, holds: bool) -> None:
+        """Note which way the path takes."""
+        node = condition.node
+        self._known[node] = holds
+        self._known[negated(node)] = not holds
+        if condition.compute is not None:
+            self._facts.append((condition, holds))
+        match node:
+            case ast.Comparison((left, right), (relation,)):
+                meant = _SIGNS[Relation(relation)]
+                before = self._signs.get((left, right), frozenset("<=>"))
+                now = before & meant if holds else before - meant
+                self._signs[left, right] = now
+                self._signs[right, left] = frozenset("".join(now).translate(_MIRRORED))
+            case _:
+                pass
+
+    def learn_forced(self, condition: Condition, holds: bool) -> None:
+        """Note what all values that are left say."""
+        self._known[condition.node] = holds
+        self._known[negated(condition.node)] = not holds
+
+    def forced(self, condition: Condition) -> bool | None:
+        """Return what holds for all values that are left; None if both may be, or are too many."""
+        if condition.compute is None:
+            return None
+        seen: set[bool] = set()
+        valuations = self._valuations(condition.cells)
+        if valuations is None:
+            return None
+        for given in valuations:
+            seen.add(bool(condition.compute(given)))
+            if len(seen) == 2:
+                return None
+        return next(iter(seen), None)
+
+    def _valuations(self, cells: frozenset[str]) -> Iterator[dict[str, Value]] | None:
+        """Yield the values of some variables that the path allows; None if they are too many."""
+        facts = []
+        left = list(self._facts)
+        grown = True
+        while grown:
+            grown = False
+            for fact in list(left):
+                if fact[0].cells & cells:
+                    cells |= fact[0].cells
+                    facts.append(fact)
+                    left.remove(fact)
+                    grown = True
+        names = sorted(cells)
+        domains = [self.domains[name] for name in names]
+        if prod(map(len, domains)) > MOST_VALUATIONS:
+            return None
+        found = (dict(zip(names, values, strict=True)) for values in product(*domains))
+        return (
+            given
+            for given in found
+            if all(bool(c.compute(given)) == holds for c, holds in facts if c.compute is not None)
+        )

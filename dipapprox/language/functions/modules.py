@@ -1,0 +1,94 @@
+"""Files of Python: `module.py:name` names a mechanism in a file.
+
+Loading such a file runs it, as importing it would.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.language.functions import places
+from dipapprox.language.functions.mechanism import Mechanism
+from dipapprox.source import Diagnostic, SourceFile, Span
+
+
+def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
+    """Run a Python file and return one of its mechanisms.
+
+    Args:
+        path: Of the file.
+        text: What stands in it.
+        name: Of the mechanism; empty if it is the only one.
+
+    Raises:
+        SourceError: If the file fails, at the line where it does.
+        UserError: If there is no such mechanism.
+    """
+    module = _run(str(path), text)
+    defined: dict[str, Mechanism[Any, Any]] = {
+        key: value for key, value in vars(module).items() if isinstance(value, Mechanism)
+    }
+    if not name and len(defined) == 1:
+        return next(iter(defined.values()))
+    listed = f"the mechanisms are {', '.join(defined)}"
+    if name in defined:
+        return defined[name]
+    if not defined:
+        hint = '@dipapprox.mechanism(adjacent="linf 1") makes a function one'
+        raise UserError(f"'{path}' defines no mechanism", hint)
+    if not name:
+        raise UserError(f"'{path}' defines several mechanisms", f"{listed}: {path}:NAME")
+    raise UserError(f"'{path}' has no mechanism '{name}'", did_you_mean(name, defined, listed))
+
+
+@lru_cache(maxsize=32)
+def _run(path: str, text: str) -> ModuleType:
+    """Run a file once, as a module of its own that finds what stands beside it."""
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    try:
+        code = compile(text, path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise _syntax_error(SourceFile(path, text), error) from None
+    except ValueError as error:
+        raise UserError(f"'{path}' is no Python file: {error}") from None
+    module = ModuleType(f"mechanisms of {Path(path).stem}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # where data classes and pickles look for it
+    try:
+        with _beside(Path(path)), redirect_stdout(sys.stderr):
+            exec(code, vars(module))
+    except (UserError, LimitReached, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as error:
+        message = f"the file fails: {type(error).__name__}: {error}"
+        span = places.span_behind(error.__traceback__)
+        raise SourceError([Diagnostic("error", message, span)]) from None
+    return module
+
+
+def _syntax_error(source: SourceFile, error: SyntaxError) -> SourceError:
+    lines = source.text.split("\n")
+    line = min(max(error.lineno or 1, 1), len(lines))
+    start = sum(len(each) + 1 for each in lines[: line - 1]) + max((error.offset or 1) - 1, 0)
+    span = Span(source, start, start + 1)
+    return SourceError([Diagnostic("syntax error", str(error.msg), span, "this is read as Python")])
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)

@@ -1,0 +1,86 @@
+"""What a Python function returned, as the values of output cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from types import CodeType
+
+from dipapprox.language import ast
+from dipapprox.language.declarations import Variable
+from dipapprox.language.diagnosis import shorten
+from dipapprox.language.domains import AllReals
+from dipapprox.language.functions import places
+from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.run import PathRun
+from dipapprox.language.functions.symbolic import number_node, refusal
+from dipapprox.language.functions.trees import End
+from dipapprox.language.values import exact_rational
+from dipapprox.source import Span
+
+
+def end_of(
+    run: PathRun,
+    returned: object,
+    outputs: tuple[Variable, ...],
+    several: bool,
+    code: CodeType,
+) -> End:
+    """Return the values of the output cells."""
+    line = run.last_line
+    span = places.span_of_definition(code) if line is None else places.span_of_line(code, line)
+    if not several:
+        parts: Sequence[object] = (returned,)
+    elif isinstance(returned, tuple) and len(returned) == len(outputs):
+        parts = returned
+    else:
+        names = ", ".join(v.name for v in outputs)
+        message = f"the function must return a tuple ({names}), got {_shown(returned)}"
+        raise refusal("type error", message, "", span)
+    end: dict[ast.Target, ast.Expression] = {}
+    for variable, part in zip(outputs, parts, strict=True):
+        for place, value in _places(variable, part, span):
+            end[place] = _returned(run, value, variable, span)
+    return end
+
+
+def _places(
+    variable: Variable, part: object, span: Span | None
+) -> Iterator[tuple[ast.Target, object]]:
+    if variable.size is None:
+        yield ast.Name(variable.name, span=span), part
+        return
+    if isinstance(part, str | Mapping) or not isinstance(part, Sequence):
+        message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
+        raise refusal("type error", message, "", span)
+    if len(part) != variable.size:
+        message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
+        raise refusal("value error", message, "", span)
+    for i, value in enumerate(part, start=1):
+        yield ast.Index(variable.name, ast.Number(Fraction(i)), span=span), value
+
+
+def _returned(run: PathRun, value: object, variable: Variable, span: Span | None) -> ast.Expression:
+    is_truth = not isinstance(variable.domain, AllReals) and set(variable.domain) <= {
+        "true",
+        "false",
+    }
+    if isinstance(value, Quantity | Condition):
+        if value.run is not run:
+            value.run.check()
+        return value.node
+    if isinstance(value, bool) and is_truth:
+        return ast.Truth(value, span=span)
+    if isinstance(value, str) and value in variable.domain:
+        return ast.Name(value, span=span)
+    if isinstance(value, Integral | Fraction | Decimal):
+        exact = exact_rational(int(value) if isinstance(value, bool) else value, "a result")
+        return number_node(exact, span)
+    hint = f'the exact number is written Fraction("{value!r}")' if isinstance(value, float) else ""
+    raise refusal("type error", f"'{variable.name}' is returned as {_shown(value)}", hint, span)
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else f"the {type(value).__name__} {shorten(repr(value))}"

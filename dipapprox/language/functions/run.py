@@ -1,0 +1,267 @@
+"""One execution of a Python function: which way its conditions go, and what it does, recorded.
+
+A run follows the ways that it is given; where they end, it takes every condition to hold. A
+condition that the path decides already (it, its opposite, or another comparison of the same two
+sides) is no fork. One that holds for all values that inputs can have is one with an impossible way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language import ast
+from dipapprox.language.core_expressions import Value
+from dipapprox.language.functions import places
+from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
+from dipapprox.language.functions.quantities import Condition, Quantity, constant, named
+from dipapprox.language.functions.symbolic import exact, is_number, refusal
+from dipapprox.language.functions.trees import Names
+from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
+
+MOST_FORKS = 2_000
+"""On one path."""
+
+MOST_STEPS = 100_000
+"""Statements of the program."""
+
+_RESERVED = (
+    KEYWORDS | SOFT_WORDS | {"eps", "argmax", "argmin", "max", "min", "exp", "clamp", "disc"}
+)
+
+_RUNNING: ContextVar[PathRun | None] = ContextVar("running", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A condition was decided.
+
+    Attributes:
+        alone: Whether no input of the domains leads the other way.
+    """
+
+    condition: ast.Expression
+    holds: bool
+    alone: bool
+
+
+Event = ast.Statement | Fork
+
+
+class PathRun:
+    """One execution of a function: `quantities.Run`."""
+
+    # What the function did last stands in `last_line`: where it returned, if that is known.
+
+    def __init__(
+        self,
+        ways: list[bool],
+        expected: list[Event],
+        domains: Mapping[str, tuple[Value, ...]],
+        names: Names,
+    ) -> None:
+        """Make a run.
+
+        Args:
+            ways: Which way to take at the first forks.
+            expected: What these ways led to before.
+            domains: The values of the input cells that have finitely many.
+            names: Taken by declarations.
+        """
+        self.ways = ways
+        self.expected = expected
+        self.events: list[Event] = []
+        self.failure: SourceError | None = None
+        self.last_line: int | None = None
+        self._forks = 0
+        self._taken = 0
+        self.knowledge = Knowledge(domains)
+        self._used = set(names)
+
+    # --- what quantities ask
+
+    def check(self) -> None:
+        """Refuse what is used after its run."""
+        if _RUNNING.get() is not self:
+            raise refusal(
+                "error",
+                "this is left over from an earlier run of the function",
+                "a mechanism keeps nothing in globals, default values or attributes",
+            )
+
+    def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
+        """Return the error that ends the run, even if the function catches it."""
+        self.failure = self.failure or refusal(kind, message, hint)
+        return self.failure
+
+    def decide(self, condition: Condition) -> bool:
+        """Say whether a condition holds on the path."""
+        self.check()
+        known = self.knowledge.implied(condition.node)
+        if known is not None:
+            return known
+        forced = self.knowledge.forced(condition)
+        if forced is not None:
+            self._record(Fork(condition.node, forced, True))
+            self.knowledge.learn_forced(condition, forced)
+            return forced
+        if self._taken < len(self.ways):
+            holds = self.ways[self._taken]
+        else:
+            holds = True
+            self.ways.append(True)
+        self._taken += 1
+        self._forks += 1
+        if self._forks > MOST_FORKS:
+            raise self.refusal(
+                "error",
+                f"more than {MOST_FORKS} conditions are decided on one path: a loop without end?",
+                "a loop needs a bound that is known: for i in range(N)",
+            )
+        self._record(Fork(condition.node, holds, False))
+        self.knowledge.learn(condition, holds)
+        return holds
+
+    def value_of(self, quantity: Quantity) -> Value:
+        """Say which value a quantity with finitely many has on the path."""
+        self.check()
+        if quantity.compute is None:
+            raise self.refusal(
+                "type error",
+                "what depends on samples, or may be any number, has no value to compute with",
+                "only + - * / with numbers, comparisons, and what dipapprox offers",
+            )
+        values = self.knowledge.possible(quantity)
+        if values is None:
+            raise self.refusal("limit", f"this may have more than {MOST_VALUATIONS} values")
+        for value in values[:-1]:
+            if quantity == value:
+                return value
+        # Asked as well, so that no other value leads here.
+        if values and quantity != values[-1]:
+            raise self.refusal("error", "no input leads here")
+        return values[-1]
+
+    def where(self, condition: Condition, yes: object, no: object) -> Quantity | Condition:
+        """Make a variable that has one value or the other."""
+        self.check()
+        ways = [self.quantity(each, "a value") for each in (yes, no)]
+        if not all(isinstance(way, Condition) for way in ways):
+            ways = [way.number() if isinstance(way, Condition) else way for way in ways]
+        name = self.fresh("w")
+        place, span = ast.Name(name), places.here()
+        target = ast.Name(name, span=span)
+        branch = ast.Branch(
+            condition.node, (ast.Assign((target,), ways[0].node, span=span),), span=span
+        )
+        self.emit(ast.Assign((target,), ways[1].node, span=span))
+        self.emit(ast.If((branch,), (), span=span))
+        values = [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
+        if not values:
+            return self.truth(place)
+        if None in values:
+            return self.random(place)
+        return self.variable(place, tuple(dict.fromkeys(v for each in values for v in each or ())))
+
+    # --- what is made
+
+    def emit(self, statement: ast.Statement) -> None:
+        """Execute a statement of the program."""
+        self._record(statement)
+
+    def fresh(self, otherwise: str) -> str:
+        """Return a new name: that of the Python variable it is assigned to, if there is one."""
+        wish = places.assigned_name() or otherwise
+        if not (wish.isidentifier() and wish.isascii() and len(wish) <= 40):
+            wish = otherwise
+        if wish in _RESERVED:
+            wish += "_"
+        name, count = wish, 1
+        while name in self._used:
+            count += 1
+            name = f"{wish}_{count}"
+        self._used.add(name)
+        return name
+
+    def variable(self, place: ast.Target, domain: tuple[Value, ...]) -> Quantity:
+        """Return a variable with finitely many values as a quantity."""
+        key = cell_name(place)
+        self.knowledge.domains[key] = domain
+        return Quantity(self, place, frozenset((key,)), lambda given: given[key])
+
+    def truth(self, place: ast.Target) -> Condition:
+        """Return a Boolean variable as a condition."""
+        key = cell_name(place)
+        self.knowledge.domains[key] = ("false", "true")
+        return Condition(self, place, frozenset((key,)), lambda given: given[key] == "true")
+
+    def random(self, place: ast.Target) -> Quantity:
+        """Return a sample, or an input that may be any number."""
+        return Quantity(self, place, frozenset(), None)
+
+    def quantity(self, value: object, what: str) -> Quantity | Condition:
+        """Take a number, a named value, a truth value, or what is one already."""
+        if isinstance(value, Quantity | Condition):
+            if value.run is not self:
+                value.run.check()
+            return value
+        if isinstance(value, bool):
+            node = ast.Truth(value, span=places.here())
+            return Condition(self, node, frozenset(), lambda _: value)
+        if isinstance(value, str):
+            return named(self, value)
+        if is_number(value):
+            return constant(self, exact(value, what))
+        raise self.refusal("type error", f"{what} must be a number, got {type(value).__name__}")
+
+    # --- the record
+
+    def _record(self, event: Event) -> None:
+        place = len(self.events)
+        if place < len(self.expected) and self.expected[place] != event:
+            raise self.refusal(
+                "error",
+                "the function does something else here when it runs again",
+                "a mechanism depends on its arguments and draws alone: no globals that change, "
+                "no other randomness",
+            )
+        if place >= MOST_STEPS:
+            raise self.refusal("limit", f"more than {MOST_STEPS} draws and conditions on one path")
+        self.events.append(event)
+
+
+def cell_name(place: ast.Target) -> str:
+    """Return the name of an input cell or variable."""
+    match place:
+        case ast.Index(name, ast.Number(index)):
+            return f"{name}[{index}]"
+        case _:
+            return place.name
+
+
+def running() -> PathRun:
+    """Return the run that is going on.
+
+    Raises:
+        UserError: If none is.
+    """
+    found = _RUNNING.get()
+    if found is None:
+        raise UserError(
+            "noise is drawn in a mechanism that dipapprox executes, not by calling it",
+            "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks",
+        )
+    return found
+
+
+@contextmanager
+def running_as(run: PathRun) -> Iterator[None]:
+    """Make a run the one that is going on."""
+    before = _RUNNING.set(run)
+    try:
+        yield
+    finally:
+        _RUNNING.reset(before)

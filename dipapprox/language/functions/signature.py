@@ -1,0 +1,198 @@
+"""The signature of a Python function as declarations, and as what it is called with.
+
+What stands after the name in a declaration of the language is the annotation of an input, and of
+the result: Annotated[list[int], "[N] in {0, 1}"]. `eps` is the privacy parameter; other arguments
+with numbers are parameters, and the rest keep their defaults.
+"""
+
+from __future__ import annotations
+
+import inspect
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from pathlib import Path
+from types import FunctionType
+from typing import Any, get_type_hints
+
+from dipapprox.language import ast, core
+from dipapprox.language.core import Cell
+from dipapprox.language.declarations import Declarations, Variable
+from dipapprox.language.domains import AllIntegers, AllReals, Domain
+from dipapprox.language.functions import places
+from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.run import PathRun
+from dipapprox.language.functions.symbolic import number_node, refusal
+from dipapprox.language.functions.weights import Weight
+from dipapprox.language.parser import parse
+from dipapprox.language.symbols import EPSILON
+from dipapprox.source import Span
+
+_LONGEST_LIST = 3
+"""Longer domains of consecutive numbers are written as ranges."""
+
+_OUTPUT = "out"
+"""The name of an output that the annotation gives none."""
+
+
+class Head:
+    """The signature of a function as declarations."""
+
+    def __init__(self, function: FunctionType, adjacent: str) -> None:
+        self.fixed: dict[str, object] = {}
+        self.parameters: list[str] = []
+        self.needed: set[str] = set()
+        self.eps = False
+        lines: list[str] = []
+        parameters: list[str] = []
+        hints = _hints(function)
+        span = places.span_of_definition(function.__code__)
+        for name, each in inspect.signature(function).parameters.items():
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                continue
+            domain = _domain_text(hints.get(name))
+            default: Any = each.default
+            if name == EPSILON:
+                self.eps = True
+            elif domain:
+                lines.append(f"input {name}{_spaced(domain[0])}")
+            elif default is each.empty:
+                self.parameters.append(name)
+                self.needed.add(name)
+                parameters.append(f"param {name}")
+            elif isinstance(default, Integral | Fraction | Decimal) and not isinstance(
+                default, bool
+            ):
+                self.parameters.append(name)
+                value = Fraction(int(default)) if isinstance(default, Integral) else default
+                parameters.append(f"param {name} = {Fraction(value)}")
+            elif isinstance(default, float):
+                hint = f'the exact number is written Fraction("{default!r}")'
+                raise refusal("type error", f"the default of '{name}' is a float", hint, span)
+            else:
+                self.fixed[name] = default
+        outputs = _domain_text(hints.get("return"))
+        if not outputs:
+            raise refusal(
+                "type error",
+                f"the result of '{function.__name__}' has no domain",
+                '-> Annotated[int, "in {0, 1}"] says what it may return',
+                span,
+            )
+        self.several = len(outputs) > 1
+        for text in outputs:
+            named = text.strip() and not text.strip().startswith(("[", "in ", "in{"))
+            lines.append(f"output {text if named else _OUTPUT + _spaced(text)}")
+        lines.append(f"adjacent {adjacent}")
+        file = Path(function.__code__.co_filename).name
+        self.program = parse(
+            "\n".join((*parameters, *lines)), f"{file}: declarations of {function.__name__}"
+        )
+
+    def arguments(self, run: PathRun, declarations: Declarations) -> dict[str, object]:
+        """Return what the function is called with in a run."""
+        given = dict(self.fixed)
+        for name in self.parameters:
+            value = declarations.parameters[name]
+            given[name] = int(value) if value.denominator == 1 else value
+        if self.eps:
+            given[EPSILON] = Weight(run, ast.Name(EPSILON), frozenset(), None)
+        for variable in declarations.inputs:
+            cells = [_input(run, cell) for cell in variable.cells()]
+            given[variable.name] = cells[0] if variable.size is None else cells
+        return given
+
+
+def _hints(function: FunctionType) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception as error:
+        span = places.span_of_definition(function.__code__)
+        message = f"an annotation cannot be read: {type(error).__name__}: {error}"
+        raise refusal("type error", message, "", span) from None
+
+
+def _domain_text(hint: Any) -> list[str]:
+    """Return the texts in Annotated[…, "in {0, 1}"]."""
+    return [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
+
+
+def _spaced(text: str) -> str:
+    return text if text.lstrip().startswith("[") else f" {text}"
+
+
+def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
+    place: ast.Target = ast.Name(cell.variable)
+    if cell.index is not None:
+        place = ast.Index(cell.variable, ast.Number(Fraction(cell.index)))
+    if isinstance(cell.domain, AllReals):
+        return run.random(place)
+    if set(cell.domain) <= {"true", "false"}:
+        return run.truth(place)
+    return run.variable(place, cell.domain)
+
+
+# --- declarations without parameters --------------------------------------------------------------
+
+
+def closed_declarations(
+    declarations: Declarations, span: Span | None
+) -> tuple[ast.Declaration, ...]:
+    found: list[ast.Declaration] = []
+    for variable in declarations.inputs:
+        found.append(ast.Input((_variable(variable, span),), _domain(variable.domain), span=span))
+    for variable in declarations.outputs:
+        found.append(ast.Output((_variable(variable, span),), _domain(variable.domain), span=span))
+    match declarations.adjacency:
+        case core.Everyone():
+            found.append(ast.AdjacentRule("all", None, span=span))
+        case core.Within(norm, radius):
+            found.append(ast.AdjacentRule(norm.value, number_node(radius), span=span))
+        case core.Listed(pairs):
+            listed = (ast.Pair(_row(left), _row(right), span=span) for left, right in pairs)
+            found.append(ast.AdjacentPairs(tuple(listed), span=span))
+    return tuple(found)
+
+
+def _variable(variable: Variable, span: Span | None) -> ast.Declared:
+    size = None if variable.size is None else ast.Number(Fraction(variable.size))
+    return ast.Declared(variable.name, size, span=span)
+
+
+def _domain(domain: Domain) -> ast.Domain:
+    if isinstance(domain, AllReals):
+        bounds = None
+        if domain.bounds is not None:
+            bounds = ast.Range(*map(number_node, domain.bounds))
+        return (ast.Integers(),) if isinstance(domain, AllIntegers) else (ast.Reals(bounds),)
+    first, last = domain[0], domain[-1]
+    if (
+        len(domain) > _LONGEST_LIST
+        and isinstance(first, Fraction)
+        and first.denominator == 1
+        and domain == tuple(first + k for k in range(len(domain)))
+    ):
+        return (ast.Range(number_node(first), _value(last)),)
+    return tuple(map(_value, domain))
+
+
+def _row(row: core.Input) -> tuple[ast.Expression, ...]:
+    return tuple(map(_value, row))
+
+
+def _value(value: core.Value) -> ast.Expression:
+    if isinstance(value, str):
+        return ast.Truth(value == "true") if value in ("true", "false") else ast.Name(value)
+    return number_node(value)
+
+
+def names_in(declarations: Declarations) -> frozenset[str]:
+    variables = (*declarations.inputs, *declarations.outputs)
+    values = (
+        value
+        for variable in variables
+        if not isinstance(variable.domain, AllReals)
+        for value in variable.domain
+        if isinstance(value, str)
+    )
+    return frozenset((*(variable.name for variable in variables), *values))

@@ -1,0 +1,150 @@
+"""What quantities of a symbolic execution have in common, and the exact numbers beside them.
+
+Each holds the expression of the language (`ast`) that says what it is, and the run that it belongs
+to. Every number is exact: floats are refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, Protocol
+
+from dipapprox.errors import SourceError
+from dipapprox.language import ast
+from dipapprox.language.core_expressions import Value
+from dipapprox.language.functions.places import here
+from dipapprox.source import Diagnostic, Span
+
+Valuation = Mapping[str, Value | bool]
+"""Values of variables with finitely many of them, by name."""
+
+Compute = Callable[[Valuation], Any]
+
+Exact = int | Fraction | Decimal
+
+
+class Run(Protocol):
+    """The execution that quantities belong to."""
+
+    def decide(self, condition: Any) -> bool:
+        """Say whether a condition holds on the path that is being followed."""
+
+    def value_of(self, quantity: Any) -> Value:
+        """Say which value a quantity with finitely many has on the path."""
+
+    def where(self, condition: Any, yes: object, no: object) -> Any:
+        """Make a variable that has one value or the other."""
+
+    def check(self) -> None:
+        """Refuse what is used after its run."""
+
+    def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
+        """Return the error that ends the run: the function cannot be a program."""
+
+
+def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -> SourceError:
+    """Return the error for what is written at a place, by default that which is executed."""
+    return SourceError([Diagnostic(kind, message, span or here(), hint)])
+
+
+class Symbolic(ABC):
+    """What all of them have: an expression, and no value of their own."""
+
+    __slots__ = ("cells", "compute", "node", "run")
+
+    WHAT = "a quantity"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, run: Run, node: ast.Expression, cells: frozenset[str], compute: Compute | None
+    ) -> None:
+        """Hold an expression.
+
+        Args:
+            run: The execution it belongs to.
+            node: The expression.
+            cells: The variables with finitely many values in it.
+            compute: Its value, given theirs; None if it is random or any real number.
+        """
+        self.run = run
+        self.node = node
+        self.cells = cells
+        self.compute = compute
+
+    def __str__(self) -> str:
+        raise self.run.refusal(
+            "type error", f"{self.WHAT} has no text: only what is returned is published"
+        )
+
+    def __format__(self, _: str) -> str:
+        return str(self)
+
+    def __float__(self) -> float:
+        raise self.run.refusal("type error", f"{self.WHAT} is no float: it is exact, and not known")
+
+    def __bytes__(self) -> bytes:
+        raise self.run.refusal("type error", f"{self.WHAT} has no bytes")
+
+    @abstractmethod
+    def __bool__(self) -> bool: ...
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of Python is an exact number, or a float, which must be refused."""
+    return isinstance(value, Integral | Fraction | Decimal | float)
+
+
+def exact(value: object, what: str) -> Fraction:
+    """Take an exact number.
+
+    Raises:
+        SourceError: If it is none.
+    """
+    match value:
+        case Integral():
+            return Fraction(int(value))
+        case Fraction():
+            return value
+        case Decimal() if value.is_finite():
+            return Fraction(value)
+        case float():
+            simple = Fraction(value).limit_denominator(1000) if value == value else Fraction(0)
+            shown = f'Fraction("{simple}")' if float(simple) == value else "a Fraction"
+            raise refusal(
+                "type error",
+                f"{what} must be an exact number, got the float {value!r}",
+                f"write {shown}; the quotient of two int is a float in Python",
+            )
+        case Symbolic():
+            raise refusal(
+                "type error", f"{what} must be known, but this depends on inputs or samples"
+            )
+        case _:
+            raise refusal("type error", f"{what} must be a number, got {type(value).__name__}")
+
+
+def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:
+    """Return an exact number as an expression: a decimal, or else a quotient."""
+    if value < 0:
+        return ast.Negative(number_node(-value, span), span=span)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        return ast.Number(value, span=span)
+    parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
+    return ast.Product(parts, ("/",), span=span)
+
+
+def chained(left: ast.Expression, operator: str, right: ast.Expression) -> ast.Expression:
+    """Return a sum or product; one that goes on to the right stays flat, as programs write it."""
+    kind: type[ast.Sum | ast.Product] = ast.Sum if operator in "+-" else ast.Product
+    if isinstance(left, kind):
+        operands, operators = (*left.operands, right), (*left.operators, operator)
+        return kind(operands, operators, span=here())
+    return kind((left, right), (operator,), span=here())

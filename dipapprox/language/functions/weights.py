@@ -1,0 +1,108 @@
+"""Expressions in eps: scales of noise and probabilities of choices."""
+
+from __future__ import annotations
+
+from typing import Any, Never, NoReturn
+
+from dipapprox.language import ast
+from dipapprox.language.functions.places import here
+from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.symbolic import (
+    Run,
+    Symbolic,
+    chained,
+    exact,
+    is_number,
+    number_node,
+)
+
+
+class Weight(Symbolic):
+    """An expression in eps, the privacy parameter: the function is one for all its values."""
+
+    __slots__ = ()
+
+    WHAT = "eps"
+
+    def __bool__(self) -> bool:
+        self._unknown()
+
+    def _unknown(self, *_: object) -> NoReturn:
+        raise self.run.refusal(
+            "type error",
+            "eps is not known while the function runs, so nothing can depend on its size",
+            "it stands in scales and probabilities: gauss(q, 2 / eps)",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _unknown
+    __index__ = __int__ = _unknown
+
+    def __eq__(self, other: object) -> bool:
+        self._unknown()
+
+    def __ne__(self, other: object) -> bool:
+        self._unknown()
+
+    def __add__(self, other: Any) -> Weight:
+        return _weighed(self, "+", other)
+
+    def __radd__(self, other: Any) -> Weight:
+        return _weighed(other, "+", self)
+
+    def __sub__(self, other: Any) -> Weight:
+        return _weighed(self, "-", other)
+
+    def __rsub__(self, other: Any) -> Weight:
+        return _weighed(other, "-", self)
+
+    def __mul__(self, other: Any) -> Weight:
+        return _weighed(self, "*", other)
+
+    def __rmul__(self, other: Any) -> Weight:
+        return _weighed(other, "*", self)
+
+    def __truediv__(self, other: Any) -> Weight:
+        return _weighed(self, "/", other)
+
+    def __rtruediv__(self, other: Any) -> Weight:
+        return _weighed(other, "/", self)
+
+    def __neg__(self) -> Weight:
+        return Weight(self.run, ast.Negative(self.node, span=here()), self.cells, None)
+
+    def __pow__(self, other: Any) -> Weight:
+        exponent = exact(other, "an exponent")
+        node = ast.Power(self.node, number_node(exponent), span=here())
+        return Weight(self.run, node, self.cells, None)
+
+
+_NOT_IMPLEMENTED: Never = NotImplemented
+
+
+def _weighed(left: Any, operator: str, right: Any) -> Weight:
+    run = left.run if isinstance(left, Weight) else right.run
+    run.check()
+    first, second = weight(run, left), weight(run, right)
+    if first is None or second is None:
+        return _NOT_IMPLEMENTED
+    node = chained(first.node, operator, second.node)
+    return Weight(run, node, first.cells | second.cells, None)
+
+
+def weight(run: Run, value: Any) -> Weight | None:
+    """Return an expression in eps; None if it can be none.
+
+    Raises:
+        SourceError: If it is random, or no exact number.
+    """
+    if isinstance(value, Weight):
+        return value
+    if isinstance(value, Condition):
+        value = value.number()
+    if isinstance(value, Quantity):
+        if not value.is_finite:
+            raise run.refusal("type error", "a scale or a probability depends on a sample")
+        return Weight(run, value.node, value.cells, None)
+    if not is_number(value):
+        return None
+    return Weight(run, number_node(exact(value, "a scale or a weight"), here()), frozenset(), None)

@@ -1,0 +1,228 @@
+"""Python functions as programs: what they become, and what is refused, at the user's line."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.functions.mechanism import Mechanism
+from dipapprox.language.functions.modules import read_mechanism
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
+PROGRAMS = Path(__file__).parents[3] / "programs"
+
+HEAD = """
+import random
+from fractions import Fraction
+from typing import Annotated
+from dipapprox import *
+
+Bit = Annotated[Quantity, "in {0, 1}"]
+Out = Annotated[int, "in {0, 1}"]
+kept = []
+"""
+
+
+def example(name: str) -> Mechanism[Any, Any]:
+    return read_mechanism(EXAMPLES, EXAMPLES.read_text(encoding="utf-8"), name)
+
+
+def made(body: str, signature: str = "q: Bit, eps: Weight", result: str = "Out") -> Any:
+    """A mechanism with this body, from a file of its own."""
+    lines = "\n".join(f"    {line}" for line in dedent(body).strip().splitlines())
+    text = f'{HEAD}@mechanism(adjacent="linf 1")\ndef f({signature}) -> {result}:\n{lines}\n'
+    return read_mechanism(Path("f.py"), text, "f")
+
+
+def test_a_function_is_the_program_that_a_person_writes() -> None:
+    assert example("svt").text(N=3) == dedent(
+        """\
+        # svt(N=3, T=0), a Python function as a program
+
+        input q[3] in {0, 1}
+        output out[3] in {0, 1}
+        adjacent linf 1
+
+        out[1] <- 0
+        out[2] <- 0
+        out[3] <- 0
+        threshold <- Gauss(0, 2 / eps)
+        noisy <- Gauss(q[1], 4 / eps)
+        if noisy >= threshold then
+            out[1] <- 1
+            exit
+        end
+        noisy_2 <- Gauss(q[2], 4 / eps)
+        if noisy_2 >= threshold then
+            out[2] <- 1
+            exit
+        end
+        noisy_3 <- Gauss(q[3], 4 / eps)
+        if noisy_3 >= threshold then
+            out[3] <- 1
+            exit
+        end
+        """
+    )
+
+
+@pytest.mark.parametrize("name", ["svt", "count_above", "above", "sign"])
+def test_the_text_says_what_was_executed(name: str) -> None:
+    mechanism = example(name)
+    executed = mechanism.execute({})
+    assert parse(executed.text) == executed.program
+    assert elaborate(parse(executed.text), {}, executed.name) == mechanism.program()
+
+
+def test_the_answers_are_those_of_the_bundled_program() -> None:
+    bundled = load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(3)})
+    function = example("svt").program(N=3)
+    ours, theirs = (
+        dipapprox.verify(p, eps="1/2", eps_prv="0.01", delta="0.01") for p in (function, bundled)
+    )
+    assert ours.answer is theirs.answer is Answer.NOT_DP
+    assert ours.witness is not None
+    assert theirs.witness is not None
+    assert ours.final_states == theirs.final_states
+    assert ours.delta_enclosure.lower <= theirs.delta_enclosure.upper
+    assert theirs.delta_enclosure.lower <= ours.delta_enclosure.upper
+
+
+def test_a_vector_of_comparisons_is_as_long_as_the_vector() -> None:
+    sizes = [len(example("above").text(N=n).splitlines()) for n in (3, 4, 5)]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
+
+
+def test_paths_that_no_input_takes_return_nothing() -> None:
+    table = made("return ('a', 'b')[q] == 'a'")
+    assert "out <- 1" in table.text()
+    with pytest.raises(SourceError, match="never assigned"):
+        dipapprox.verify(dipapprox.parse(table.text(), widen="0..2"), eps=1, delta=0)
+
+
+def test_a_condition_that_the_path_decides_is_not_asked_again() -> None:
+    text = made(
+        """
+        r = laplace(q, 1 / eps)
+        if r > 0:
+            if 0 < r and not r == 0 and r >= 0:
+                return 1
+            raise ValueError
+        return 0
+        """
+    ).text()
+    assert text.count("if ") == 1
+
+
+def test_values_of_many_kinds() -> None:
+    text = made(
+        """
+        coin = choose([(q, exp(eps) / (1 + exp(eps))), (1 - q, 1 / (1 + exp(eps)))])
+        best = argmax([laplace(coin, 2 / eps), laplace(0, 2 / eps)])
+        top = maximum([laplace(best, 1), 0])
+        votes = (top > 1) + (top > 2)
+        return ["low", "high", "high"][votes], top - Fraction(1, 3)
+        """,
+        result='Annotated[tuple[str, Quantity], "level in {low, high}", "y in real"]',
+    ).text()
+    for line in (
+        "coin <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}",
+        "best <- argmax(r, r_2)",
+        "top <- max(r_3, 0)",
+        "level <- low",
+        "y <- top - 1 / 3",
+    ):
+        assert line in text, text
+
+
+WRONG = {
+    "while laplace(q, 1 / eps) > 0: pass": "a loop without end?",
+    "r = laplace(q, 1 / eps)\nreturn r * r > 0": "the product of two samples",
+    "return laplace(q, 0.1 / eps) > 0": "got the float 0.1",
+    "return laplace(q, 1 / eps) > 1 / 3": 'write Fraction("1/3")',
+    "print(1)\nreturn 0": "the function prints",
+    "return int(f'{q}')": "only what is returned is published",
+    "return float(laplace(q, 1)) > 0": "is no float",
+    "kept.append(laplace(q, 1 / eps))\nreturn kept[0] > 0": "left over from an earlier run",
+    "kept.append(0)\nreturn len(kept) % 2": "when it runs again",
+    "global kept\nkept = []\nreturn 0": "assigns 'kept' outside itself",
+    "return random.random() < 0.5": "another source of randomness",
+    "return 0 if eps < 1 else 1": "eps is not known",
+    "if laplace(q, 1 / eps) > 0: return 1": "returned as nothing",
+    "return [q, q]": "returned as the list",
+    "return 0.5": "returned as the float 0.5",
+    "if laplace(q, 1 / eps) > 0:\n    return [1][2]\nreturn 0": "on the path where",
+    "return laplace(q, laplace(0, 1)) > 0": "depends on a sample",
+    "return [0, 1][laplace(q, 1 / eps)]": "has no value to compute with",
+    "return q / q": "divided by what is not known",
+    "return laplace(q, 1) > laplace(0, 0)": "a scale must be > 0",
+    "try:\n    print(1)\nexcept Exception:\n    pass\nreturn 0": "the function prints",
+    "return {q: 1}[q]": "unhashable type",
+    "n = sum(int(laplace(q, 1) > 0) for _ in range(13))\nreturn n > 3": "more than 4096 paths",
+}
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_what_is_no_mechanism_is_refused_where_it_is_written(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dipapprox.language.functions.run.MOST_FORKS", 50)
+    if "4096" in WRONG[body]:
+        body, expected = body.replace("13", "4"), "more than 8 paths"
+        monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_PATHS", 8)
+    else:
+        expected = WRONG[body]
+    with pytest.raises(SourceError) as error:
+        made(body).program()
+    assert expected in error.value.render()
+    assert error.value.render().startswith("f.py:1"), error.value.render()
+
+
+def test_a_run_that_asks_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_LINES", 1000)
+    with pytest.raises(SourceError, match="executes more than 1000 lines"):
+        made("while True: eps").program()
+
+
+def test_signatures_that_say_too_little() -> None:
+    with pytest.raises(SourceError, match="'q' is no input, and has no value"):
+        made("return 0", "q, eps: Weight").program()
+    with pytest.raises(SourceError, match="the result of 'f' has no domain"):
+        made("return 0", result="int").program()
+    with pytest.raises(SourceError, match="the default of 'T' is a float"):
+        made("return 0", "q: Bit, T: float = 0.5").program()
+    with pytest.raises(UserError, match="no parameter 'M'"):
+        made("return 0", "q: Bit, N: int = 2").program(M=3)
+
+
+def test_parameters_are_exact() -> None:
+    mechanism = made("return laplace(q, T / eps) > N", "q: Bit, eps: Weight, N: int, T: int = 1")
+    assert "r <- Lap(q, 1 / 3 / eps)\nout <- r > 2" in mechanism.text(N=2, T="1/3")
+    assert mechanism.program(N=2, T="1/3").name == "f(N=2, T=1/3)"
+
+
+def test_noise_outside_a_mechanism_says_so() -> None:
+    with pytest.raises(UserError, match="a mechanism that dipapprox executes"):
+        example("sign")(0, 1)
+
+
+def test_files_that_fail_say_where() -> None:
+    with pytest.raises(SourceError, match=r"m.py:2:1: error: the file fails: ZeroDivision"):
+        read_mechanism(Path("m.py"), "x = 1\n1 / 0\n", "f")
+    with pytest.raises(SourceError, match=r"m.py:1:5: syntax error"):
+        read_mechanism(Path("m.py"), "def :\n", "f")
+    with pytest.raises(UserError, match="defines no mechanism"):
+        read_mechanism(Path("m.py"), "x = 1\n", "f")
+    with pytest.raises(UserError, match="no mechanism 'svd'") as error:
+        read_mechanism(EXAMPLES, EXAMPLES.read_text(encoding="utf-8"), "svd")
+    assert "did you mean 'svt'" in error.value.hint
