@@ -9,6 +9,9 @@ below; products are left to the reader.
     masses      whole numbers of 2^-bits, in hexadecimal
     slip        from below, true losses are less than those of the grid: by that, for all runs
 
+A program comes with its text, with a pair of distributions that dominates all its adjacent inputs,
+to be run from above, and with two adjacent inputs, to be run from below.
+
 Without a grid (null) the pipeline is one run, and its profile is its own evidence.
 """
 
@@ -26,7 +29,11 @@ from dipapprox.certificates.statement import (
     Count,
     Digest,
     Ends,
+    PlainValues,
+    RecordedProgram,
     Statement,
+    Text,
+    check_widened,
 )
 
 FORMAT = "dipapprox composition certificate"
@@ -38,7 +45,7 @@ _MOST_HALVES = 2**40
 
 Times = Annotated[int, Meta(ge=1, le=MOST_RUNS)]
 Place = Annotated[int, Meta(ge=-_MOST_HALVES, le=_MOST_HALVES)]
-Mass = Annotated[
+WholeMass = Annotated[
     str, Meta(pattern=f"^[0-9a-f]{{1,2048}}{END}", description="a whole number, in hexadecimal")
 ]
 
@@ -139,6 +146,44 @@ class ConcentratedRun(Statement, frozen=True, tag_field="mechanism", tag="zcdp")
         _positive(rho=self.rho)
 
 
+class Mass(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """[p, q]: the probabilities of an outcome."""
+
+    p: Fraction
+    q: Fraction
+
+    def __post_init__(self) -> None:
+        if self.p < 0 or self.q < 0 or not (self.p or self.q):
+            raise ValueError("expected probabilities, not both of them 0")
+
+
+class ProgramRun(Statement, frozen=True, tag_field="mechanism", tag="program"):
+    """A program with finite outputs at one eps.
+
+    Attributes:
+        program: Its text.
+        params: Values of its parameters.
+        widened: Wider domains than it declares, by the names of inputs.
+        eps: Where it runs.
+        dominating: A pair of distributions that dominates any two adjacent inputs, in any order.
+        attained: Two adjacent inputs.
+    """
+
+    program: RecordedProgram
+    params: dict[str, Fraction]
+    widened: dict[str, Text]
+    eps: Fraction
+    dominating: Annotated[tuple[Mass, ...], Meta(min_length=1, max_length=2**14)]
+    attained: tuple[PlainValues, PlainValues]
+
+    def __post_init__(self) -> None:
+        _positive(eps=self.eps)
+        check_widened(self.widened)
+        for total in (sum(m.p for m in self.dominating), sum(m.q for m in self.dominating)):
+            if total != 1:
+                raise ValueError(".dominating: expected probabilities that add up to 1")
+
+
 Mechanism = (
     GaussianRun
     | LaplaceRun
@@ -149,6 +194,7 @@ Mechanism = (
     | ApproximateRun
     | RenyiRun
     | ConcentratedRun
+    | ProgramRun
 )
 """What is run."""
 
@@ -169,14 +215,14 @@ class Atom(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     """[half steps, mass]."""
 
     place: Place
-    mass: Mass
+    mass: WholeMass
 
 
 class Masses(Statement, frozen=True):
     """A loss distribution: atoms, ascending, and the mass at infinity."""
 
     atoms: tuple[Atom, ...]
-    infinite: Mass
+    infinite: WholeMass
 
     def __post_init__(self) -> None:
         places = [atom.place for atom in self.atoms]

@@ -6,6 +6,7 @@ computation; whether what is well-formed is true is for `checking` to say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated
 
@@ -77,6 +78,26 @@ class RecordedProgram(Statement, frozen=True):
     sha256: Hash
 
 
+def check_widened(widened: Mapping[str, str]) -> None:
+    """Check that wider domains, by the names of inputs, are domains as they are written.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    for name, text in widened.items():
+        try:
+            domain = read_domain(text, name)
+        except UserError:
+            raise ValueError(f".widened.{name:.40}: expected a domain") from None
+        if domain_text(domain) != text:
+            raise ValueError(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
+
+
+def widening_of(widened: Mapping[str, str]) -> Widening:
+    """Read wider domains."""
+    return Widening(named={name: read_domain(text, name) for name, text in widened.items()})
+
+
 class AdjacentPairs(Statement, frozen=True, tag_field="selection", tag="adjacent"):
     """Every adjacent pair, and their number if all were checked."""
 
@@ -124,15 +145,9 @@ class CertificateFields(Statement, frozen=True):
     digest: Digest
 
     def __post_init__(self) -> None:
-        for name, text in self.widened.items():
-            try:
-                domain = read_domain(text, name)
-            except UserError:
-                raise ValueError(f".widened.{name:.40}: expected a domain") from None
-            if domain_text(domain) != text:
-                raise ValueError(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
+        check_widened(self.widened)
 
     @property
     def widening(self) -> Widening:
         """The wider domains."""
-        return Widening(named={name: read_domain(t, name) for name, t in self.widened.items()})
+        return widening_of(self.widened)

@@ -44,7 +44,7 @@ rays are looked at in exact rationals; of `semantics`, that inequalities have an
 
 Certificates of compositions have the runs as masses on a grid (`compositions`): they are compared
 with pairs of the check's own, multiplied in large integers, and read off. Nothing of `composition`
-is used.
+is used. Programs in them are followed as others are, for all of their inputs.
 """
 
 from __future__ import annotations
@@ -86,14 +86,13 @@ from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
+from dipapprox.checking.programs import read_program
 from dipapprox.checking.real_inputs.examine import claim_of_real_inputs, examine_real_inputs
 from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
 from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
@@ -245,7 +244,7 @@ def _examine_program(
     limits: Limits,
 ) -> Scope | None:
     """Examine what is stated of a program; return what the certificate is about."""
-    program = _program(record, partial)
+    program = read_program(record.program, record.params, record.widening, partial)
     scope = None if program is None else _scope(record, program, partial)
     if program is None or scope is None:
         return None
@@ -258,24 +257,6 @@ def _examine_program(
         case _:
             assert_never(record)
     return scope
-
-
-def _program(record: OfProgram, partial: PartialResult) -> Program | None:
-    """Read the program; None if that is not possible."""
-    source = record.program
-    try:
-        parsed = parse_program(source.text, source.language, source.name)
-        program = elaborate(parsed, record.params, source.name, record.widening)
-    except UserError as error:
-        partial.differ("program.text", f"it is not a program: {error.message}")
-        return None
-    if dict(program.parameters) != dict(record.params):
-        partial.differ("params", "they are not those of the program")
-        return None
-    if program.declared.keys() != record.widening.named.keys():
-        partial.differ("widened", "no wider domain than the program declares")
-        return None
-    return program
 
 
 def _scope(record: OfProgram, program: Program, partial: PartialResult) -> Scope | None:

@@ -98,7 +98,7 @@ def write_composition(path: Path, found: ComposedAnswer, options: Options) -> No
         UserError: If the certificate cannot be written.
     """
     try:
-        text = certify_composition(found, options.limits).to_json()
+        text = certify_composition(found, options).to_json()
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
     except UserError as missing:

@@ -17,6 +17,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
 from dipapprox.language.load import load
+from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.options import Options
 from dipapprox.questions.compose import Compose
@@ -84,7 +85,7 @@ class ComposeCommand:
         first = self.files[0]
         if first.suffix.lower() != ".toml":
             programs = [load(path, self.parameters) for path in self.files]
-            return self.question.pipeline(programs)
+            return self.question.pipeline(programs, [text_of(path) for path in self.files])
         if len(self.files) > 1:
             raise UserError("a pipeline is one file", "put all runs into it")
         for name in _OF_PROGRAMS:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any, assert_never
 
 from dipapprox.certificates.digest import text_hash
@@ -46,7 +47,7 @@ from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
+from dipapprox.language.load import language_of, parse_program, read_text
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
@@ -72,6 +73,15 @@ class ProgramText:
     name: str
     language: str
     text: str
+
+
+def text_of(path: Path) -> ProgramText:
+    """Read the text of a program's file.
+
+    Raises:
+        UserError: If it cannot be read.
+    """
+    return ProgramText(path.stem, language_of(path), read_text(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +169,27 @@ def statement(
     Raises:
         UserError: If `source` is not the text of `program`.
     """
+    scope = scope_of(program, selection)
+    return {
+        **recorded_program(program, source),
+        "scope": scope.text,
+        "caveat": scope.caveat,
+        "pairs": _pairs(selection, count),
+        "digest": UNSIGNED,
+    }
+
+
+def recorded_program(program: Program, source: ProgramText) -> dict[str, Any]:
+    """Return the fields of a program: its text, parameters, and domains.
+
+    Raises:
+        UserError: If `source` is not the text of `program`.
+    """
     read = parse_program(source.text, source.language, source.name)
     widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
     parameters = dict(program.parameters)
     if elaborate(read, parameters, program.name, Widening(named=widened)) != program:
         raise UserError("the program's text is not that of the program that was verified")
-    scope = scope_of(program, selection)
     return {
         "program": RecordedProgram(
             name=source.name,
@@ -174,10 +199,6 @@ def statement(
         ),
         "params": parameters,
         "widened": {name: domain_text(domain) for name, domain in widened.items()},
-        "scope": scope.text,
-        "caveat": scope.caveat,
-        "pairs": _pairs(selection, count),
-        "digest": UNSIGNED,
     }
 
 

@@ -11,6 +11,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import (
     Pipeline,
@@ -129,8 +130,14 @@ class Compose(Question):
             return composed.delta(self.eps_prv, **width)
         raise UserError("nothing is asked", "give delta, eps_prv, both, or curve")
 
-    def pipeline(self, programs: Collection[Program]) -> Pipeline:
+    def pipeline(
+        self, programs: Collection[Program], texts: Collection[ProgramText] = ()
+    ) -> Pipeline:
         """Return programs as a pipeline.
+
+        Args:
+            programs: In order.
+            texts: As they were written, which certificates need; none if that is not known.
 
         Raises:
             UserError: If eps is missing, or there are not as many values as programs.
@@ -144,8 +151,10 @@ class Compose(Question):
             _spread(self.subsample or (None,), count, "subsample"),
         ]
         runs = tuple(
-            PipelineRun(ProgramAt(program, eps), program.name, number, sampled)
-            for program, eps, number, sampled in zip(programs, *columns, strict=True)
+            PipelineRun(ProgramAt(program, eps, text), program.name, number, sampled)
+            for program, text, eps, number, sampled in zip(
+                programs, texts or (None,) * count, *columns, strict=True
+            )
         )
         return Pipeline(runs, self.adjacency or Adjacency.ADD_REMOVE)
 

@@ -45,6 +45,7 @@ from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.load import load
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.widening import widening_of
+from dipapprox.privacy.certificate import ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
@@ -255,9 +256,9 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     sampled = table.get("subsample")
     share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
     if "program" in table:
-        program = _program(table, where, folder)
+        program, text = _program(table, where, folder)
         eps = kinds.positive(_required(table, "eps", where), f"{where}: eps")
-        return PipelineRun(ProgramAt(program, eps), program.name, number, share)
+        return PipelineRun(ProgramAt(program, eps, text), program.name, number, share)
     name = str(table["mechanism"])
     if name not in CATALOGUE:
         hint = did_you_mean(name, list(CATALOGUE), f"one of {', '.join(CATALOGUE)}")
@@ -273,11 +274,11 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     return PipelineRun(entry.make(**values), name, number, share)
 
 
-def _program(table: Table, where: str, folder: Path) -> Program:
+def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramText | None]:
     given = table["program"]
     check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
     if isinstance(given, Program):
-        return given
+        return given, None
     if not isinstance(given, str | Path):
         raise UserError(f"{where}: program must name a file, got {shorten(repr(given))}")
     parameters = table.get("params", {})
@@ -287,7 +288,8 @@ def _program(table: Table, where: str, folder: Path) -> Program:
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
-    return load(folder / given, exact, widening_of(wider))
+    path = folder / given
+    return load(path, exact, widening_of(wider)), text_of(path)
 
 
 def _required(table: Table, key: str, where: str) -> object:

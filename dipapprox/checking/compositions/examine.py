@@ -5,7 +5,7 @@
 
 Runs on the same data are all for one direction: two data sets of which one has a record more. The
 least δ is the greater of those of removing and of adding the record; where every pair dominates
-its reversal one direction is enough. Products from above dominate all that may be run, chosen
+its reversal one direction is enough. Programs have a pair for each side (`programs`). Products from above dominate all that may be run, chosen
 adaptively or not; those from below are attained by pairs that are run independently.
 """
 
@@ -29,6 +29,7 @@ from dipapprox.certificates.compositions import (
     GaussianRun,
     LaplaceRun,
     PieceOfRun,
+    ProgramRun,
     RecordedGrid,
     RecordedRun,
     RenyiRun,
@@ -46,12 +47,14 @@ from dipapprox.checking.compositions.pairs import (
     noise_pair,
     sampled,
 )
+from dipapprox.checking.compositions.programs import ProgramPairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.distributions import Distribution as Law
 from dipapprox.distributions import Family
+from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -116,19 +119,22 @@ def examine_composition(record: OfComposition, partial: PartialResult, limits: L
         LimitReached: If `limits` run out.
     """
     directions: list[bool] = [False]
-    if any(run.subsample not in (None, 1) for run in record.runs):
+    sampled = any(run.subsample not in (None, 1) for run in record.runs)
+    if sampled or (record.grid is not None and record.grid.added is not None):
         directions.append(True)
+    programs = _Programs(record, partial, limits)
     found: list[list[Enclosure]] = []
     for added in directions:
         if record.grid is None:
-            found.append(_alone(record, added=added))
+            found.append(_alone(record, programs, added=added))
             partial.bits = _PROFILE_BITS
             continue
         own = record.grid.added if added else record.grid.removed
         if own is None:
             partial.differ("grid.added", "the pairs of samples do not dominate their reversals")
             return
-        check = _OfGrid(record, record.grid, own, "added" if added else "removed", partial, limits)
+        name = "added" if added else "removed"
+        check = _OfGrid(record, record.grid, own, name, programs, partial, limits)
         found.append(check.deltas(added=added))
         if partial.differences:
             return
@@ -142,17 +148,54 @@ def examine_composition(record: OfComposition, partial: PartialResult, limits: L
             partial.reason = partial.reason or f"{where}: the masses do not imply the interval"
 
 
-def _alone(record: OfComposition, *, added: bool) -> list[Enclosure]:
+class _Programs:
+    """The programs of a certificate, derived once at a precision."""
+
+    def __init__(self, record: OfComposition, partial: PartialResult, limits: Limits) -> None:
+        self._record = record
+        self._partial = partial
+        self._limits = limits
+        self._known: dict[tuple[int, int], ProgramPairs] = {}
+        self._pairs: dict[tuple[int, int, bool, bool], Pair] = {}
+
+    def pair(self, number: int, bits: int, unit: arb, *, added: bool, above: bool) -> Pair:
+        """Return the pair of a run for one direction and side, for all mechanisms.
+
+        Raises:
+            Stuck, NoBounds: If a program cannot be followed, or a pair has too many outcomes.
+        """
+        run = self._record.runs[number]
+        what = run.what
+        if not isinstance(what, ProgramRun):
+            return pair_of(run, bits, added=added)
+        key = number, bits, added, above
+        if key not in self._pairs:
+            own = self._known.get((number, bits))
+            if own is None:
+                where = f"runs[{number}].what"
+                own = ProgramPairs(what, where, bits, self._partial, self._limits)
+                self._known[number, bits] = own
+            rate = arb(1) if run.subsample is None else to_ball(run.subsample)
+            self._pairs[key] = (
+                own.above(rate, unit, added=added) if above else own.below(rate, added=added)
+            )
+        return self._pairs[key]
+
+
+def _alone(record: OfComposition, programs: _Programs, *, added: bool) -> list[Enclosure]:
     """The least δ of one run, from its pair."""
-    (run,) = record.runs
     found = []
     with precision(_PROFILE_BITS):
-        pair = pair_of(run, _PROFILE_BITS, added=added)
+        unit = arb(2) ** (8 - _PROFILE_BITS // 2)
+        below, above = (
+            programs.pair(0, _PROFILE_BITS, unit, added=added, above=side) for side in (False, True)
+        )
+        doubt = unit if isinstance(record.runs[0].what, ProgramRun) else arb(0)
         for stated in record.deltas:
             alpha = to_ball(stated.eps_prv).exp()
-            first, second = pair.set_at(alpha)
+            first, second = below.set_at(alpha)
             lower = _enclosed(first - alpha * second).lower
-            upper = _enclosed(pair.most(alpha)).upper
+            upper = _enclosed(above.most(alpha) + doubt).upper
             found.append(_in_unit(lower, upper))
     return found
 
@@ -166,6 +209,7 @@ class _OfGrid:
         grid: RecordedGrid,
         direction: Direction,
         name: str,
+        programs: _Programs,
         partial: PartialResult,
         limits: Limits,
     ) -> None:
@@ -173,6 +217,7 @@ class _OfGrid:
         self._grid = grid
         self._direction = direction
         self._name = name
+        self._programs = programs
         self._partial = partial
         self._limits = limits
 
@@ -198,12 +243,18 @@ class _OfGrid:
     def _side(self, scale: Scale, bits: int, *, added: bool, above: bool) -> Sequence[Enclosure]:
         pieces = self._direction.above if above else self._direction.below
         number = sum(piece.times for piece in pieces)
+        # What dominates a program is compared with its pairs up to a unit, too.
+        programs = sum(
+            piece.times * piece.group
+            for piece in pieces
+            if isinstance(self._record.runs[piece.run].what, ProgramRun)
+        )
         slip = arb(0) if above else to_ball(self._grid.slip)
         whole: Whole | None = None
         surplus = arb(1)
         for k, piece in enumerate(pieces):
             losses = Distribution(piece.masses, scale, slip / number)
-            pair = self._pair(piece, bits, added=added)
+            pair = self._pair(piece, bits, scale.unit, added=added, above=above)
             compared = (losses.is_above if above else losses.is_below)(pair, self._limits)
             self._note(f"{'above' if above else 'below'}[{k}]", compared)
             if losses.places and losses.places[-1] - losses.places[0] > _MOST_DENSE:
@@ -215,15 +266,15 @@ class _OfGrid:
             )
             whole = several if whole is None else whole.times(several, _CUT, self._limits)
         assert whole is not None, "a direction has pieces"
-        doubt = number * surplus * scale.unit
+        doubt = (number + programs) * surplus * scale.unit
         found = []
         for stated in self._record.deltas:
             value = whole.at(stated.eps_prv, slip, scale)
             found.append(_enclosed(value + doubt if above else value - doubt))
         return found
 
-    def _pair(self, piece: PieceOfRun, bits: int, *, added: bool) -> Pair:
-        pair = pair_of(self._record.runs[piece.run], bits, added=added)
+    def _pair(self, piece: PieceOfRun, bits: int, unit: arb, *, added: bool, above: bool) -> Pair:
+        pair = self._programs.pair(piece.run, bits, unit, added=added, above=above)
         if piece.group == 1:
             return pair
         if not isinstance(pair, FinitePair):
@@ -278,6 +329,8 @@ def _unsampled(run: RecordedRun, bits: int) -> Pair:
             return RenyiPair([(to_ball(a), to_ball(b)) for a, b in orders], arb(0))
         case ConcentratedRun(rho=rho):
             return RenyiPair((), to_ball(rho))
+        case ProgramRun():
+            raise BrokenInvariant("a program has a pair for each side")
         case _:
             assert_never(run.what)
 

@@ -142,17 +142,21 @@ class FinitePair:
     Args:
         masses: Of every outcome.
         missing: At least the masses (p, q) of all further ones together.
+        tight: See `Pair`.
 
     Attributes:
         masses: Of every outcome.
         missing: Upper bounds of the masses of all further ones.
     """
 
-    tight = True
-
     def __init__(
-        self, masses: Sequence[tuple[arb, arb]], missing: tuple[arb, arb] = NO_MASS
+        self,
+        masses: Sequence[tuple[arb, arb]],
+        missing: tuple[arb, arb] = NO_MASS,
+        *,
+        tight: bool = True,
     ) -> None:
+        self.tight = tight
         self.masses = masses
         self.missing = missing[0].upper(), missing[1].upper()
         self._missing = arb(0).union(self.missing[0])
@@ -343,8 +347,8 @@ def sampled(pair: Pair, rate: arb, *, added: bool) -> Pair:
     first, second = pair.missing
     first = rate * first + (1 - rate) * second
     if added:
-        return FinitePair([(q, p) for p, q in masses], (second, first))
-    return FinitePair(masses, (first, second))
+        return FinitePair([(q, p) for p, q in masses], (second, first), tight=pair.tight)
+    return FinitePair(masses, (first, second), tight=pair.tight)
 
 
 def noise_pair(first: Distribution, second: Distribution, bits: int) -> FinitePair:
@@ -382,7 +386,7 @@ def grouped(pair: FinitePair, times: int) -> FinitePair:
     # Some run of all has an outcome that is missing.
     missing = times * pair.missing[0], times * pair.missing[1]
     if not kinds:
-        return FinitePair(ends, missing)
+        return FinitePair(ends, missing, tight=pair.tight)
     powers = [[(p**n, q**n) for n in range(times + 1)] for p, q in outcomes]
     found = []
     for bars in combinations(range(times + kinds - 1), kinds - 1):
@@ -398,4 +402,4 @@ def grouped(pair: FinitePair, times: int) -> FinitePair:
         found.append((first, second))
         if len(found) > _MOST_COUNTS:
             raise Stuck(f"a group has more than {_MOST_COUNTS} losses")
-    return FinitePair([*found, *ends], missing)
+    return FinitePair([*found, *ends], missing, tight=pair.tight)

@@ -35,6 +35,7 @@ from dipapprox.composition.catalogue import is_symmetric
 from dipapprox.composition.losses import LossDistribution
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
+    Between,
     ConcentratedStatement,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -53,9 +54,18 @@ from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
-from dipapprox.privacy.certificate import Certificate, versions
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.privacy.certificate import (
+    Certificate,
+    plain_values,
+    recorded_program,
+    versions,
+)
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.programs import simple_bounds
 from dipapprox.privacy.compositions.result import ComposedAnswer
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.verdict import Answer
 
 _MOST_ATTEMPTS = 5
@@ -81,31 +91,41 @@ def without_evidence(answer: ComposedAnswer) -> str | None:
         return "there is no upper end"
     for run in answer.pipeline.runs:
         if isinstance(run.what, ProgramAt):
-            return f"of programs ('{run.name}') no evidence is recorded"
-        if _recorded(run) is None:
+            if run.what.text is None:
+                return f"the text of '{run.name}' is not known: name its file"
+            if run.what.program.real_outputs:
+                return f"of numbers that '{run.name}' publishes no evidence is recorded"
+        elif _recorded(run) is None:
             return f"of '{run.name}' no evidence is recorded"
     return None
 
 
 @sound_arithmetic()
-def certify_composition(answer: ComposedAnswer, limits: Limits) -> Certificate:
+def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
     """Record what was found about a pipeline.
+
+    Of a program with several worst pairs less is recorded than was used: one pair that is above all
+    of them. So intervals of ε may be wider than those found.
 
     Args:
         answer: About a claim, or an interval, or a curve.
-        limits: Grids may be computed once more, finer.
+        options: How to compute: grids may be computed once more, finer.
 
     Raises:
         UserError: If there is no evidence that could be recorded.
         LimitReached: If the limits run out.
     """
+    limits = options.limits
     missing = without_evidence(answer)
     if missing is not None:
         raise UserError(f"no certificate: {missing}")
     pipeline = answer.pipeline
-    composition = Composition(tuple(_run(run) for run in pipeline.runs))
     alone = pipeline.times == 1
     width = _NARROW if answer.delta is None else answer.delta * _NARROW
+    bounds = _bounds_of_programs(answer, width / (64 * pipeline.times), options)
+    composition = Composition(tuple(_run(run, bounds) for run in pipeline.runs))
+    if bounds:
+        answer = _asked_again(answer, composition, limits)
     grid = answer.grid
     if grid is None or alone:
         grid = composition.delta(_asked(answer, _MOVED[0])[0], width, limits).grid
@@ -121,7 +141,7 @@ def certify_composition(answer: ComposedAnswer, limits: Limits) -> Certificate:
                 stated = evidence.deltas(budgets)
             if _implies(answer, ends, dict(zip(budgets, stated, strict=True))):
                 recorded = None if evidence is None else evidence.recorded()
-                return Certificate.of(_record(answer, ends, budgets, stated, recorded))
+                return Certificate.of(_record(answer, ends, budgets, stated, recorded, bounds))
         finer = grid.step if grid.exact else grid.step.divided(2)
         grid = replace(grid, step=finer, accuracy=grid.accuracy / 16)
         width /= 16
@@ -258,10 +278,11 @@ def _record(
     budgets: Sequence[Fraction],
     stated: Sequence[Enclosure],
     grid: RecordedGrid | None,
+    bounds: _Bounds,
 ) -> CertificateOfComposition | CertificateAgainstComposition:
     runs = []
     for run in answer.pipeline.runs:
-        what = _recorded(run)
+        what = _recorded_program(run, bounds) if isinstance(run.what, ProgramAt) else _recorded(run)
         if what is None:
             raise UserError(f"no certificate: of '{run.name}' no evidence is recorded")
         runs.append(RecordedRun(what=what, subsample=run.rate, times=run.times))
@@ -285,11 +306,54 @@ def _record(
     return CertificateOfComposition(**fields, verdict="DP")
 
 
-def _run(run: PipelineRun) -> Run:
-    if isinstance(run.what, ProgramAt):
-        raise UserError(f"no certificate: of programs ('{run.name}') no evidence is recorded")
-    mechanism = run.what if run.rate is None else Subsampled(run.what, run.rate)
-    return Run(mechanism, run.times)
+def _asked_again(
+    answer: ComposedAnswer, composition: Composition, limits: Limits
+) -> ComposedAnswer:
+    """Return an answer about a least ε with what less evidence tells of it."""
+    known = answer.eps_prv_enclosure
+    if answer.answer is not None or answer.delta is None or known is None or known.upper is None:
+        return answer
+    lower = known.lower or Fraction(0)
+    width = max(known.upper - lower, Fraction(1, 10**9))
+    found = composition.epsilon(answer.delta, width, limits)
+    (own,) = found.bounds
+    if own.upper is None:
+        return answer
+    wider = Extended(min(own.lower or Fraction(0), lower), max(own.upper, known.upper))
+    return replace(answer, eps_prv_enclosure=wider, grid=found.grid)
+
+
+_Bounds = dict[tuple[ProgramAt, int], tuple[Between, Pair]]
+"""Of a program that is run so often, with two inputs that attain the lower one."""
+
+
+def _bounds_of_programs(answer: ComposedAnswer, accuracy: Fraction, options: Options) -> _Bounds:
+    found: _Bounds = {}
+    for run in answer.pipeline.runs:
+        what, adjacency = run.what, answer.pipeline.adjacency
+        if isinstance(what, ProgramAt) and (what, run.times) not in found:
+            found[what, run.times] = simple_bounds(
+                what.program, what.eps, adjacency, run.times, accuracy, options
+            )
+    return found
+
+
+def _run(run: PipelineRun, bounds: _Bounds) -> Run:
+    what = bounds[run.what, run.times][0] if isinstance(run.what, ProgramAt) else run.what
+    return Run(what if run.rate is None else Subsampled(what, run.rate), run.times)
+
+
+def _recorded_program(run: PipelineRun, bounds: _Bounds) -> records.ProgramRun | None:
+    what = run.what
+    if not isinstance(what, ProgramAt) or what.text is None:
+        return None
+    between, pair = bounds[what, run.times]
+    return records.ProgramRun(
+        **recorded_program(what.program, what.text),
+        eps=what.eps,
+        dominating=tuple(records.Mass(p.lower, q.lower) for p, q in between.above.masses),
+        attained=(plain_values(pair[0]), plain_values(pair[1])),
+    )
 
 
 def _recorded(run: PipelineRun) -> records.Mechanism | None:

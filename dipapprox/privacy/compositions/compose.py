@@ -234,7 +234,7 @@ class Composed:
         """
         if not isinstance(answer, ComposedAnswer) or answer.pipeline != self.pipeline:
             raise UserError("answer must be one of this pipeline")
-        return certify_composition(answer, self._options.limits)
+        return certify_composition(answer, self._options)
 
     def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
         """Decide a claim with delta 0 by the least eps_prv."""

@@ -15,6 +15,7 @@ from dipapprox.data_classes import dataclass, fields_of
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.notation import parameter_fields
 
 MOST_RUNS = 10**9
@@ -23,10 +24,11 @@ MOST_RUNS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class ProgramAt:
-    """A program at one eps."""
+    """A program at one eps; its text is what certificates need of it."""
 
     program: Program
     eps: Fraction
+    text: ProgramText | None = None
 
 
 @dataclass(frozen=True, slots=True)

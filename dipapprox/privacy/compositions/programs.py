@@ -123,19 +123,8 @@ def bounds_of_program(
             inputs are adjacent.
         LimitReached: If a limit of `options` is reached.
     """
-    require_symmetric(program)
-    states = execute(program, options.merge, options.limits)
-    source = open_probabilities(states, eps, options)
-    ladder = precisions(options.precision, options.max_precision)
-    maxima = Maxima.of(states, source, AllPairs(), ladder, options.limits)
-    if maxima.pairs == 0:
-        raise UserError(f"'{program.name}': no two different inputs are adjacent")
-    search = _Search(maxima)
-    places = search.places()
-    points = [(x, search.sharp(x, accuracy)) for x in places]
-    above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
-    row = max(search.rows.values(), key=lambda each: _cost(each, times))
-    below = Atoms(merged(row), adjacency=adjacency, symmetric=adjacency is Adjacency.SUBSTITUTION)
+    search = _searched(program, eps, options)
+    above, below, _ = _simply(search, adjacency, times, accuracy)
     pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
     if len(pairs) > _MOST_PAIRS:
         return Between(above, below)
@@ -146,6 +135,46 @@ def bounds_of_program(
     worst = tuple(above for above, _ in kept)
     dearest = sorted((row for _, row in kept), key=lambda each: _cost(each, times), reverse=True)
     return Between(above, below, worst, tuple(map(merged, dearest[:_MOST_CHOSEN])))
+
+
+@sound_arithmetic()
+def simple_bounds(
+    program: Program,
+    eps: Fraction,
+    adjacency: Adjacency,
+    times: int,
+    accuracy: Fraction,
+    options: Options,
+) -> tuple[Between, Pair]:
+    """Bound all adjacent pairs by the hull, and from below by one pair, which is named.
+
+    For arguments and errors see `bounds_of_program`.
+    """
+    search = _searched(program, eps, options)
+    above, below, pair = _simply(search, adjacency, times, accuracy)
+    return Between(above, below), pair
+
+
+def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
+    require_symmetric(program)
+    states = execute(program, options.merge, options.limits)
+    source = open_probabilities(states, eps, options)
+    ladder = precisions(options.precision, options.max_precision)
+    maxima = Maxima.of(states, source, AllPairs(), ladder, options.limits)
+    if maxima.pairs == 0:
+        raise UserError(f"'{program.name}': no two different inputs are adjacent")
+    return _Search(maxima)
+
+
+def _simply(
+    search: _Search, adjacency: Adjacency, times: int, accuracy: Fraction
+) -> tuple[Atoms, Atoms, Pair]:
+    """The hull, and the dearest pair that was found."""
+    points = [(x, search.sharp(x, accuracy)) for x in search.places()]
+    above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
+    pair, row = max(search.rows.items(), key=lambda each: _cost(each[1], times))
+    symmetric = adjacency is Adjacency.SUBSTITUTION
+    return above, Atoms(merged(row), adjacency=adjacency, symmetric=symmetric), pair
 
 
 class _Search:
