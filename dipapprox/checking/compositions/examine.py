@@ -5,8 +5,10 @@
 
 Runs on the same data are all for one direction: two data sets of which one has a record more. The
 least δ is the greater of those of removing and of adding the record; where every pair dominates
-its reversal one direction is enough. Programs have a pair for each side (`programs`). Products from above dominate all that may be run, chosen
-adaptively or not; those from below are attained by pairs that are run independently.
+its reversal one direction is enough. Programs have a pair for each side (`programs`).
+
+Products from above dominate all that may be run, chosen adaptively or not; those from below are
+attained by pairs that are run independently.
 """
 
 from __future__ import annotations
