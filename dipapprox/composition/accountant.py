@@ -32,12 +32,12 @@ from math import ceil
 from dipapprox.composition.bounds import Bounds, are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import Step
-from dipapprox.composition.lattice import first_step, refined
+from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.losses import LossDistribution
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.products import Grid, bits_of, factors_of, pieces_on, product
 from dipapprox.composition.profile import Profile
-from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
+from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon, steepness
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.limits import Limits
@@ -50,7 +50,13 @@ _MOST_IDLE = 4
 """Steps in a row that narrow an interval by less than a tenth end the search."""
 
 _FINER = Fraction(4)
-"""Steps are divided by this at most, and where the last division was of no use."""
+"""Steps are divided by this where the last division was of no use, or the last one is far off."""
+
+_NEAR = 24.0
+"""Steps are divided by this at most where the division is thought to be the last one."""
+
+_CHEAP = Fraction(1, 512)
+"""Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
 
 _NO_PAIR = "the interval gets no narrower: no pair is known that attains the upper end"
 _NO_GAIN = "the interval gets no narrower on finer grids"
@@ -190,7 +196,7 @@ class Composition:
         """
         grid = Grid(step, False, accuracy, accuracy, Fraction(1))
         factors = factors_of(self.runs, grid, limits, added=added)
-        return product(factors.above, grid.share(self.runs), limits)
+        return product(factors.above, grid.cuts(self.runs), limits)
 
 
 def _check_width(width: Fraction) -> None:
@@ -234,7 +240,12 @@ class _Search:
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = all(map(is_attained, self._mechanisms))
-        self._first, self._exact = first_step(self._mechanisms)
+        # For a δ that is asked, it is not known beforehand which step is fine enough.
+        size = COARSEST if delta is None else _first_size(width, composition.times)
+        self._first, self._exact = first_step(self._mechanisms, size)
+        self._steepness = 0.0
+        self._steep: Callable[[], float] | None = None
+        self._number = 1
         self._atoms = 0
         self._single = not self._exact
 
@@ -269,9 +280,8 @@ class _Search:
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
-                step = refined(
-                    self._mechanisms, step, self._parts(after, hurry=self._attained and idle > 0)
-                )
+                hurry = self._attained and idle > 0
+                step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
 
     def _bounds(self, grid: Grid, added: bool) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
@@ -281,12 +291,15 @@ class _Search:
                 return found
             self._single = False
         factors = factors_of(self._runs, grid, self._limits, added=added)
-        share = grid.share(self._runs)
+        cuts = grid.cuts(self._runs)
         read = []
         for each, slip in ((factors.below, factors.slip), (factors.above, _ZERO)):
-            losses = product(each, share, self._limits)
+            losses = product(each, cuts, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
             read.append(self._read(losses, grid.step, slip))
+        if self._delta is not None and (high := read[-1][0]):
+            self._steep = partial(steepness, losses, grid.step, high)
+            self._number = sum(factor.times for factor in factors.above)
         return [Bounds(low, high) for low, high in zip(*read, strict=True)]
 
     def _alone(self, grid: Grid, added: bool) -> list[Bounds] | None:
@@ -301,12 +314,37 @@ class _Search:
     def _grid(self, step: Step, known: Sequence[Bounds]) -> Grid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        return Grid(step, self._exact, self._accuracy, weight, self._width)
+        steepness = self._steepness
+        budget = float(known[0].upper or 0) if steepness else 0.0
+        return Grid(step, self._exact, self._accuracy, weight, self._width, budget, steepness)
 
-    def _parts(self, known: Sequence[Bounds], *, hurry: bool) -> Fraction:
-        """By how much to divide the step: widths go like its square, and a little is to spare."""
+    def _parts(self, step: Step, known: Sequence[Bounds], *, hurry: bool) -> Fraction:
+        """By how much to divide the step: widths go like its square, and a little is to spare.
+
+        A step h adds h²/6 to the variance of the losses of a run when bounding from above, and
+        takes as much when bounding from below. That moves the ε where H is δ by half of it times
+        the steepness λ of ln H, so that the interval is about λ h²/6 wide for every run,
+        if its losses are many.
+        """
         if hurry:
             return _FINER
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
-        return Fraction(ceil(16 * min(max(1.1 * excess**0.5, 1.25), _FINER)), 16)
+        wanted = 1.1 * excess**0.5
+        if self._steep is not None:
+            self._steepness = self._steep()
+        if self._steepness:
+            size = (6 * float(self._width) / (self._number * self._steepness)) ** 0.5
+            enough = 1.05 * float(step.loss(2)) / size
+            if any(each.lower for each in known):  # then its width tells, too
+                enough *= max(wanted / enough, 1.0) ** 0.4
+            wanted = min(wanted, max(enough, float(_FINER)))
+        elif wanted > _FINER:
+            wanted = float(_FINER)
+        return Fraction(ceil(16 * max(wanted if wanted <= _NEAR else _FINER, 1.25)), 16)
+
+
+def _first_size(width: Fraction, times: int) -> Fraction:
+    """Return a size of steps to begin with: that for λ = 4 (see `_parts`), or a coarse one."""
+    size = Fraction(1, 16 * ceil((24 * 16 * float(width) / times) ** -0.5))
+    return min(size, COARSEST) if size >= _CHEAP else COARSEST

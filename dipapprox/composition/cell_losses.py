@@ -29,7 +29,6 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from flint import fmpz_poly
 from numpy.typing import NDArray
 
 from dipapprox.composition.grid import Step
@@ -99,7 +98,7 @@ def losses_of_cells(
     lower, certain, lent = _from_below(cells, knots)
 
     def distribution(masses: NDArray[np.int64], rest: int, side: Side) -> LossDistribution:
-        dense = fmpz_poly([_unit(mass, bits, side) for mass in masses.tolist()])
+        dense = [_unit(mass, bits, side) for mass in masses.tolist()]
         return loss_distribution(2 * first, dense, _unit(rest, bits, side), bits, side, cut)
 
     return CellLosses(

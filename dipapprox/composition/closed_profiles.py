@@ -33,9 +33,8 @@ class GaussianProfile:
 
     def at(self, alpha: arb) -> Point:
         """Evaluate at α > 0."""
-        root = arb(2).sqrt()
-        place = alpha.log() / (self.shift * root)
-        half = self.shift / (2 * root)
+        wide = self.shift * arb(2).sqrt()
+        place, half = alpha.log() / wide, wide / 4
         first, second = (place - half).erfc() / 2, (place + half).erfc() / 2
         return Point(first - alpha * second, first, second)
 

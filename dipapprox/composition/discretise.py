@@ -39,7 +39,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import floor, log
 
-from flint import arb, fmpz_poly
+from flint import arb
 
 from dipapprox.composition.grid import Knot, Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
@@ -85,7 +85,7 @@ def from_below(
         if found is not None:
             return found
         if not kept:
-            return loss_distribution(0, fmpz_poly([1 << bits]), 0, bits, Side.BELOW)
+            return loss_distribution(0, [1 << bits], 0, bits, Side.BELOW)
         del kept[-fewer:]
         fewer *= 2
 
@@ -169,7 +169,7 @@ def _spread(
     dense = [0] * ((places[-1] - places[0]) // 2 + 1)
     for place, mass in zip(places, masses, strict=True):
         dense[(place - places[0]) // 2] += mass
-    return loss_distribution(places[0], fmpz_poly(dense), infinite, bits, side, cut)
+    return loss_distribution(places[0], dense, infinite, bits, side, cut)
 
 
 def _ceiling(ball: arb, bits: int) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
-from math import floor, log2
+from math import exp, floor, log2
 
 from flint import arb
 
+from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.profile import Point, Profile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import exact_text
@@ -39,7 +39,7 @@ class Step:
 
     def loss(self, halves: int) -> arb:
         """Enclose the loss at so many half steps."""
-        place = to_ball(self.unit * halves / 2)
+        place = to_ball(self.unit) * halves / 2
         return place if self.base is None else place * to_ball(self.base).log()
 
     def factor(self, halves: int) -> arb:
@@ -69,6 +69,9 @@ class Knot:
 _BLOCK = 0.5
 """Losses are first looked at about so far apart."""
 
+_STEEPEST = 600.0
+"""Of exponents: more is no double."""
+
 _DOUBLINGS = 40
 """How often blocks are doubled: nothing is known of where losses lie."""
 
@@ -77,6 +80,41 @@ def knot_at(profile: Profile, step: Step, place: int) -> Knot:
     """Evaluate a profile at a loss of the grid."""
     alpha = step.factor(place)
     return Knot(place, alpha, profile.at(alpha))
+
+
+class _Knots:
+    """A profile at losses of a grid, each looked at once: those below 0 too, if it is mirrored.
+
+    Args:
+        profile: Made at the precision of the enclosing block.
+        step: Of the grid.
+    """
+
+    def __init__(self, profile: Profile, step: Step) -> None:
+        self._profile, self._step = profile, step
+        self._mirrored = isinstance(profile, GaussianProfile)
+        self._known: dict[int, Knot] = {}
+
+    def __call__(self, place: int) -> Knot:
+        """Return the knot at a loss, in half steps."""
+        known = self._known.get(place)
+        if known is None:
+            if place < 0 and self._mirrored:
+                known = _turned(self(-place))
+            else:
+                known = knot_at(self._profile, self._step, place)
+            self._known[place] = known
+        return known
+
+
+def _turned(knot: Knot) -> Knot:
+    """The knot at the negative loss, if exchanging outputs of P and Q gives (Q, P): see `profile`.
+
+    The set for which it is a line is the complement of the other one, exchanged.
+    """
+    alpha, point = 1 / knot.alpha, knot.point
+    turned = Point(1 - alpha + alpha * point.bound, 1 - point.second, 1 - point.first)
+    return Knot(-knot.place, alpha, turned)
 
 
 def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limits) -> list[Knot]:
@@ -91,14 +129,17 @@ def all_knots(profile: Profile, step: Step, first: int, last: int, limits: Limit
 
 def between(profile: Profile, step: Step, knots: Sequence[Knot]) -> list[Knot]:
     """Return a knot at an odd half step between any two of whole steps, about in their middle."""
-    return [
-        knot_at(profile, step, (left.place + right.place) // 4 * 2 + 1)
-        for left, right in pairwise(knots)
-    ]
+    knot = _Knots(profile, step)
+    return [knot((left.place + right.place) // 4 * 2 + 1) for left, right in pairwise(knots)]
 
 
 def choose_knots(
-    profile: Profile, step: Step, negligible: float, weight: float, limits: Limits
+    profile: Profile,
+    step: Step,
+    negligible: float,
+    weight: float,
+    limits: Limits,
+    steepness: float = 0.0,
 ) -> list[Knot]:
     """Return knots at whole steps, ascending.
 
@@ -108,13 +149,19 @@ def choose_knots(
         negligible: What H may be off at either end, and anywhere.
         weight: An interval of 2^i steps and mass p is split if p 4^i is more.
         limits: The time, and how many atoms.
+        steepness: λ, where mass at loss ℓ > 0 counts for e^(λ ℓ) times as much.
 
     Raises:
         LimitReached: If the limits are.
     """
 
-    knot = partial(knot_at, profile, step)
+    knot = _Knots(profile, step)
     size = float(step.loss(2))
+
+    def enough(place: int) -> float:
+        """What chords may lie above the profile, in steps, just below a loss."""
+        return weight * size / 8 * exp(-min(steepness * size * max(place, 0) / 2, _STEEPEST))
+
     block = 2 << max(0, floor(log2(_BLOCK / size)))
     away = [block << k for k in range(_DOUBLINGS)]
     above = [knot(0), *map(knot, away)]
@@ -126,7 +173,7 @@ def choose_knots(
     coarse = [*below[:0:-1], *above]
     knots = coarse[:1]
     for left, right in pairwise(coarse):
-        for each in _between(knot, left, right, negligible, weight * size / 8):
+        for each in _between(knot, left, right, negligible, enough):
             knots.append(each)
             if not len(knots) % 256:
                 limits.check()
@@ -137,7 +184,7 @@ def choose_knots(
 
 
 def _between(
-    knot: Callable[[int], Knot], left: Knot, right: Knot, negligible: float, weight: float
+    knot: _Knots, left: Knot, right: Knot, negligible: float, enough: Callable[[int], float]
 ) -> Iterator[Knot]:
     """Yield knots strictly between two, ascending.
 
@@ -151,7 +198,8 @@ def _between(
             share = (middle.alpha - left.alpha) / (right.alpha - left.alpha)
             chord = left.point.bound + share * (right.point.bound - left.point.bound)
             gap = float(chord - middle.point.bound)
-            if gap > negligible and gap * (right.place - left.place) / 2 > weight:
+            steps = (right.place - left.place) / 2
+            if gap > negligible and gap * steps > enough(right.place):
                 waiting.append(middle)
                 continue
             yield middle

@@ -39,8 +39,8 @@ _FINEST = 64
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
 
-_COARSEST = Fraction(1, 64)
-"""Where a search begins that has to refine its grid."""
+COARSEST = Fraction(1, 64)
+"""Where a search begins that has to refine its grid, at most."""
 
 
 def refined(mechanisms: Sequence[Mechanism], step: Step, parts: Fraction) -> Step:
@@ -50,19 +50,24 @@ def refined(mechanisms: Sequence[Mechanism], step: Step, parts: Fraction) -> Ste
     return step.divided(ceil(parts))
 
 
-def first_step(mechanisms: Sequence[Mechanism]) -> tuple[Step, bool]:
-    """Return a grid to begin with, and whether all losses lie on it."""
+def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[Step, bool]:
+    """Return a grid to begin with, and whether all losses lie on it.
+
+    Args:
+        mechanisms: What is run.
+        size: Of a step, at most, if that is not so.
+    """
     steps = [_atoms_of(each) for each in mechanisms]
     known = [step for step in steps if step is not None]
     units = [step.unit for step in known]
     if not known or len({step.base for step in known}) > 1:
-        return aligned(mechanisms, _COARSEST), False
+        return aligned(mechanisms, size), False
     below = lcm(*(unit.denominator for unit in units))
     step = Step(Fraction(gcd(*(int(unit * below) for unit in units)), below), known[0].base)
     if max(units) > _FINEST * step.unit:
-        return aligned(mechanisms, _COARSEST), False
+        return aligned(mechanisms, size), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
-    while not exact and float(step.loss(2)) > _COARSEST:
+    while not exact and float(step.loss(2)) > size:
         step = step.divided(2)
     return step, exact
 

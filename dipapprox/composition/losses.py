@@ -31,15 +31,17 @@ Sources: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
+from math import exp, log
 
-from flint import fmpz_poly
-
+from dipapprox.composition.packed import Falling, Row, divided, product, row_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
+
+_AT_ONCE = 1024
 
 
 class Side(Enum):
@@ -55,14 +57,16 @@ class LossDistribution:
 
     Attributes:
         start: The lowest loss, in half steps.
-        values: The masses, >= 0, as coefficients.
+        row: The masses, >= 0, ascending in their losses.
+        finite: Their sum.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
     """
 
     start: int
-    values: fmpz_poly
+    row: Row
+    finite: int
     infinite: int
     bits: int
     side: Side
@@ -70,51 +74,71 @@ class LossDistribution:
     @property
     def total(self) -> int:
         """All mass: H(0)."""
-        return int(self.values(1)) + self.infinite
+        return self.finite + self.infinite
 
     @property
     def atoms(self) -> int:
         """How many losses there are, from the least to the greatest."""
-        return self.values.length()
+        return self.row.length
 
     def masses(self) -> list[int]:
         """The masses, ascending in their losses."""
-        return [int(value) for value in self.values.coeffs()]
+        return self.row.values()
+
+    def falling(self) -> Iterator[int]:
+        """Yield the masses, descending in their losses."""
+        end = self.atoms
+        while end:
+            start = max(end - _AT_ONCE, 0)
+            yield from reversed(self.row.part(start, end).values())
+            end = start
 
 
 def loss_distribution(
-    start: int, masses: fmpz_poly, infinite: int, bits: int, side: Side, cut: int = 0
+    start: int, masses: Sequence[int], infinite: int, bits: int, side: Side, cut: int = 0
 ) -> LossDistribution:
     """Make a loss distribution, cutting off at most mass `cut` at either end.
 
     Args:
         start: The lowest loss, in half steps.
-        masses: As coefficients, >= 0, ascending in their losses.
+        masses: >= 0, ascending in their losses.
         infinite: The mass at infinity, >= 0.
         bits: Of the unit.
         side: From where it bounds.
         cut: In the unit.
     """
-    low, high = 0, masses.length()
-    below = above = 0
-    while low < high and below + (mass := int(masses[low])) <= cut:
-        below += mass
-        low += 1
-    while low < high and above + (mass := int(masses[high - 1])) <= cut:
-        above += mass
-        high -= 1
-    kept = masses.truncate(high).right_shift(low)
+    finite = sum(masses)
+    row = row_of(masses, _slot(finite, finite, 2 * len(masses), bits))
+    return _cut(LossDistribution(start, row, finite, infinite, bits, side), cut)
+
+
+def _slot(first: int, second: int, atoms: int, bits: int) -> int:
+    """Bits for all mass of a product of so much by so much, before it is rounded and after that."""
+    return max(first * second + (atoms << bits), first, second).bit_length() + 1
+
+
+def _cut(losses: LossDistribution, cut: int, low_end: Falling | None = None) -> LossDistribution:
+    """Cut off at most so much at either end, or what else may be at the low one."""
+    row, side, infinite = losses.row, losses.side, losses.infinite
+    low, below = row.first_below(cut, low_end)
+    high, above = row.part(low, row.length).last_below(cut)
+    kept = row.part(low, row.length - high)
+    finite = losses.finite - below - above
     if side is Side.ABOVE:
-        if low < high:
-            kept += below
-            infinite += above
+        infinite += above
+        if kept.length:
+            kept, finite = Row(kept.number + below, kept.length, kept.slot), finite + below
         else:
-            infinite += above + below
-    return LossDistribution(start + 2 * low, kept, infinite, bits, side)
+            infinite += below
+    return LossDistribution(losses.start + 2 * low, kept, finite, infinite, losses.bits, side)
 
 
 def composed(
-    first: LossDistribution, second: LossDistribution, cut: int, limits: Limits
+    first: LossDistribution,
+    second: LossDistribution,
+    cut: int,
+    limits: Limits,
+    low_end: Falling | None = None,
 ) -> LossDistribution:
     """Return the composition of two, on one grid.
 
@@ -123,6 +147,7 @@ def composed(
         second: Of the second, of the same unit and side.
         cut: Most mass that may be cut off at either end, in their unit.
         limits: Asked beforehand.
+        low_end: What else may be cut off at the low end, from the start of the product on.
 
     Raises:
         LimitReached: If time or memory is used up, or there are too many atoms.
@@ -132,25 +157,14 @@ def composed(
         raise BrokenInvariant("loss distributions of different units are composed")
     limits.check()
     limits.check_atoms(first.atoms + second.atoms)
-    one, two = first.total, second.total
-    infinite = first.infinite * two + (one - first.infinite) * second.infinite
-    product = first.values**2 if first is second else first.values * second.values
-    if side is Side.ABOVE:
-        # Coefficients are >= 0 before they are divided: flint rounds negative ones towards 0.
-        product += _almost_units(bits, product.length())
-    masses = product // (1 << bits)
-    infinite = rounded(infinite, bits, side)
-    return loss_distribution(first.start + second.start, masses, infinite, bits, side, cut)
-
-
-def _almost_units(bits: int, length: int) -> fmpz_poly:
-    """2^bits - 1 for so many coefficients."""
-    return _many_units(bits, 1 << length.bit_length()).truncate(length)
-
-
-@lru_cache(maxsize=4)
-def _many_units(bits: int, length: int) -> fmpz_poly:
-    return fmpz_poly([1] * length) * ((1 << bits) - 1)
+    infinite = first.infinite * second.total + first.finite * second.infinite
+    needed = _slot(first.finite, second.finite, first.atoms + second.atoms, bits)
+    slot = max(needed, first.row.slot, second.row.slot)
+    one = first.row.wider(slot)
+    exact = product(one, one if first is second else second.row.wider(slot))
+    row = divided(exact, bits, up=side is Side.ABOVE)
+    start, infinite = first.start + second.start, rounded(infinite, bits, side)
+    return _cut(LossDistribution(start, row, row.total, infinite, bits, side), cut, low_end)
 
 
 def rounded(value: int, bits: int, side: Side) -> int:
@@ -158,21 +172,70 @@ def rounded(value: int, bits: int, side: Side) -> int:
     return -(-value >> bits) if side is Side.ABOVE else value >> bits
 
 
-def power(one: LossDistribution, times: int, cut: Fraction, limits: Limits) -> LossDistribution:
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """What is cut off of compositions, at the ends.
+
+    At the low end that may be more: mass m at loss ℓ after t of T runs is part of H at e^ε by less
+    than m P(the other runs lose ε - ℓ), by Chernoff's bound m e^(λ ℓ) / M^t times M^T e^(-λ ε), for
+    every λ > 0 and the moment M = Σ p e^(λ ℓ) of one run. All cuts are safe; these are cheap.
+
+    Attributes:
+        share: Mass of one run's share that may be cut off at either end of every product: of the
+            composition of t runs, t times that. In units of 1.
+        growth: λ times a step; 0 for no more at the low end.
+        place: ε in steps.
+    """
+
+    share: Fraction
+    growth: float = 0.0
+    place: float = 0.0
+
+    def of(self, bits: int, times: int) -> int:
+        """Return what may be cut off of the composition of so many runs, in units of 2^-bits."""
+        return int(self.share * (1 << bits) * times)
+
+    def moment(self, one: LossDistribution) -> float:
+        """Return about ln M of a single run, of finite losses."""
+        if not self.growth or not one.finite:
+            return 0.0
+        top = one.start + 2 * one.atoms
+        falling = enumerate(one.falling(), 1)
+        inner = sum(mass * exp(-self.growth * k) for k, mass in falling)
+        return log(inner / one.finite) + self.growth * top / 2 if inner else 0.0
+
+    def low_end(self, start: int, cut: int, others: float) -> Falling | None:
+        """Return what may be cut off from a loss on, where so much may be cut off at both ends.
+
+        Args:
+            start: The loss, in half steps.
+            cut: What may be cut off, in some unit.
+            others: About ln M of all other runs.
+        """
+        if not self.growth or not cut:
+            return None
+        return Falling(log(cut) - others + self.growth * (self.place - start / 2), self.growth)
+
+
+def power(
+    one: LossDistribution, times: int, cuts: Cuts, limits: Limits, others: float = 0.0
+) -> LossDistribution:
     """Return the composition of a mechanism with itself, by squaring.
 
     Args:
         one: A single run.
         times: How many, >= 1.
-        cut: Mass of one run's share that may be cut off at either end of every product: of the
-            composition of t runs, t times that.
+        cuts: What is cut off.
         limits: As for `composed`.
+        others: About ln M of runs that are not among these.
     """
-    found, count = one, 1
+    found, count, moment = one, 1, cuts.moment(one)
     for digit in bin(times)[3:]:
-        count *= 2
-        found = composed(found, found, int(cut * count), limits)
-        if digit == "1":
-            count += 1
-            found = composed(found, one, int(cut * count), limits)
+        for other in (found, one) if digit == "1" else (found,):
+            count = count * 2 if other is found else count + 1
+            cut = cuts.of(one.bits, count)
+            low_end = cuts.low_end(
+                found.start + other.start, cut, others + (times - count) * moment
+            )
+            found = composed(found, other, cut, limits, low_end)
     return found

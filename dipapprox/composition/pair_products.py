@@ -20,7 +20,8 @@ from fractions import Fraction
 
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.cell_losses import losses_of_cells
-from dipapprox.composition.lattice import first_step, refined
+from dipapprox.composition.lattice import COARSEST, first_step, refined
+from dipapprox.composition.losses import Cuts
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.products import Factor, Grid, factors_of, product
@@ -113,7 +114,7 @@ class PairProducts:
             return between(1 - factor.upper, 1 - factor.lower)
         if not self._lines and len(self._runs) == 1 and self._runs[0].times == 1:
             return self._alone()
-        step, exact = first_step(self._hints)
+        step, exact = first_step(self._hints, COARSEST)
         exact = exact and not self._lines
         most = _MOST_LOSSES
         if self._lines:
@@ -164,9 +165,10 @@ class PairProducts:
             more += pair.times * (off + found.lost[0])
             less += pair.times * (off + self._factor.upper * (found.lost[1] + losses.lent))
         low, high = self._budgets()
-        whole = product(above, share, self._limits)
+        cuts = Cuts(share)
+        whole = product(above, cuts, self._limits)
         (upper,) = deltas(whole, grid.step, [low])
-        (lower,) = deltas(product(below, share, self._limits), grid.step, [high + slip])
+        (lower,) = deltas(product(below, cuts, self._limits), grid.step, [high + slip])
         return between(lower - less, min(upper + more, Fraction(1))), whole.atoms
 
     def _cut(self, pair: LinePair, grid: Grid) -> Discretised | NotEnclosed:

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil, log2
 
 from dipapprox.composition.catalogue import profile_of
+from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.discretise import from_above, from_below
 from dipapprox.composition.grid import Step, all_knots, between, choose_knots
-from dipapprox.composition.losses import LossDistribution, Side, composed, power
+from dipapprox.composition.losses import Cuts, LossDistribution, Side, composed, power
 from dipapprox.composition.pieces import Piece, Run, pieces_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision
+
+_MASS_THAT_MATTERS = 2.0**-10
+"""Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where
+profiles are smooth. Atoms between two knots cost more than the square of their distance."""
+
+_RANGE = 8
+"""Of the losses of one run, about; at most that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +34,7 @@ class Grid:
     """Where losses lie, and how accurately masses are kept.
 
     Of accuracy, each cut at either end of each product takes a share, and so does the rounding of
-    2^20 masses of each run.
+    the masses of each run. Units are small enough for a cut to take masses of one unit each.
 
     Attributes:
         step: The distance of losses.
@@ -33,6 +42,8 @@ class Grid:
         accuracy: How accurate H is to be, besides what the grid costs.
         weight: The δ that matters, about.
         width: Of the least ε that is wanted, about: some of it may slip.
+        budget: That ε, about.
+        steepness: About -d ln H(e^ε) / dε there; 0 if it is not known.
     """
 
     step: Step
@@ -40,15 +51,23 @@ class Grid:
     accuracy: Fraction
     weight: Fraction
     width: Fraction
+    budget: float = 0.0
+    steepness: float = 0.0
 
     def share(self, runs: Sequence[Run]) -> Fraction:
         """What one product or run may cost."""
         products = sum(2 * run.times.bit_length() for run in runs)
-        return self.accuracy / (16 * products * sum(run.times for run in runs))
+        return self.accuracy / (8 * products * sum(run.times for run in runs))
+
+    def cuts(self, runs: Sequence[Run]) -> Cuts:
+        """What may be cut off of products."""
+        size = float(self.step.loss(2))
+        return Cuts(self.share(runs), self.steepness * size, self.budget / size)
 
     def bits(self, runs: Sequence[Run]) -> int:
         """Of the unit of masses."""
-        return bits_of(self.share(runs)) + 20
+        masses = min(max(ceil(log2(_RANGE / float(self.step.loss(2)))), 8), 20)
+        return bits_of(self.share(runs)) + masses
 
     def slip(self, pieces: int) -> Fraction:
         """By how much losses from below may be less than on the grid, for all pieces together.
@@ -112,8 +131,10 @@ def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) 
         slip = grid.slip(number)
         for piece in pieces:
             profile = piece.profile
-            arguments = float(share / 1024), float(grid.weight / 16), limits
-            knots = choose_knots(profile, step, *arguments)
+            negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
+            if grid.steepness and isinstance(profile, GaussianProfile):
+                weight, steepness = _MASS_THAT_MATTERS, grid.steepness
+            knots = choose_knots(profile, step, negligible, weight, limits, steepness)
             if grid.exact:
                 knots = all_knots(profile, step, knots[0].place, knots[-1].place, limits)
             if Side.BELOW in piece.sides:
@@ -137,24 +158,30 @@ def pieces_on(
     return pieces_of(runs, bits, float(grid.step.loss(2)), limits, added=added)
 
 
-def product(factors: Sequence[Factor], share: Fraction, limits: Limits) -> LossDistribution:
+def product(factors: Sequence[Factor], cuts: Cuts, limits: Limits) -> LossDistribution:
     """Return the composition of all runs of some pieces.
 
     Args:
         factors: At least one, on one grid, from one side.
-        share: Mass of one run's share that may be cut off at either end of every product.
+        cuts: What may be cut off.
         limits: What may be used.
 
     Raises:
         LimitReached: If the limits are.
     """
     whole: LossDistribution | None = None
-    count = 0
-    for factor in factors:
-        cut = share * (1 << factor.losses.bits)
-        several = power(factor.losses, factor.times, cut, limits)
-        count += factor.times
-        whole = several if whole is None else composed(whole, several, int(cut * count), limits)
+    moments = [cuts.moment(factor.losses) * factor.times for factor in factors]
+    count, others = 0, sum(moments)
+    for factor, moment in zip(factors, moments, strict=True):
+        times = factor.times
+        several = power(factor.losses, times, cuts, limits, sum(moments) - moment)
+        count, others = count + times, others - moment
+        if whole is None:
+            whole = several
+            continue
+        cut = cuts.of(several.bits, count)
+        low_end = cuts.low_end(whole.start + several.start, cut, others)
+        whole = composed(whole, several, cut, limits, low_end)
     if whole is None:
         raise BrokenInvariant("a composition of no runs")
     return whole

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import exp
 
 from flint import arb
 
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution, Side
 from dipapprox.composition.profile import Profile
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -29,19 +29,13 @@ _ZERO = Fraction(0)
 _LARGEST_BUDGET = Fraction(2**14)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Over the losses from one on, infinity included.
+_Sums = tuple[int, int, int]
+"""Over the losses from one on, infinity included:
 
-    Attributes:
-        half: That loss, in half steps.
-        mass: A, in units of 2^-bits.
-        other: G, in units of 2^-(bits + _GUARD_BITS).
-    """
-
-    half: int
-    mass: int
-    other: int
+    that loss, in half steps
+    A, in units of 2^-bits
+    G, in units of 2^-(bits + _GUARD_BITS)
+"""
 
 
 def _sums(losses: LossDistribution, step: Step) -> Iterator[_Sums]:
@@ -50,15 +44,14 @@ def _sums(losses: LossDistribution, step: Step) -> Iterator[_Sums]:
     with precision(bits + 32):
         factor = _enclosed(step.factor(-2) * arb(2) ** bits)
     ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
+    up = 0 if above else (1 << bits) - 1
     mass, other = losses.infinite, 0
-    values = losses.masses()
-    half = losses.start + 2 * len(values)
-    for value in reversed(values):
+    half = losses.start + 2 * losses.atoms
+    for value in losses.falling():
         half -= 2
         mass += value
-        less = other * ratio
-        other = (value << _GUARD_BITS) + (less >> bits if above else -(-less >> bits))
-        yield _Sums(half, mass, other)
+        other = (value << _GUARD_BITS) + ((other * ratio + up) >> bits)
+        yield half, mass, other
 
 
 def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Fraction | None:
@@ -73,19 +66,21 @@ def least_epsilon(losses: LossDistribution, step: Step, delta: Fraction) -> Frac
     found: _Sums | None = None
     bottom: int | None = None
     for sums in _sums(losses, step):
+        half, mass, other = sums
         # At its least loss, H = A - G.
-        if sums.half < 0 or (sums.mass << _GUARD_BITS) - sums.other > most:
-            bottom = sums.half
+        if half < 0 or (mass << _GUARD_BITS) - other > most:
+            bottom = half
             break
         found = sums
     if found is None:
         # H is at most δ from the greatest loss on, and nothing more is known where that is < 0.
         return _ZERO
+    half, mass, other = found
     with precision(losses.bits + 64):
-        start = step.loss(found.half)
+        start = step.loss(half)
         # Without any G there, A is at most δ: nothing above the next loss matters.
-        other = Fraction(found.other, 1 << _GUARD_BITS)
-        share = to_ball((found.mass - aim) / other if other else _ZERO)
+        rest = Fraction(other, 1 << _GUARD_BITS)
+        share = to_ball((mass - aim) / rest if rest else _ZERO)
         low = step.loss(bottom) if bottom is not None else None
         return max(_solved(start, share, low, losses.side), _ZERO)
 
@@ -115,13 +110,14 @@ def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) ->
     with precision(losses.bits + 64):
         size = step.loss(1)
         halves = [to_ball(budgets[k]) / size for k in order]
-    after = _Sums(0, losses.infinite, 0)
+    after = (0, losses.infinite, 0)
     waiting = 0
     for sums in _sums(losses, step):
-        while waiting < len(order) and not halves[waiting] < sums.half:
+        half, _, _ = sums
+        while waiting < len(order) and not halves[waiting] < half:
             budget = budgets[order[waiting]]
             # Where balls leave open whether this loss counts, the greater sum is the right one.
-            told = halves[waiting] > sums.half
+            told = halves[waiting] > half
             found[order[waiting]] = max(
                 _value(each, losses, step, budget) for each in ((after,) if told else (after, sums))
             )
@@ -134,12 +130,27 @@ def deltas(losses: LossDistribution, step: Step, budgets: Sequence[Fraction]) ->
     return found
 
 
+def steepness(losses: LossDistribution, step: Step, epsilon: Fraction) -> float:
+    """About -d ln H(e^ε) / dε; 0 if there is no telling."""
+    size, unit = float(step.loss(2)), 2.0**-losses.bits
+    mass, other = losses.infinite * unit, 0.0
+    loss = float(step.loss(losses.start)) + losses.atoms * size - float(epsilon)
+    for value in losses.falling():
+        loss -= size
+        if loss <= 0:
+            break
+        mass += value * unit
+        other += value * unit * exp(-loss)
+    return other / (mass - other) if mass > other else 0.0
+
+
 def _value(sums: _Sums, losses: LossDistribution, step: Step, budget: Fraction) -> Fraction:
     """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
+    half, mass, other = sums
     with precision(losses.bits + 64):
-        power = (to_ball(budget) - step.loss(sums.half)).exp()
-        other = to_ball(Fraction(sums.other, 1 << (losses.bits + _GUARD_BITS)))
-        value = _enclosed(to_ball(Fraction(sums.mass, 1 << losses.bits)) - power * other)
+        power = (to_ball(budget) - step.loss(half)).exp()
+        rest = to_ball(Fraction(other, 1 << (losses.bits + _GUARD_BITS)))
+        value = _enclosed(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
     return value.upper if losses.side is Side.ABOVE else max(value.lower, _ZERO)
 
 

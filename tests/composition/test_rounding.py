@@ -9,6 +9,7 @@ import pytest
 from dipapprox.composition import accountant, losses, products
 from dipapprox.composition.losses import LossDistribution, Side
 from dipapprox.composition.mechanisms import RandomisedResponse
+from dipapprox.composition.packed import Falling, divided, product
 from dipapprox.composition.pieces import Run
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -31,13 +32,17 @@ def test_products_rounded_down_are_caught(broken: bool, monkeypatch: pytest.Monk
     composed = losses.composed
 
     def rounded_down(
-        first: LossDistribution, second: LossDistribution, cut: int, limits: Limits
+        first: LossDistribution,
+        second: LossDistribution,
+        cut: int,
+        limits: Limits,
+        low_end: Falling | None = None,
     ) -> LossDistribution:
         if first.side is Side.BELOW:
-            return composed(first, second, cut, limits)
-        product = first.values * second.values // (1 << first.bits)
+            return composed(first, second, cut, limits, low_end)
+        row = divided(product(first.row, second.row), first.bits, up=False)
         start = first.start + second.start
-        return losses.loss_distribution(start, product, 0, first.bits, Side.ABOVE, 0)
+        return losses.loss_distribution(start, row.values(), 0, first.bits, Side.ABOVE, 0)
 
     if broken:
         monkeypatch.setattr(losses, "composed", rounded_down)

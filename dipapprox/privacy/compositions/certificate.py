@@ -207,7 +207,7 @@ class _Evidence:
 
     def __init__(self, composition: Composition, grid: Grid, limits: Limits) -> None:
         runs = composition.runs
-        share = grid.share(runs)
+        cuts = grid.cuts(runs)
         self._grid = grid
         self._bits = grid.bits(runs)
         self._symmetric = all(is_symmetric(run.mechanism) for run in runs)
@@ -216,7 +216,7 @@ class _Evidence:
             for added in ((False,) if self._symmetric else (False, True))
         ]
         self._products = [
-            [product(side, share, limits) for side in (each.below, each.above)]
+            [product(side, cuts, limits) for side in (each.below, each.above)]
             for each in self._factors
         ]
 
