@@ -198,13 +198,20 @@ def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[
     Returns:
         The pairs as numbers, and the inputs, which are all different.
     """
-    numbers: dict[Input, int] = {}
-    known: dict[int, int] = {}  # by identity: inputs of a thousand fractions hash slowly
-    for pair in pairs:
-        for input in pair:
-            if id(input) not in known:
-                known[id(input)] = numbers.setdefault(input, len(numbers))
-    return [(known[id(first)], known[id(second)]) for first, second in pairs], list(numbers)
+    own = {id(input): input for pair in pairs for input in pair}
+    # By the numbers of its values: an input may have a thousand fractions, which hash slowly.
+    alike = {id(value): value for input in own.values() for value in input}
+    of_value: dict[Value, int] = {}
+    known = {key: of_value.setdefault(value, len(of_value)) for key, value in alike.items()}
+    numbers: dict[tuple[int, ...], int] = {}
+    inputs: list[Input] = []
+    places: dict[int, int] = {}
+    for key, input in own.items():
+        values = tuple(map(known.__getitem__, map(id, input)))
+        number = places[key] = numbers.setdefault(values, len(inputs))
+        if number == len(inputs):
+            inputs.append(input)
+    return [(places[id(first)], places[id(second)]) for first, second in pairs], inputs
 
 
 def is_symmetric(program: Program, selection: PairSelection) -> bool:
