@@ -118,19 +118,22 @@ class Variables:
         self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
         self.tables: list[Table] = []
 
-    def number(self, change: Change) -> int:
-        """Number a sample after a change, and tabulate its law over the inputs."""
+    def number(self, changed: Change | int) -> int:
+        """Number a sample after a change or as it is, and tabulate its law over the inputs."""
         # Nearly all samples are unchanged, and a number is found at once.
-        key = change.sample if change.is_nothing else change
-        number = self._numbers.setdefault(key, len(self.tables))
+        if isinstance(changed, Change) and changed.is_nothing:
+            changed = changed.sample
+        number = self._numbers.setdefault(changed, len(self.tables))
         if number == len(self.tables):
-            self.tables.append(self._laws(change))
+            self.tables.append(self._laws(changed))
         return number
 
-    def _laws(self, change: Change) -> Table:
-        sample = self._samples[change.sample]
-        mean, scale, family = sample.mean, self._scales[change.sample], sample.family
-        if change.is_nothing and len(mean.terms) == 1:
+    def _laws(self, changed: Change | int) -> Table:
+        change = changed if isinstance(changed, Change) else None
+        number = changed.sample if isinstance(changed, Change) else changed
+        sample, scale = self._samples[number], self._scales[number]
+        mean, family = sample.mean, sample.family
+        if change is None and len(mean.terms) == 1:
             ((name, slope),) = mean.terms
             # By identity: samples and scales are kept alive, and fractions hash slowly.
             kind = family, id(slope), id(mean.constant), id(scale)
@@ -138,7 +141,7 @@ class Variables:
             if found is None:
                 found = self._kinds[kind] = self._law_of(family, mean, scale), {}
             return Table(self._inputs, (str(name),), *found)
-        if not change.is_nothing:
+        if change is not None:
             mean = mean.scaled(change.factor) + change.shift
             scale *= abs(change.factor)
             family = MIRRORED[family] if change.factor < 0 else family

@@ -21,8 +21,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.semantics.linear import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Extreme, Path, SampleComparison
 
-_ONE, _NOTHING = Fraction(1), LinearForm.constant_form(0)
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -79,9 +77,11 @@ class Group:
     largest: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PathStar:
     """A star and how it grew: one leaf more than its parent.
+
+    Never changed; not frozen, for a run makes hundreds of thousands.
 
     Attributes:
         centre: The sample that all guards have in common.
@@ -119,11 +119,11 @@ class StarReader:
     """Reads paths as stars, each node once.
 
     Args:
-        number: Gives a changed sample a number, equal ones the same.
+        number: Gives a changed sample, or one as it is, a number, equal ones the same.
         integers: The samples that are integers.
     """
 
-    def __init__(self, number: Callable[[Change], int], integers: Set[int]) -> None:
+    def __init__(self, number: Callable[[Change | int], int], integers: Set[int]) -> None:
         self._number = number
         self._integers = integers
         self._found: dict[int, AnyStar | None] = {}
@@ -256,7 +256,7 @@ class StarReader:
     def _unchanged(self, sample: int) -> int:
         number = self._plain.get(sample)
         if number is None:
-            number = self._plain[sample] = self._number(Change(sample, _ONE, _NOTHING))
+            number = self._plain[sample] = self._number(sample)
         return number
 
 
