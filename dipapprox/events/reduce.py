@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox import graphs
+from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
 from dipapprox.events.rewriting import as_comparisons
 from dipapprox.events.supports import is_possible
@@ -170,10 +171,18 @@ def _distances(outgoing: dict[int, list[tuple[int, Fraction]]], start: int) -> d
     return distance
 
 
+_systems: Cache[tuple[LinearForm, ...], tuple[LinearForm, ...]] = Cache(2_000)
+"""Irredundant systems by system: inputs change laws, and guards rarely. Empty: impossible."""
+
+
 def _irredundant_linear(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...] | None:
     """The general case: one linear program for each guard."""
+    return _systems.find(forms, lambda: _without_implied(forms)) or None
+
+
+def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
     if not has_interior(forms):
-        return None
+        return ()
     kept = list(forms)
     for form in forms:
         others = [other for other in kept if other is not form]

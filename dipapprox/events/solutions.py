@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.columns import Bag
@@ -32,6 +33,30 @@ _Laws = tuple[Distribution, tuple[Distribution, ...], tuple[Distribution, ...]]
 
 _Image = tuple[int, StarKind, Numbers]
 """A kind of stars, its number, and where in a bag the counts of its laws are."""
+
+
+_Factors = tuple[Connected, ...] | Impossible
+
+
+def _count_terms(factors: _Factors) -> int:
+    if isinstance(factors, Impossible):
+        return 1
+    guards = (guard for f in factors if isinstance(f, Event) for guard in f.guards)
+    return 1 + sum([len(guard.terms) for guard in guards])
+
+
+_factors: Cache[Event, _Factors] = Cache(300_000, _count_terms)
+"""Canonical factors of events with sums, which take milliseconds, up to about so many terms.
+
+The numbers of a program, its closed forms and what is possible ask for the same events.
+"""
+
+
+def _canonical_factors(event: Event) -> _Factors:
+    reduced = reduce(event)
+    if isinstance(reduced, Impossible):
+        return reduced
+    return tuple([canonical(factor) for factor in reduced.factors])
 
 
 class Solutions:
@@ -118,10 +143,14 @@ class Solutions:
 
     def event(self, laws: Iterable[int], guards: Sequence[LinearForm]) -> int:
         """Solve any event."""
-        reduced = reduce(Event(tuple(self.laws[law] for law in laws), tuple(guards)))
-        if isinstance(reduced, Impossible):
+        event = Event(tuple([self.laws[law] for law in laws]), tuple(guards))
+        if any(len(guard.terms) > 2 for guard in guards):
+            factors = _factors.find(event, lambda: _canonical_factors(event))
+        else:
+            factors = _canonical_factors(event)
+        if isinstance(factors, Impossible):
             return IMPOSSIBLE
-        return self._solution(tuple(self._event(canonical(f)) for f in reduced.factors))
+        return self._solution(tuple([self._event(factor) for factor in factors]))
 
     def chosen(self, event: Chosen) -> int:
         """Solve a set of outcomes."""

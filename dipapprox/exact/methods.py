@@ -102,7 +102,6 @@ class LaplaceSums:
 
     def __init__(self) -> None:
         self._integrals = LaplaceIntegrals()
-        self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] one by one; see `Method.enclose`."""
@@ -112,11 +111,8 @@ class LaplaceSums:
         limits.check()
         if isinstance(event, Chosen):
             return NotEnclosed("not all samples are of Laplace type")
-        plain = spelled_out(event)
-        form = self._forms.get(plain) or self._integrals.sum_of_samples(plain, limits)
-        if isinstance(form, NotEnclosed):
-            return form
-        return _value(self._forms.put(plain, form), bits, limits)
+        form = self._integrals.sum_of_samples(spelled_out(event), limits)
+        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
 
 
 def _value(

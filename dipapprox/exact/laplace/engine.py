@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
@@ -40,6 +41,9 @@ from dipapprox.numerics.enclosure import NotEnclosed
 
 _REMEMBERED = 1_000_000
 """About how many terms of functions are kept for later events."""
+
+_sums: Cache[Event | Star, ExponentialPolynomial] = Cache(300_000, lambda form: len(form.terms) + 1)
+"""Closed forms of sums, up to about so many terms: numbers and closed forms ask for the same."""
 
 _LONGEST = 512
 """Most bits of units that are shared by events; longer ones serve one event only."""
@@ -70,6 +74,9 @@ class LaplaceIntegrals:
             BrokenInvariant: If the result cannot be a probability: a bug.
         """
         limits.check()
+        known = _sums.get(event)
+        if known is not None:
+            return known
         obstacle = _obstacle(event)
         if obstacle is not None:
             return NotEnclosed(obstacle)
@@ -79,21 +86,26 @@ class LaplaceIntegrals:
             return integrate(event, limits)
         if not self._prepare(GridRequirements.of(order)):
             return integrate(spelled_out(event), limits)
-        return self._eliminated(order, limits)
+        found = self._eliminated(order, limits)
+        if isinstance(order, SumEvent) and isinstance(found, ExponentialPolynomial):
+            _sums.put(event, found)
+        return found
 
-    def sum_of_samples(
-        self, event: Event | Star, limits: Limits
-    ) -> ExponentialPolynomial | NotEnclosed:
+    def sum_of_samples(self, event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
         """The same for events that reduce to comparisons of sums only: milliseconds each."""
+        known = _sums.get(event)
+        if known is not None:
+            return known
         obstacle = _obstacle(event)
         if obstacle is not None:
             return NotEnclosed(obstacle)
-        order = sum_event(spelled_out(event), 0)
+        order = sum_event(event, 0)
         if isinstance(order, NotEnclosed):
             return order
         if not self._prepare(GridRequirements.of(order)):
             return NotEnclosed("no units fit its scales and means")
-        return self._eliminated(order, limits)
+        found = self._eliminated(order, limits)
+        return found if isinstance(found, NotEnclosed) else _sums.put(event, found)
 
     def _eliminated(
         self, order: Order | DifferenceEvent, limits: Limits

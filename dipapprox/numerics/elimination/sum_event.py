@@ -149,15 +149,13 @@ class _Reduction:
         for place, guard in enumerate(self._guards):
             for number, c in guard.terms.items():
                 columns.setdefault(number, {})[place] = c
-        groups: dict[tuple[tuple[int, Fraction], ...], list[int]] = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
         for number, column in columns.items():
-            leading = next(iter(column.values()))
-            direction = tuple((place, c / leading) for place, c in column.items())
-            groups.setdefault(direction, []).append(number)
+            groups.setdefault(_direction(column), []).append(number)
         found = False
         for direction, members in groups.items():
-            first = direction[0][0]
-            only = self._guards[first] if len(direction) == 1 else None
+            first = direction[0]
+            only = self._guards[first] if len(direction) == 3 else None
             compares = only is not None and only is not self._output and len(only.terms) == 2
             if len(members) < 2 or compares:
                 continue  # alone, or one comparison of two parts
@@ -166,7 +164,7 @@ class _Reduction:
             unit = columns[leader][first]
             weighted = [(columns[m][first] / unit, self._parts.pop(m)) for m in members]
             self._parts[leader] = self._total(weighted)
-            for place, _ in direction:
+            for place in direction[::3]:
                 for other in others:
                     del self._guards[place].terms[other]
         return found
@@ -294,6 +292,16 @@ class _Reduction:
                         changes[new] = -a * p / b, -(a * q + guard.constant) / b
                         waiting.append(new)
         return changes
+
+
+def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:
+    """(guard, numerator, denominator, …) up to a factor: fractions hash slowly."""
+    leading = next(iter(column.values()))
+    found: list[int] = []
+    for place, c in column.items():
+        ratio = c if leading == 1 else c / leading
+        found += place, ratio.numerator, ratio.denominator
+    return tuple(found)
 
 
 def _comparison(part: Part, leaf: int, other: int, guards: Sequence[_Guard]) -> Comparison | None:

@@ -86,7 +86,8 @@ class Evaluation(Generic[F, V]):
         """
         self._compute(self._needed(plans), limits)
         wanted = {factors for terms in plans for _, factors in terms}
-        fresh = _alike_first(wanted - self._totals.keys())
+        # Not `wanted - self._totals.keys()`, which goes through all totals.
+        fresh = _alike_first([factors for factors in wanted if factors not in self._totals])
         self._raise(fresh, limits)
         for batch in _batches(list(fresh), self._algebra.together):
             limits.check()
