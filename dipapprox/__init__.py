@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from dipapprox.proofs.automaton_proof import AutomatonProof
     from dipapprox.proofs.real_proof import RealProof
     from dipapprox.proofs.streams.stream_proof import StreamProof
+    from dipapprox.questions.assertions import assert_private
     from dipapprox.questions.interface import (
         certify,
         decide,
@@ -152,6 +153,7 @@ _HOMES = {
     "dipapprox.proofs.automaton_proof": ("AutomatonProof",),
     "dipapprox.proofs.real_proof": ("RealProof",),
     "dipapprox.proofs.streams.stream_proof": ("StreamProof",),
+    "dipapprox.questions.assertions": ("assert_private",),
     "dipapprox.questions.interface": (
         "certify",
         "decide",
@@ -215,6 +217,7 @@ __all__ = [
     "WitnessRow",
     "argmax",
     "argmin",
+    "assert_private",
     "calibrate",
     "certify",
     "check",

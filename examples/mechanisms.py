@@ -12,7 +12,10 @@ def svt(
     N: int = 2,
     T: int = 0,
 ) -> Annotated[list[int], "[N] in {0, 1}"]:
-    """The index of the first query above a noisy threshold."""
+    """The index of the first query above a noisy threshold.
+
+    claim: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 3
+    """
     threshold = gauss(T, 2 / eps)
     for i in range(N):
         noisy = gauss(q[i], 4 / eps)
@@ -25,7 +28,10 @@ def svt(
 def count_above(
     q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = 3, T: int = 1
 ) -> Annotated[Quantity, "count in 0..N"]:
-    """How many queries are above a noisy threshold."""
+    """How many queries are above a noisy threshold.
+
+    claim: DP for all eps
+    """
     threshold = laplace(T, 2 / eps)
     count = 0 * q[0]
     for query in q:
@@ -37,7 +43,10 @@ def count_above(
 def above(
     q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = 3, T: int = 1
 ) -> Annotated[list[bool], "[N] in bool"]:
-    """Which queries are above a noisy threshold."""
+    """Which queries are above a noisy threshold.
+
+    claim: least budget 3/4 for real inputs
+    """
     threshold = laplace(T, 2 / eps)
     flags: list[bool] = []
     for query in q:

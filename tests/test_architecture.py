@@ -55,6 +55,7 @@ LAYERS = (
     "checking",
     "cli",
     "schemas",
+    "pytest_plugin",
 )
 """A module imports from its own or an earlier layer; `__init__` and `__main__` stand above all."""
 
@@ -68,6 +69,7 @@ HOMES: dict[str, set[str]] = {
     "pygments": {"highlighting"},
     "distributed": {"experiments"},
     "matplotlib": {"experiments", "cli"},
+    "pytest": {"pytest_plugin"},
     "bench": set(),
 }
 """Foreign packages and the only layers that may know them."""

@@ -34,7 +34,7 @@ from tests.experiments.test_pictures import words
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
-OTHERS = ("git ", "pip ", "pipx ", "make ", "cd ", "source ", ". ", "dask ")
+OTHERS = ("git ", "pip ", "pipx ", "make ", "cd ", "source ", ". ", "dask ", "pytest ")
 """Commands that set up a machine: not run here. `make` targets must exist."""
 
 _BLOCK = re.compile(

@@ -77,7 +77,7 @@ def limits_of(words: argparse.Namespace) -> Limits:
         UserError: If a value is malformed or out of range.
     """
     memory = words.max_memory
-    given = {**vars(words), "max_memory": _default_memory() if memory is None else memory}
+    given = {**vars(words), "max_memory": default_memory() if memory is None else memory}
     return read_computing(given, spelled_as_flag).limits()
 
 
@@ -119,6 +119,6 @@ def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
     )
 
 
-def _default_memory() -> int:
+def default_memory() -> int:
     """Return a share of the physical memory in MiB."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20

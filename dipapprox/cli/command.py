@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": "show final states, guards, dependencies and integrals",
     "check": "check a certificate by another route",
     "show": "print a program as .dpg text: a Python function, a .dip file",
+    "test": "test the claims that stand with programs",
     "examples": "show the programs that come with dipapprox",
     "new": "write a program to start from",
     "completion": "print a completion script for a shell",

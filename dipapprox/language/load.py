@@ -120,15 +120,20 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
         hint = f"dipapprox prove {path} asks about all inputs of every length"
         raise UserError(f"'{path}' is an automaton, no program", hint)
     if language == PYTHON:
-        file, _, name = str(path).partition(".py:")
-        file = f"{file}.py" if name else str(path).removesuffix(":")
-        mechanism = modules.read_mechanism(Path(file), read_text(Path(file)), name)
+        file, name = parts_of_python(path)
+        mechanism = modules.read_mechanism(file, read_text(file), name)
         executed = mechanism.execute(parameters)
         return Source(executed.name, DPG, executed.text, executed.program, {})
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
     return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
+
+
+def parts_of_python(path: Path) -> tuple[Path, str]:
+    """Return the file and the name in `module.py:name`; no name for the file alone."""
+    file, _, name = str(path).partition(".py:")
+    return (Path(f"{file}.py"), name) if name else (Path(str(path).removesuffix(":")), "")
 
 
 def source_text(path: Path, parameters: Mapping[str, Fraction]) -> str:

@@ -1,6 +1,6 @@
 """Answers as people see them: one description, from which terminals and notebooks draw.
 
-answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML (`html` here)
+answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML and plain text (here)
 """
 
 from __future__ import annotations
@@ -72,6 +72,11 @@ def html(description: Description) -> str:
     return f"<div>{''.join(_html(description))}</div>"
 
 
+def text(description: Description) -> str:
+    """Lay a description out as lines of plain text, for `print` and for reports of tests."""
+    return "\n".join(_text(description))
+
+
 def interval(enclosure: Enclosure) -> str:
     """Write an enclosure as "[lower, upper]", or as the number if it is one."""
     lower, upper = short(enclosure)
@@ -128,3 +133,30 @@ def _html_table(rows: Iterable[str], caption: str = "") -> str:
 
 def _html_cells(tag: str, values: Sequence[str]) -> str:
     return "".join(f"<{tag}>{markup.escape(value)}</{tag}>" for value in values)
+
+
+def _text(description: Description) -> Iterator[str]:
+    if description.headline:
+        yield f"{description.label}: {description.headline}"
+    yield from _aligned(description.facts, ())
+    for each in description.below:
+        match each:
+            case str():
+                yield each
+            case Table():
+                if each.title:
+                    yield each.title
+                yield from _aligned((each.columns, *each.rows), each.right)
+            case Description():
+                yield from _text(each)
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
+    """Yield rows with their columns under each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield f"  {'  '.join(cells)}".rstrip()

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import ClassVar, NoReturn
 
 from dipapprox.errors import NoTruth
-from dipapprox.privacy.description import Description, html
+from dipapprox.privacy.description import Description, html, text
 
 
 class Result(ABC):
@@ -30,6 +30,10 @@ class Result(ABC):
     @abstractmethod
     def describe(self) -> Description:
         """Return what people see of it."""
+
+    def __str__(self) -> str:
+        """Return what people see of it, as lines of text."""
+        return text(self.describe())
 
     def _repr_html_(self) -> str:
         return html(self.describe())

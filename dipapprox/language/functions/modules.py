@@ -33,10 +33,7 @@ def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
         SourceError: If the file fails, at the line where it does.
         UserError: If there is no such mechanism.
     """
-    module = _run(str(path), text)
-    defined: dict[str, Mechanism[Any, Any]] = {
-        key: value for key, value in vars(module).items() if isinstance(value, Mechanism)
-    }
+    defined = mechanisms_in(path, text)
     if not name and len(defined) == 1:
         return next(iter(defined.values()))
     listed = f"the mechanisms are {', '.join(defined)}"
@@ -48,6 +45,16 @@ def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
     if not name:
         raise UserError(f"'{path}' defines several mechanisms", f"{listed}: {path}:NAME")
     raise UserError(f"'{path}' has no mechanism '{name}'", did_you_mean(name, defined, listed))
+
+
+def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
+    """Run a Python file and return its mechanisms by name.
+
+    Raises:
+        SourceError: If the file fails, at the line where it does.
+    """
+    found = vars(_run(str(path), text))
+    return {name: value for name, value in found.items() if isinstance(value, Mechanism)}
 
 
 @lru_cache(maxsize=32)

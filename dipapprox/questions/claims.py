@@ -1,0 +1,268 @@
+"""Claims that stand with a program, and whether they hold.
+
+    # claim: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 25, pairs = single
+    # claim: Not_DP for eps in 0..1 at delta = 1/100, N = 3
+    # claim: DP for all eps at budget = 2
+    # claim: least budget 1 for real inputs at N = 3
+    # claim: least budget 3/4 for all N
+
+In: lines of a program, or of the docstring of a Python function ("claim: …"). Out: questions with
+the answers that they must have. `eps` makes it one of `verify`, a budget or inputs one of `prove`,
+everything else one of `decide`; the names in front of "=" are arguments of the question, and all
+others parameters. The words `expected`, `decide` and `prove` in place of `claim` say which it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+
+from dipapprox.data_classes import dataclass
+from dipapprox.digits import exact_text
+from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.language.functions import modules
+from dipapprox.language.load import (
+    DIP,
+    DIPA,
+    DPG,
+    PYTHON,
+    language_of,
+    load,
+    parts_of_python,
+    read_text,
+)
+from dipapprox.language.values import parse_rational
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.subject import load_subject
+from dipapprox.questions.decide import Decide
+from dipapprox.questions.prove import Proof, Prove
+from dipapprox.questions.question import Question, read, spelled_as_keyword
+from dipapprox.questions.verify import Verify
+from dipapprox.source import SourceFile, Span
+
+_LINE = re.compile(r"^[ \t]*(?:#[ \t]*)?(claim|expected|decide|prove):[ \t]*(.+?)[ \t]*$", re.M)
+_CLAIM = re.compile(
+    r"(?:(?P<answer>DP|Not_DP|Unknown|refused)(?: \((?P<structure>[A-Z]{2})\))?)?"
+    r"(?:(?:^|, )least budget (?P<least>\S+?))?"
+    r"(?: for (?:eps in (?P<interval>\S+)|(?P<reals>real inputs)|all (?P<any>\w+)))?"
+    r"(?: at (?P<settings>.+))?"
+)
+_ARGUMENTS: Mapping[type[Question], tuple[str, ...]] = {
+    Verify: ("eps", "eps_prv", "delta", "pairs"),
+    Decide: ("budget", "delta", "pairs"),
+    Prove: ("budget", "stops", "examiner", "eps"),
+}
+_WORDS: Mapping[str, type[Question]] = {"expected": Verify, "decide": Decide, "prove": Prove}
+
+REFUSED = "refused"
+"""The answer of a question that makes no sense for a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A question about a program, and the answer that it must have.
+
+    Attributes:
+        text: As written, without the word before the colon.
+        span: Where.
+        answer: "DP", "Not_DP", "Unknown" or "refused".
+        least: The least budget, of `prove`; None for none in particular.
+        structure: What leaves an automaton without a budget: "LC", …; "" for whatever.
+        parameters: Of the program.
+        for_all: The parameter that may be any number; None for none.
+    """
+
+    text: str
+    span: Span
+    question: Question
+    answer: str
+    least: Fraction | None
+    structure: str
+    parameters: Mapping[str, Fraction]
+    for_all: str | None
+
+
+class Outcome(Enum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A claim with its outcome.
+
+    Attributes:
+        message: What was found instead, in lines; "" if the claim holds.
+        seconds: What it took.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    message: str
+    seconds: float
+
+
+def read_claims(text: str, name: str) -> tuple[Claim, ...]:
+    """Read the claims of a program.
+
+    Args:
+        text: The program.
+        name: What messages call it.
+
+    Raises:
+        SourceError: If a line is no claim, with all such lines.
+    """
+    source, diagnosis = SourceFile(name, text), Diagnosis()
+    found = []
+    for line in _LINE.finditer(text):
+        span = Span(source, *line.span(2))
+        try:
+            found.append(_read(line[1], line[2], span))
+        except UserError as error:
+            diagnosis.report("claim error", error.message, span, error.hint)
+    diagnosis.finish()
+    return tuple(found)
+
+
+def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
+    """Read the claims of a file, or of all programs in a folder.
+
+    Args:
+        path: A program, an automaton, a file of Python (which is run), `module.py:name`; or a
+            folder, whose Python files are left out.
+
+    Returns:
+        The claims of each program; none for one without any.
+
+    Raises:
+        UserError: If a file cannot be read.
+        SourceError: If a line is no claim, or a file of Python fails.
+    """
+    if path.is_dir():
+        kinds = (DPG, DIP, DIPA)
+        files = sorted(file for kind in kinds for file in path.rglob(f"*.{kind}"))
+        return {file: read_claims(read_text(file), str(file)) for file in files}
+    if language_of(path) != PYTHON:
+        return {path: read_claims(read_text(path), str(path))}
+    file, name = parts_of_python(path)
+    text = read_text(file)
+    if name:
+        found = {name: modules.read_mechanism(file, text, name)}
+    else:
+        found = modules.mechanisms_in(file, text)
+    named = {Path(f"{file}:{each}"): mechanism for each, mechanism in found.items()}
+    return {
+        place: read_claims(mechanism.__doc__ or "", f"{place}, docstring")
+        for place, mechanism in named.items()
+    }
+
+
+def _read(word: str, text: str, span: Span) -> Claim:
+    match = _CLAIM.fullmatch(text)
+    if match is None or not (match["answer"] or match["least"]):
+        raise UserError(
+            "this is no claim", "for example 'DP at eps = 1/2, delta = 0.01' or 'least budget 1'"
+        )
+    settings = dict(_settings(match["settings"] or ""))
+    everything = match["any"] == "eps"
+    about = _WORDS.get(word)
+    if about is None:
+        proved = match["least"] or match["reals"] or (match["any"] and not everything)
+        about = Prove if proved else Verify if "eps" in settings else Decide
+    if (match["interval"] or everything) and about is not Decide:
+        raise UserError("'for eps in' and 'for all eps' are claims without an eps of their own")
+    given: dict[str, object] = {
+        name: settings.pop(name) for name in _ARGUMENTS[about] if name in settings
+    }
+    if match["interval"]:
+        given["interval"] = match["interval"]
+    if match["reals"]:
+        given["reals"] = True
+    return Claim(
+        text=text,
+        span=span,
+        question=read(about, given, spelled_as_keyword),
+        answer=match["answer"] or Answer.DP.value,
+        least=parse_rational(match["least"], "the least budget") if match["least"] else None,
+        structure=match["structure"] or "",
+        parameters={name: parse_rational(value, name) for name, value in settings.items()},
+        for_all=None if everything else match["any"],
+    )
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for part in re.split(r",\s*(?=\w+\s*=)", text) if text else ():
+        name, equals, value = (each.strip() for each in part.partition("="))
+        if not equals or not name.isidentifier() or not value:
+            raise UserError(f"'{part.strip()}' is no setting", "settings are NAME = VALUE")
+        if name in seen:
+            raise UserError(f"'{name}' is set twice")
+        seen.add(name)
+        yield name, value
+
+
+def try_claim(claim: Claim, path: Path, options: Options) -> Tested:
+    """Ask the question of a claim, and compare.
+
+    Args:
+        claim: Read from the program.
+        path: Of the program; for a Python function `module.py:name`.
+        options: How to compute; their limits are this claim's.
+    """
+    start = perf_counter()
+    try:
+        outcome, message = _compare(claim, _answer(claim, path, options))
+    except UserError as error:
+        refused = claim.answer == REFUSED and not isinstance(error, SourceError)
+        outcome, message = (Outcome.HOLDS, "") if refused else (Outcome.ERROR, error.render())
+    except LimitReached as limit:
+        outcome, message = Outcome.UNKNOWN, limit.reason
+    return Tested(claim, outcome, message, perf_counter() - start)
+
+
+def _answer(claim: Claim, path: Path, options: Options) -> Result:
+    question = claim.question
+    if isinstance(question, Prove):
+        subject = load_subject(path, claim.parameters, claim.for_all)
+        return question.answer(subject, options)
+    program = load(path, claim.parameters)
+    if language_of(path) == DIP and isinstance(question, Verify | Decide):
+        wider = widening_by_pairs(question.pairs.text, program)
+        program = load(path, claim.parameters, wider)
+    return question.answer(program, options)
+
+
+def _compare(claim: Claim, found: Result) -> tuple[Outcome, str]:
+    if getattr(found, "interrupted", False):
+        raise KeyboardInterrupt
+    answer: Answer = found.answer  # type: ignore[attr-defined]  # all three questions have one
+    told = str(found)
+    if claim.least is not None and isinstance(found, Proof):
+        upper = found.upper
+        if found.lower == upper == claim.least:
+            return Outcome.HOLDS, ""
+        bounds = f"at least {exact_text(found.lower)}"
+        bounds += "" if upper is None else f", at most {exact_text(upper)}"
+        if found.has_none:
+            return Outcome.FALSE, f"there is no budget\n{told}"
+        possible = found.lower <= claim.least and (upper is None or claim.least <= upper)
+        outcome = Outcome.UNKNOWN if possible else Outcome.FALSE
+        return outcome, f"the least budget is {bounds}\n{told}"
+    if answer.value != claim.answer:
+        return Outcome.UNKNOWN if answer is Answer.UNKNOWN else Outcome.FALSE, told
+    if claim.structure and isinstance(found, Proof) and claim.structure not in found.structures:
+        return Outcome.FALSE, f"the structure is another one\n{told}"
+    return Outcome.HOLDS, ""

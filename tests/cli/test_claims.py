@@ -1,0 +1,117 @@
+"""`dipapprox test`, and what runs it: pytest, pre-commit, a GitHub action."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.running import run, run_json
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """\
+# claim: DP at eps = 1, delta = 0
+# claim: DP at eps = 1, eps_prv = 1/2, delta = 0
+# claim: DP at eps = 1, delta = 0, N = 2
+input q in {0, 1}
+output out in {0, 1}
+adjacent linf 1
+out <- Lap(q, 1 / eps) > 0
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "noisy.dpg"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_false_claim_is_shown_with_its_witness(program: Path) -> None:
+    status, shown = run("test", str(program))
+    assert status == 1
+    lines = shown.splitlines()
+    assert lines[1].startswith("  holds   DP at eps = 1, delta = 0")
+    assert lines[2].startswith("  FALSE   DP at eps = 1, eps_prv = 1/2")
+    assert "Witness" in shown
+    assert lines[-1].startswith("3 claims in 1 program: 1 holds, 1 false, 1 with errors")
+
+
+def test_a_report_for_services(program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.xml"
+    status, fields = run_json("test", str(tmp_path), "--junit", str(out))
+    assert status == 1
+    assert (fields["holds"], fields["false"], fields["error"]) == (1, 1, 1)
+    (suite,) = ElementTree.parse(out).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    kinds = [[element.tag for element in case] for case in suite]
+    assert kinds == [[], ["failure"], ["error"]]
+    assert "Pr[S | input]" in (suite[1][0].text or "")
+
+
+def test_statuses(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, _, third, *rest = PROGRAM.splitlines()
+    program.write_text("\n".join((first, *rest)))
+    assert run("test", str(program))[0] == 0
+    program.write_text("\n".join((third, *rest)))
+    assert run("test", str(program))[0] == 2
+    program.write_text("\n".join(("# claim: least budget 1/3 for all q", *rest)))
+    assert run("test", str(program))[0] == 2
+    program.write_text("\n".join(rest))
+    assert run("test", str(program))[0] == 2
+    assert "there are no claims" in capsys.readouterr().err
+    assert run("test", str(program), "--allow-empty") == (0, "no claims\n")
+
+
+def test_pytest_collects_programs(program: Path) -> None:
+    words = ("-p", "dipapprox.pytest_plugin", "-p", "no:cacheprovider", "-q", "noisy.dpg")
+    done = subprocess.run(
+        (sys.executable, "-m", "pytest", *words),
+        cwd=program.parent,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
+    assert "2 failed, 1 passed" in done.stdout
+    assert "Witness: these outputs are too likely" in done.stdout
+    assert "FAILED noisy.dpg::DP at eps = 1, eps_prv = 1/2, delta = 0" in done.stdout
+
+
+def test_the_action_runs_what_its_inputs_say(program: Path, tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = action["runs"]["steps"][-1]
+    assert set(step["env"].values()) == {
+        f"${{{{ inputs.{name} }}}}" for name in ("files", "junit", "timeout")
+    }
+    command = tmp_path / "dipapprox"
+    command.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    command.chmod(0o755)
+    done = subprocess.run(
+        ("bash", "-eo", "pipefail", "-c", step["run"]),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "FILES": "*.dpg more",
+            "JUNIT": "a b.xml",
+            "TIMEOUT": "60",
+        },
+    )
+    words = ["test", "noisy.dpg", "more", "--timeout", "60", "--junit", "a b.xml"]
+    assert done.stdout.splitlines() == words
+
+
+def test_the_hook_runs_a_command_that_there_is(program: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    name, *words = hook["entry"].split()
+    assert name == "dipapprox"
+    program.write_text("\n".join(PROGRAM.splitlines()[3:]))
+    assert run(*words, str(program))[0] == 0
