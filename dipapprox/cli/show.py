@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   dipapprox show mechanisms.py:svt                  the program that a Python function is
   dipapprox show mechanisms.py:svt -p N=5 > svt5.dpg
-  dipapprox show published.dip                      a program of the published tool
+  dipapprox show svt_gauss.dpg                      a file, as it is; .dip files as .dpg
 
 A Python file is run, as importing it would.
 

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _EXAMPLES = """examples:
-  dipapprox test svt.dpg                            the lines '# claim: …' of a program
-  dipapprox test programs mechanisms.py             programs in a folder, functions in a file
-  dipapprox test programs --junit report.xml        for services that run tests
-  dipapprox test programs --timeout 60              for each claim
+  dipapprox test svt_gauss.dpg                      the lines '# claim: …' of a program
+  dipapprox test svt4.dpg mechanisms.py             and of all functions in a Python file
+  dipapprox test svt4.dpg --junit report.xml        for services that run tests
+  dipapprox test svt4.dpg --timeout 60              for each claim
+
+Of a folder, all programs and automata are tested.
 
 claims:
   # claim: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 5

@@ -73,6 +73,7 @@ def test_examples_of_the_help_work(
     for path in (*BUNDLED.rglob("*.dpg"), *BUNDLED.rglob("*.dipa")):
         if path.stem != "svt_gauss" or command:
             shutil.copy(path, tmp_path)
+    shutil.copy(BUNDLED.parent.parent / "examples" / "mechanisms.py", tmp_path)
     (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
     (tmp_path / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
