@@ -12,6 +12,9 @@ import json
 from collections.abc import Mapping
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 def digest(fields: Mapping[str, object]) -> str:
     """Return the digest of a certificate's fields, whatever they say under "digest".
 
@@ -19,8 +22,7 @@ def digest(fields: Mapping[str, object]) -> str:
         UnicodeEncodeError: If a text has half a character (a lone surrogate).
     """
     content = {name: value for name, value in fields.items() if name != "digest"}
-    canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{text_hash(canonical)}"
+    return f"sha256:{text_hash(_ENCODER.encode(content))}"
 
 
 def text_hash(text: str) -> str:

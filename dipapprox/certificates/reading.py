@@ -125,12 +125,7 @@ def read_json(text: str) -> object:
     if len(text) > _LARGEST_FILE:
         raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
     try:
-        content: object = json.loads(
-            text,
-            object_pairs_hook=_without_repetitions,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
+        content: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise UserError(
             f"the certificate is not JSON: {error.msg.lower()} at {error.lineno}:{error.colno}",
@@ -158,3 +153,8 @@ def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_number(text: str) -> NoReturn:
     raise UserError(f"the certificate is malformed: {text[:40]} is not a number that it may have")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_repetitions, parse_float=_no_number, parse_constant=_no_number
+)

@@ -91,7 +91,7 @@ from dipapprox.checking.real_inputs.examine import claim_of_real_inputs, examine
 from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
 from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
-from dipapprox.errors import NO_MEMORY, LimitReached, UserError
+from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.arithmetic import sound_arithmetic
@@ -125,7 +125,6 @@ def examine_decision(
         partial.differ("inputs, delta", error.message)
 
 
-@sound_arithmetic()
 def check(certificate: str | Mapping[str, object], limits: Limits | None = None) -> CheckResult:
     """Check a certificate.
 
@@ -148,15 +147,11 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         if _is_whole(record, own_digest, partial):
             match record:
                 case CertificateOfBudget() | CertificateAgainstBudget():
-                    examine_budget(record, partial, limits)
+                    examine_budget(record, partial, limits)  # whole numbers and rationals
                 case CertificateOfRealInputs() | CertificateAgainstRealInputs():
-                    examine_real_inputs(record, partial, limits)
-                case CertificateOfService() | CertificateAgainstService():
-                    examine_service(record, partial, limits)
-                case CertificateOfComposition() | CertificateAgainstComposition():
-                    examine_composition(record, partial, limits)
+                    examine_real_inputs(record, partial, limits)  # rationals
                 case _:
-                    scope = _examine_program(record, claim, partial, limits)
+                    scope = _examine_numbers(record, claim, partial, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:
@@ -185,6 +180,25 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         shared=tuple(partial.shared),
         seconds=limits.elapsed(),
     )
+
+
+@sound_arithmetic()
+def _examine_numbers(
+    record: AnyCertificate, claim: AnyClaim, partial: PartialResult, limits: Limits
+) -> Scope | None:
+    """Examine what rests on numbers of the machine; return what a certificate is about."""
+    match record:
+        case CertificateOfService() | CertificateAgainstService():
+            examine_service(record, partial, limits)
+        case CertificateOfComposition() | CertificateAgainstComposition():
+            examine_composition(record, partial, limits)
+        case CertificateOfDP() | CertificateOfNotDP():
+            return _examine_program(record, claim, partial, limits)
+        case CertificateOfPrivacy() | CertificateOfViolation():
+            return _examine_program(record, claim, partial, limits)
+        case _:
+            raise BrokenInvariant("the certificate is examined in exact numbers")
+    return None
 
 
 _ANSWERS = {each.value: each for each in Answer}

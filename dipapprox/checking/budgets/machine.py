@@ -267,4 +267,6 @@ def reachable(machine: Machine) -> frozenset[str]:
 def is_total(machine: Machine, state: str) -> bool:
     """Whether some guard of a state always holds; a state without moves is an end, not a gap."""
     moves = [machine.moves[number] for number in machine.leaving.get(state, ())]
-    return not moves or sum(Fraction(1, 2 ** len(move.compared)) for move in moves) == 1
+    counts = [len(move.compared) for move in moves]
+    most = max(counts, default=0)
+    return not moves or sum([2 ** (most - count) for count in counts]) == 2**most

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import lcm
 
 from dipapprox.certificates.budgets import RecordedRun
 from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
@@ -108,68 +109,83 @@ def examine_run(
     doubles.take(run)
     if doubles.others:
         return "steps: another run has the same word"
-    complaint = _examine_flow(machine, recorded, run)
-    if complaint is not None:
-        return complaint
-    found = _value(machine, recorded, run)
-    return None if found == bound else f"the flow proves {found}"
+    return _Flow(machine, recorded, run).examine(bound)
 
 
-def _examine_flow(machine: Machine, recorded: RecordedRun, run: Sequence[int]) -> str | None:
-    arcs = arcs_of(machine, run)
-    gains = {position: [Fraction(0), Fraction(0)] for position in range(len(run))}
-    seen = set()
-    for number, each in enumerate(recorded.flow):
-        arc = each.below, each.above
-        if arc not in arcs or arc in seen:
-            return f"flow[{number}]: no edge of the dependency graph, or one that comes twice"
-        seen.add(arc)
-        if min(each.lower, each.upper) < 0 or not (each.lower or each.upper):
-            return f"flow[{number}]: a flow is positive"
-        for level, amount in enumerate((each.lower, each.upper)):
-            gains[each.above][level] += amount
-            gains[each.below][level] -= amount
-    for position, step in enumerate(recorded.steps):
-        move = machine.moves[step.step]
-        where = f"steps[{position}]"
-        if step.change and not machine.reads(move):
-            return f"{where}: it reads no input that could change"
-        if step.change and step.change not in machine.changes:
-            return f"{where}: inputs do not change so"
-        if [step.lower, step.upper] != gains[position]:
-            return f"{where}: it gains {gains[position][0]} and {gains[position][1]}"
+class _Flow:
+    """The flows along a run, in whole units."""
+
+    def __init__(self, machine: Machine, recorded: RecordedRun, run: Sequence[int]) -> None:
+        self.machine, self.recorded = machine, recorded
+        self.moves = [machine.moves[step] for step in run]
+        self.arcs = arcs_of(machine, run)
+        rates = [machine.rate(move) for move in self.moves]
+        fresh = [machine.fresh_cost(move) for move in self.moves]
+        amounts = [amount for each in recorded.flow for amount in (each.lower, each.upper)]
+        amounts += [amount for step in recorded.steps for amount in (step.lower, step.upper)]
+        self.scale = lcm(1, *(each.denominator for each in (*rates, *fresh, *amounts)))
+        self.rates, self.fresh = list(map(self._whole, rates)), list(map(self._whole, fresh))
+
+    def _whole(self, amount: Fraction) -> int:
+        return amount.numerator * (self.scale // amount.denominator)
+
+    def examine(self, bound: Fraction) -> str | None:
+        """Say what is wrong, or that the flows prove another bound."""
+        gains = [[0, 0] for _ in self.moves]
+        seen = set()
+        for number, each in enumerate(self.recorded.flow):
+            arc = each.below, each.above
+            if arc not in self.arcs or arc in seen:
+                return f"flow[{number}]: no edge of the dependency graph, or one that comes twice"
+            seen.add(arc)
+            amounts = self._whole(each.lower), self._whole(each.upper)
+            if min(amounts) < 0 or not any(amounts):
+                return f"flow[{number}]: a flow is positive"
+            for level, amount in enumerate(amounts):
+                gains[each.above][level] += amount
+                gains[each.below][level] -= amount
+        for position, gained in enumerate(gains):
+            complaint = self._complaint(position, *gained)
+            if complaint is not None:
+                return f"steps[{position}]: {complaint}"
+        found = Fraction(self._value(gains), self.scale)
+        return None if found == bound else f"the flow proves {found}"
+
+    def _complaint(self, position: int, lower: int, upper: int) -> str | None:
+        step, move = self.recorded.steps[position], self.moves[position]
+        if step.change and not self.machine.reads(move):
+            return "it reads no input that could change"
+        if step.change and step.change not in self.machine.changes:
+            return "inputs do not change so"
+        if (self._whole(step.lower), self._whole(step.upper)) != (lower, upper):
+            return f"it gains {Fraction(lower, self.scale)} and {Fraction(upper, self.scale)}"
         if move.shows == INSAMPLE:
-            continue
-        if not machine.fresh_cost(move) and step.change != _change(*gains[position]):
-            return f"{where}: the flows need another change of the input"
-        rate = machine.rate(move)
-        for level, gain in enumerate(gains[position]):
-            for_zero = _pays_for_zero(step.change, level)
-            if not 0 <= (gain if for_zero else -gain) <= rate:
-                return f"{where}: it cannot gain {gain}"
-    return None
+            return None
+        # Of all changes for which gains may be what they are, the least is recorded.
+        if not self.fresh[position] and step.change != int(upper > 0) - int(lower < 0):
+            return "the flows need another change of the input"
+        for level, gain in enumerate((lower, upper)):
+            amount = gain if _pays_for_zero(step.change, level) else -gain
+            if not 0 <= amount <= self.rates[position]:
+                return f"it cannot gain {Fraction(gain, self.scale)}"
+        return None
 
-
-def _change(lower: Fraction, upper: Fraction) -> int:
-    """Return the least change for which gains may be what they are."""
-    return int(upper > 0) - int(lower < 0)
+    def _value(self, gains: Sequence[Sequence[int]]) -> int:
+        """Return what the flows prove, with what is paid whatever the shift is."""
+        value = 0
+        for position, (step, (lower, upper)) in enumerate(
+            zip(self.recorded.steps, gains, strict=True)
+        ):
+            value += self.fresh[position] * abs(step.change)
+            if self.moves[position].shows == INSAMPLE:
+                value += self.rates[position] * abs(step.change)
+                continue
+            if not _pays_for_zero(step.change, 0):
+                value -= lower
+            if _pays_for_zero(step.change, 1):
+                value += upper
+        return value
 
 
 def _pays_for_zero(change: int, level: int) -> bool:
     return change >= 0 if level == 0 else change > 0
-
-
-def _value(machine: Machine, recorded: RecordedRun, run: Sequence[int]) -> Fraction:
-    """Return what the flows prove, with what is paid whatever the shift is."""
-    value = Fraction(0)
-    for step, number in zip(recorded.steps, run, strict=True):
-        move = machine.moves[number]
-        value += machine.fresh_cost(move) * abs(step.change)
-        if move.shows == INSAMPLE:
-            value += machine.rate(move) * abs(step.change)
-            continue
-        if not _pays_for_zero(step.change, 0):
-            value -= step.lower
-        if _pays_for_zero(step.change, 1):
-            value += step.upper
-    return value
