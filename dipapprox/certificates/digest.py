@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
