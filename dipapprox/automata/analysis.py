@@ -107,7 +107,8 @@ class Analysis:
         well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
             If there is one, coarser cells may still have a budget.
         determined: Whether outputs determine the run; None if unknown.
-        structure: A bad structure; None if there is, or was found, none.
+        structure: A bad structure; None if there is, or was found, none, or if coarser cells have
+            a budget.
         unbounded: Whether the structure proves that there is no budget at any ε: its runs are
             determined by their words, however often it goes round its cycles.
         lower: The best lower bound; None if nothing but 0 is known.
@@ -199,6 +200,8 @@ class _Progress:
             self._spread(merged, self.now.structure)
             if not self.now.unbounded:
                 self._look_at_cells(merged)
+            if self.now.upper is not None:
+                self._learn(structure=None)  # nobody sees it
         else:
             self._bound(merged)
 

@@ -1,0 +1,122 @@
+"""Coarser cells: no word loses more than they cost; derived answers; the two kinds of vectors."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.automata.analysis import Analysis, CellBound, RunBound, analyse
+from dipapprox.automata.cells import cells_of
+from dipapprox.automata.description import automaton_of
+from dipapprox.automata.joined import JoinedFamily, join
+from dipapprox.automata.model import Automaton
+from dipapprox.automata.optimum import search
+from dipapprox.automata.runs import orders
+from dipapprox.automata.shifts import run_cost
+from dipapprox.automata.unfolding import augment, quotient
+from dipapprox.automata.words import Symbol, word_bound
+from dipapprox.language.dipa import parse_dipa
+from dipapprox.limits import Limits
+from tests.automata.running_extremes import random_extremes
+
+
+def automaton(text: str) -> Automaton:
+    return automaton_of(parse_dipa(text))
+
+
+def analysed(text: str) -> Analysis:
+    return analyse(automaton(text), Limits())
+
+
+def test_no_word_loses_more_than_its_cells_cost() -> None:
+    """Random words and inputs; their rates look at all runs, one by one."""
+    chance, tried = random.Random(7), 0
+    for seed in range(14):
+        _, each = random_extremes(seed)
+        found = analyse(each, Limits())
+        if not isinstance(found.upper, CellBound):
+            continue
+        tried += 1
+        assert found.lower_bound <= found.upper.value
+        whole = augment(each, Limits())
+        for _ in range(12):
+            node, word, first = 0, [], []
+            for _ in range(chance.randint(2, 9)):
+                if not whole.leaving[node]:
+                    break
+                edge = chance.choice(whole.leaving[node])
+                word.append(Symbol(str(whole.transition(edge).output)))
+                reads = each.reads(whole.transition(edge))
+                value = Fraction(chance.choice((-9, -6, -3, -1, 0, 1, 3, 6, 9)))
+                first.append(value if reads else None)
+                node = whole.edges[edge].target
+            second = [None if v is None else v + chance.choice((-1, 0, 1)) for v in first]
+            bound = word_bound(whole, tuple(first), tuple(second), tuple(word), Limits())
+            assert bound is not None and abs(bound.value) <= found.upper.value, seed
+    assert tried > 4
+
+
+UNSEEN_TEST = """\
+(q0, 1, 0): x := insample; output or; goto q1
+(q1, 1/2, 0): if (insample < x) then output or; goto q2
+    elseif (insample >= x) then output or; goto q2
+(q2, 1/4, 0): if (insample < x) then output obot; goto q2
+    elseif (insample >= x) then output otop; goto q3
+"""
+"""The comparison in q1 is not seen: the sparse vector technique with a threshold that is read."""
+
+LARGEST_OF_ANY = """\
+(q0, 1/2, 0): x := insample; output or; goto q1
+(q1, 1/4, 0): if (insample < x) then output or; goto q1
+    elseif (insample >= x) then x := insample; output or; goto q1
+"""
+"""A leaking cycle of which nothing is seen."""
+
+STORED_BESIDE = """\
+(q0, 1, 0): x := insample; output or; goto q1
+(q1, 1/2, 0): if (insample < x) then x := insample; output or; goto q2
+    elseif (insample >= x) then output ob; goto q2
+(q2, 1, 0): if (insample < x) then output ob; goto q3
+    elseif (insample >= x) then output or; goto q3
+"""
+"""As a running minimum, but it is seen which of the two it is."""
+
+
+def test_a_comparison_that_is_not_seen_costs_nothing() -> None:
+    # The threshold is moved by +1 and was moved by -1: 2; the sample that ends it 2/4.
+    found = analysed(UNSEEN_TEST)
+    assert isinstance(found.upper, CellBound)
+    assert found.lower_bound == found.upper_bound == Fraction(5, 2)
+
+
+def test_a_leaking_cycle_that_nobody_sees_has_a_budget() -> None:
+    found = analysed(LARGEST_OF_ANY)
+    assert (found.well_formed, found.structure, found.reason) == (False, None, None)
+    assert found.upper_bound == 0
+
+
+def test_what_is_seen_is_not_joined() -> None:
+    assert cells_of(augment(automaton(STORED_BESIDE), Limits())) is None
+    assert isinstance(analysed(STORED_BESIDE).lower, RunBound)
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 2))
+def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
+    """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
+    _, each = random_extremes(seed)
+    cells = cells_of(augment(each, Limits()))
+    if cells is None:
+        return
+    coarse = quotient(augment(cells.automaton, Limits()), Limits())
+    found = search(coarse.graph, Fraction(20), Limits())
+    joined = join(coarse.graph, Fraction(20), Limits())
+    if joined is None:
+        return
+    assert isinstance(joined, JoinedFamily) and found.family is not None
+    assert found.family.value <= joined.value
+    walk = tuple(coarse.whole.edges[edge].transition for edge in coarse.lift(found.walk))
+    run, changes = cells.run_in(walk, found.changes)
+    assert orders(each, run) is not None
+    assert run_cost(each, run, changes).value >= found.family.value
