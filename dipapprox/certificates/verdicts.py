@@ -4,7 +4,8 @@ Evidence of DP is the output distribution of every input in a checked pair: equa
 listed once, and every input refers to them by index, one per output. Where that would be too much
 only their number is recorded. Of a program with real outputs it is, for pairs that stand for those
 that look alike, the least δ, and by outcome a set of numbers that nearly attains it. Evidence of
-Not_DP is a pair, an output set, and both probabilities of each output.
+Not_DP is a pair, an output set, and both probabilities of each output; or, where numbers in no
+intervals show it, a pair with its least δ.
 """
 
 from __future__ import annotations
@@ -132,14 +133,13 @@ class WitnessOutput(Statement, frozen=True):
     adjacent_probability: Ends
 
 
-class RecordedWitness(Statement, frozen=True):
+class RecordedWitness(Statement, frozen=True, tag_field="kind", tag="witness"):
     """A pair, an output set and its probabilities.
 
     Of a program with real outputs the outputs are those of `language.number_cells`: of each number
     the cell between `cuts` that it lies in, after the finite outputs.
     """
 
-    kind: Literal["witness"]
     input: PlainValues
     adjacent: PlainValues
     outputs: Annotated[tuple[WitnessOutput, ...], Meta(min_length=1)]
@@ -150,6 +150,14 @@ class RecordedWitness(Statement, frozen=True):
     def cells(self) -> tuple[tuple[Fraction, ...], ...]:
         """The cuts, none if no numbers are cut."""
         return () if isinstance(self.cuts, UnsetType) else self.cuts
+
+
+class RecordedDivergence(Statement, frozen=True, tag_field="kind", tag="divergence"):
+    """A pair of a program with real outputs whose least δ is too large."""
+
+    input: PlainValues
+    adjacent: PlainValues
+    delta_enclosure: Ends
 
 
 class VerdictComputed(Computed, frozen=True):
@@ -179,4 +187,4 @@ class CertificateOfNotDP(VerdictCertificate, frozen=True):
     """One selected pair breaks the claim."""
 
     verdict: Literal["Not_DP"]
-    evidence: RecordedWitness
+    evidence: RecordedWitness | RecordedDivergence

@@ -11,7 +11,9 @@ from dipapprox.certificates.verdicts import (
     CertificateOfDP,
     CertificateOfNotDP,
     RecordedDistributions,
+    RecordedDivergence,
     RecordedDivergences,
+    RecordedWitness,
     Summary,
 )
 from dipapprox.checking import pairs
@@ -20,7 +22,7 @@ from dipapprox.checking.factor import factor_of
 from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
-from dipapprox.checking.published.examine import examine_published
+from dipapprox.checking.published.examine import examine_divergence, examine_published
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
 from dipapprox.language.number_cells import with_number_cells
@@ -44,7 +46,7 @@ def examine(
         Stuck, NoBounds: If the checker cannot follow or enclose something.
         LimitReached: If `limits` run out.
     """
-    if program.real_outputs and isinstance(record, CertificateOfNotDP):
+    if program.real_outputs and isinstance(record.evidence, RecordedWitness):
         try:
             # What cells of the numbers tell apart, the numbers tell apart.
             program = with_number_cells(program, record.evidence.cells)
@@ -55,8 +57,11 @@ def examine(
     try:
         listed = listed_pairs(record.pairs, program)
         match record:
-            case CertificateOfNotDP():
-                _examine_witness(record, listed, derived, partial)
+            case CertificateOfNotDP(evidence=evidence):
+                if isinstance(evidence, RecordedDivergence):
+                    examine_divergence(record, evidence, listed, derived, partial, limits)
+                else:
+                    _examine_witness(record, evidence, listed, derived, partial)
             case CertificateOfDP():
                 if program.real_outputs:
                     examine_published(record, listed, derived, partial, limits)
@@ -78,11 +83,12 @@ def examine(
 
 def _examine_witness(
     record: CertificateOfNotDP,
+    witness: RecordedWitness,
     listed: list[pairs.Pair] | None,
     derived: Distributions,
     partial: PartialResult,
 ) -> None:
-    program, witness = derived.program, record.evidence
+    program = derived.program
     pair = values_of(witness.input, program.inputs), values_of(witness.adjacent, program.inputs)
     selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
     if not selected:

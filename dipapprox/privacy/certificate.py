@@ -34,6 +34,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfNotDP,
     Claimed,
     RecordedDistributions,
+    RecordedDivergence,
     RecordedDivergences,
     RecordedInput,
     RecordedWitness,
@@ -56,7 +57,12 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.published.certificate import Cuts, divergences, finite_violation
+from dipapprox.privacy.published.certificate import (
+    Cuts,
+    divergence,
+    divergences,
+    finite_violation,
+)
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
@@ -131,8 +137,14 @@ def certify(
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     cuts: Cuts | None = None
+    pair: RecordedDivergence | None = None
     if program.real_outputs and verdict.answer is Answer.NOT_DP:
-        verdict, cuts = finite_violation(program, verdict, options)
+        try:
+            verdict, cuts = finite_violation(program, verdict, options)
+        except NoCertificate as none:
+            pair = divergence(verdict)
+            if pair is None:
+                raise none
     private = verdict.answer is Answer.DP
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
@@ -150,6 +162,8 @@ def certify(
     if private:
         evidence = _evidence_of_dp(program, verdict, selection, options)
         return Certificate.of(CertificateOfDP(**stated, verdict="DP", evidence=evidence))
+    if pair is not None:
+        return Certificate.of(CertificateOfNotDP(**stated, verdict="Not_DP", evidence=pair))
     assert verdict.witness is not None, "Not_DP comes with a witness"
     witness = _witness(verdict.witness, cuts)
     return Certificate.of(CertificateOfNotDP(**stated, verdict="Not_DP", evidence=witness))
@@ -259,7 +273,6 @@ def _witness(witness: Witness, cuts: Cuts | None) -> RecordedWitness:
         for row in witness.rows
     ]
     return RecordedWitness(
-        kind="witness",
         input=plain_values(witness.input),
         adjacent=plain_values(witness.adjacent),
         outputs=tuple(outputs),

@@ -13,9 +13,11 @@ from typing import assert_never
 
 from dipapprox.certificates.verdicts import (
     CertificateOfDP,
+    CertificateOfNotDP,
     PublishedOutcome,
     PublishedPair,
     RecordedDistributions,
+    RecordedDivergence,
     RecordedDivergences,
     Summary,
 )
@@ -98,6 +100,43 @@ def examine_published(
             assert_never(record.evidence)
     if not partial.differences and partial.reason is None and stated.upper > claim.delta:
         partial.reason = "the recorded enclosures are true, but too wide to imply the verdict"
+
+
+def examine_divergence(
+    record: CertificateOfNotDP,
+    evidence: RecordedDivergence,
+    listed: list[pairs.Pair] | None,
+    derived: Distributions,
+    partial: PartialResult,
+    limits: Limits,
+) -> None:
+    """Derive the δ of a pair again, which is to be larger than what is claimed.
+
+    Raises:
+        UserError: If a recorded input is none.
+        Stuck, NoBounds: If the check cannot follow or enclose something.
+        LimitReached: If `limits` run out.
+    """
+    program, claim = derived.program, record.claim
+    if not program.real_outputs:
+        partial.differ("evidence.kind", "the program publishes no real numbers")
+        return
+    pair = values_of(evidence.input, program.inputs), values_of(evidence.adjacent, program.inputs)
+    selected = pairs.are_adjacent(program, *pair) if listed is None else pair in listed
+    if not selected:
+        partial.differ("evidence", f"{pair_text(pair)} is not among the pairs to check")
+        return
+    stated = [record.delta_enclosure.enclosure, evidence.delta_enclosure.enclosure]
+    bits = _bits(stated, record.computed.precision)
+    own = Divergences(derived, limits)
+    delta = _delta(own, pair, claim.eps_prv, claim.delta, bits, partial)
+    partial.inputs, partial.pairs, partial.delta = 2, 1, delta
+    for where, each in zip(("delta_enclosure", "evidence.delta_enclosure"), stated, strict=True):
+        partial.compare(where, each, delta)
+    if delta.upper <= claim.delta:
+        partial.differ("verdict", f"the pair's delta is {interval_text(delta)}")
+    elif delta.lower <= claim.delta:
+        partial.reason = f"delta lies inside {interval_text(delta)} at {partial.bits} bits"
 
 
 def _delta(

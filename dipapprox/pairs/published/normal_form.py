@@ -15,10 +15,9 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import MIRRORED, Distribution
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event
+from dipapprox.events.event import Connected, Event
+from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.events.marginals import Marginal, Part
-from dipapprox.events.rewriting import as_comparisons
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 
@@ -68,19 +67,20 @@ def normal_form(sides: Sides) -> NormalForm:
     kept = Sides(*(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second)))
     places = []
     marginals: list[list[Marginal]] = [[] for _ in (*kept.first, *kept.second)]
-    extra: list[Event] = []
+    events: list[Connected] = []
     for coordinate in range(kept.coordinates):
         own = [part.marginals[coordinate] for part in (*kept.first, *kept.second)]
         if len(set(own)) == 1 and kept.first and kept.second:
-            if own[0].event.guards:
-                extra.append(own[0].event)
-            continue
+            # Its guards need not connect all samples: the number did.
+            mass = within(own[0], EVERYWHERE)
+            if mass is not None:
+                events += mass
+                continue
         sign, shift, changed = _placed(own)
         places.append(Place(coordinate, sign, shift))
         for known, marginal in zip(marginals, changed, strict=True):
             known.append(marginal)
     order = _order(marginals, len(kept.first), len(kept.second))
-    events = tuple(canonical(as_comparisons(event)) for event in extra)
     parts = [
         Part(tuple(sorted((*part.events, *events), key=repr)), tuple(own[k] for k in order))
         for part, own in zip((*kept.first, *kept.second), marginals, strict=True)

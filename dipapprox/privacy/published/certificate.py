@@ -2,7 +2,7 @@
 
 Not_DP: the ends of a witness's intervals cut the numbers into cells (`language.number_cells`); what
 the cells tell, the numbers tell, too. So a claim that fails for the cells fails, and that is
-recorded.
+recorded. Where no intervals show it, the pair is recorded with its δ.
 
 DP: of each class of pairs that look alike, one pair with its δ and sets of numbers that nearly
 attain it. What bounds δ from above, the check finds by itself.
@@ -18,6 +18,7 @@ from dipapprox.certificates.verdicts import (
     Interval,
     PublishedOutcome,
     PublishedPair,
+    RecordedDivergence,
     RecordedDivergences,
     Summary,
 )
@@ -79,6 +80,18 @@ def _cuts(program: Program, witness: Witness) -> Cuts:
 
 def _plain(values: Sequence[Value]) -> PlainValues:
     return tuple(plain_value(value) for value in values)
+
+
+def divergence(verdict: Verdict) -> RecordedDivergence | None:
+    """Return the evidence that a pair breaks a claim by enclosures alone; None if it does not."""
+    delta, witness = verdict.delta_enclosure, verdict.witness
+    if delta is None or witness is None or delta.lower <= verdict.claim.delta:
+        return None
+    return RecordedDivergence(
+        input=_plain(witness.input),
+        adjacent=_plain(witness.adjacent),
+        delta_enclosure=Ends.of(delta),
+    )
 
 
 _MOST_RECORDED = 2_000

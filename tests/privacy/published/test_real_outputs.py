@@ -231,3 +231,15 @@ def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer
         # Below e^2 by 1e-6 on a set of mass at most 1: no less than 0, no more than that.
         assert found.witness.delta_enclosure.lower == 0
         check_schema("verify", found.to_dict())
+
+
+def test_numbers_that_do_not_tell_may_hang_together_by_what_is_published_alone() -> None:
+    """x and z share no guard, but are published as a sum; the other number tells the inputs."""
+    text = (
+        "input q in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+        "x <- Lap(0, 1)\nz <- Lap(0, 2)\nif x > 0 then\n y[1] <- x + z\nelse\n y[1] <- 0\nend\n"
+        "y[2] <- Lap(q, 2)\n"
+    )
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=Fraction(1, 4))
+    assert isinstance(found, LeastDelta)
+    assert float(found.delta_enclosure.lower) == pytest.approx(1 - exp(-1 / 8), abs=1e-9)
