@@ -5,6 +5,7 @@ In: two sums of parts, each with the same number of published numbers, and a fac
 
     one number differs              its divergence, times the mass of all others (`factors`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
+    no products, but sums of them   bounds (`mixtures`)
     anything else                   losses add up (`pair_products`)
 
 Gaussian factors. A Gaussian pair with shift m_k, in deviations, has on k coordinates the ratio of
@@ -19,6 +20,7 @@ from functools import partial
 
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.mechanisms import Laplace, Mechanism, Profiled
+from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Profile
@@ -31,11 +33,14 @@ from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.precision import to_ball
-from dipapprox.numerics.real_outputs.factors import Factored, Line, factored
+from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
 _ACCURATE = 60
 """Bits of accuracy beyond which no composition goes."""
+
+_ACCURATE_TERMS = 20
+"""The same for the terms of sums of products: these add up to bounds only."""
 
 
 class ProductMeasures:
@@ -71,8 +76,8 @@ class ProductMeasures:
         if not first or not second:
             return self._only(first, second, bits)
         factors = factored(first, second)
-        if isinstance(factors, NotEnclosed):
-            return factors
+        if isinstance(factors, Mixed):
+            return self._mixed(first, second, factors, growth, bits)
         shared = self._mass(factors.common, bits + 2)
         if isinstance(shared, NotEnclosed):
             return shared
@@ -97,6 +102,40 @@ class ProductMeasures:
         if isinstance(composed, NotEnclosed):
             return composed
         return Split(_positive(_times(composed, shared)), None, UNIT, UNIT)
+
+    def _mixed(
+        self,
+        first: Sequence[Part],
+        second: Sequence[Part],
+        mixed: Mixed,
+        growth: Enclosure,
+        bits: int,
+    ) -> Split | NotEnclosed:
+        """Bound the divergence of sums of products."""
+        shared = self._mass(mixed.common, bits + 2)
+        if isinstance(shared, NotEnclosed):
+            return shared
+        own, other = (
+            [replace(p, marginals=tuple(p.marginals[k] for k in mixed.coordinates)) for p in side]
+            for side in (first, second)
+        )
+        found = mixture(
+            own,
+            other,
+            growth,
+            min(bits, _ACCURATE_TERMS),
+            lambda one, two, accuracy: self.divergence(one, two, growth, accuracy),
+            self.line,
+        )
+        if isinstance(found, NotEnclosed):
+            return found
+        return replace(
+            found,
+            value=_times(found.value, shared),
+            first=_times(found.first, shared),
+            second=_times(found.second, shared),
+            coordinate=mixed.coordinates[found.coordinate],
+        )
 
     def _only(
         self, first: Sequence[Part], second: Sequence[Part], bits: int

@@ -147,11 +147,39 @@ def test_truncated_noise_is_completed() -> None:
     assert found.width < 1e-3
 
 
-def test_mixtures_of_products_have_a_reason() -> None:
-    mixed = [
-        Part((canonical(half(F(0))),), (noise(GAUSS, m, 1), noise(GAUSS, m, 2))) for m in (0, 1)
+def mixed(mean: int) -> list[Part]:
+    """One of two levels of noise, by a coin that nobody sees, in two numbers."""
+    return [
+        Part((canonical(half(F(0))),), (noise(GAUSS, mean, s), noise(GAUSS, mean, 2 * s)))
+        for s in (1, 2)
     ]
-    found = ProductMeasures(open_method(Options()), Limits()).divergence(
-        mixed, mixed[:1], Enclosure.exact(1), 20
+
+
+@pytest.mark.parametrize("budget", [F(0), F(1, 2)])
+def test_sums_of_products_are_bounded(budget: F) -> None:
+    """Against a two-dimensional sum; the terms come in another order on the other side."""
+    found = value(mixed(0), mixed(1)[::-1], budget, 12)
+    places = np.linspace(-20, 21, 1201)
+    size = places[1] - places[0]
+    densities = []
+    for mean in (0, 1):
+        two = [[norm.pdf(places, mean, s * k) for k in (1, 2)] for s in (1, 2)]
+        densities.append(sum(np.outer(*each) for each in two) / 2)
+    f, g = densities
+    expected = float(np.maximum(f - exp(budget) * g, 0.0).sum() * size**2)
+    assert found.value.lower < expected < found.value.upper < 2 * expected
+    assert found.value.lower > expected / 2
+    # One number alone attains the lower end.
+    assert found.first.lower - F(exp(budget)) * found.second.upper > expected / 2
+
+
+def test_what_all_terms_share_is_a_factor() -> None:
+    """The same mixture twice, beside a number that tells something: known exactly."""
+    first, second = (
+        [Part(p.events, (*p.marginals, noise(LAPLACE, mean, 1))) for p in mixed(0)]
+        for mean in (0, 1)
     )
-    assert not isinstance(found, Split) and "number 1 and number 2" in found.reason
+    found = value(first, second, F(1, 2), 20).value
+    expected = 1 - exp(-0.25)
+    assert found.lower <= expected + 1e-6 and expected - 1e-6 <= found.upper
+    assert found.upper < expected * 1.01

@@ -39,7 +39,7 @@ from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.kinds import is_laplace_type
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
-from dipapprox.numerics.real_outputs.factors import Line, factored
+from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 
 _ONE = Fraction(1)
 _UNIT = ExponentialRatio.constant(1)
@@ -102,7 +102,7 @@ class ExactComparison:
         if numbers == {1}:
             return self._exceeds_on_line(tuple(first), tuple(second), growth)
         factors = factored(first, second)
-        if isinstance(factors, NotEnclosed):
+        if isinstance(factors, Mixed):
             raise _Obstacle(factors.reason)
         if len(factors.pairs) == 1:
             ((_, one, two),) = factors.pairs

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.marginals import Part
-from dipapprox.numerics.enclosure import NotEnclosed
 
 Line = tuple[Part, ...]
 """Parts with one published number each; their measures add up."""
@@ -34,7 +33,26 @@ class Factored:
     common: tuple[Line, ...]
 
 
-def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | NotEnclosed:
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """Two measures that are no products, but for what is the same everywhere.
+
+    Attributes:
+        coordinates: Those in which parts differ, or the two measures.
+        common: The other coordinates' factors, each with a positive mass.
+    """
+
+    coordinates: tuple[int, ...]
+    common: tuple[Line, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why they are no products, for people."""
+        numbers = " and ".join(f"number {k + 1}" for k in self.coordinates)
+        return f"paths that publish the same depend on each other in {numbers} of what is published"
+
+
+def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | Mixed:
     """Write two measures as products.
 
     Args:
@@ -42,8 +60,8 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | NotEnc
         second: The same.
 
     Returns:
-        The factors; with events of the parts in one of them, a pair if there is any. Or which
-        coordinates the parts differ in.
+        The factors; with events of the parts in one of them, a pair if there is any. Or what is
+        common to parts that differ in several coordinates.
     """
     count = len(first[0].marginals)
     columns = [
@@ -51,10 +69,9 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | NotEnc
     ]
     varying = [k for k, sides in enumerate(columns) if any(_vary(side) for side in sides)]
     if len(varying) > 1:
-        numbers = " and ".join(f"number {k + 1}" for k in varying)
-        return NotEnclosed(
-            f"paths that publish the same depend on each other in {numbers} of what is published"
-        )
+        kept = {k for k, (own, other) in enumerate(columns) if _vary([*own, *other])}
+        shared = [(Part((), (columns[k][0][0],)),) for k in range(count) if k not in kept]
+        return Mixed(tuple(sorted(kept)), tuple(shared))
     differing = [k for k, (own, other) in enumerate(columns) if own[0] != other[0]]
     home = varying[0] if varying else differing[0] if differing else 0
     pairs: list[tuple[int, Line, Line]] = []

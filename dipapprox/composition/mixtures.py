@@ -1,0 +1,113 @@
+"""Sums of several products of measures in, bounds of their hockey-stick divergence out.
+
+Paths that publish the same finite values add up to measures f = Σ f_i and g = Σ g_j, each term a
+product. Where more than one number tells the terms apart, f and g are no products.
+
+From above. Whatever terms are matched with each other, one to one, and others with 0,
+
+    sup over S of f(S) - α g(S)  <=  Σ over matches of sup over S of f_i(S) - α g_j(S),
+
+as f - α g is the sum of its terms, and a supremum of a sum is at most the sum of suprema (joint
+convexity). The bound is exact where all terms have the same best set.
+
+From below. Publishing one of the numbers only is post-processing: what one number alone tells, the
+others anywhere, is a lower bound, and comes with a set of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+from dipapprox.data_classes import replace
+from dipapprox.events.intervals import EVERYWHERE, within
+from dipapprox.events.marginals import Part
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+
+Divergence = Callable[[Sequence[Part], Sequence[Part], int], Split | NotEnclosed]
+"""Encloses the divergence of two measures, to about so many bits."""
+
+_MOST_TERMS = 5
+"""Terms are matched with each other in all ways; with more, only in their order."""
+
+
+def mixture(
+    first: Sequence[Part],
+    second: Sequence[Part],
+    growth: Enclosure,
+    bits: int,
+    divergence: Divergence,
+    line: HockeyStick,
+) -> Split | NotEnclosed:
+    """Enclose sup over sets S of first(S) - growth · second(S).
+
+    Args:
+        first: Several terms, of at least two numbers each.
+        second: The same number of numbers.
+        growth: The factor, >= 0.
+        bits: Wanted width of the bounds of single terms, 2**-bits; that of the value is what it is.
+        divergence: Of two terms, or of one and none.
+        line: Divergences of one number.
+
+    Returns:
+        The value, and a set that attains its lower end; or the reason why there is no bound.
+    """
+    above = _above(first, second, bits, divergence)
+    if isinstance(above, NotEnclosed):
+        return above
+    best: Split | None = None
+    for coordinate in range(len(first[0].marginals)):
+        sides = [_alone(side, coordinate) for side in (first, second)]
+        found = line.divergence(sides[0], sides[1], growth, bits)
+        if isinstance(found, Split) and (best is None or found.value.lower > best.value.lower):
+            best = replace(found, coordinate=coordinate)
+    if best is None:
+        nothing = Enclosure(above.lower * 0, above.upper)
+        return Split(nothing, None, Enclosure.exact(0), Enclosure.exact(0))
+    return replace(best, value=Enclosure(best.value.lower, max(above.upper, best.value.lower)))
+
+
+def _above(
+    first: Sequence[Part], second: Sequence[Part], bits: int, divergence: Divergence
+) -> Enclosure | NotEnclosed:
+    """Bound the divergence by the best of the matches, or by the terms in order."""
+    own, other = (len(side) for side in (first, second))
+    everything = max(own, other) <= _MOST_TERMS
+    known: dict[tuple[int, int | None], Enclosure] = {}
+
+    def of(k: int, match: int | None) -> Enclosure | NotEnclosed:
+        if (k, match) not in known:
+            found = divergence([first[k]], [] if match is None else [second[match]], bits)
+            if isinstance(found, NotEnclosed):
+                return found
+            known[k, match] = found.value
+        return known[k, match]
+
+    places: list[int | None] = [*range(other), *([None] * max(own - other, 0))]
+    best: Enclosure | None = None
+    for order in permutations(places, own) if everything else [tuple(places[:own])]:
+        total = Enclosure.exact(0)
+        for k, match in enumerate(order):
+            found = of(k, match)
+            if isinstance(found, NotEnclosed):
+                return found
+            total = total + found
+        if best is None or total.upper < best.upper:
+            best = total
+    return Enclosure.exact(0) if best is None else best
+
+
+def _alone(side: Sequence[Part], coordinate: int) -> list[Part]:
+    """The law of one number: of the others only that their events happen counts."""
+    parts = []
+    for part in side:
+        events = list(part.events)
+        possible = True
+        for k, marginal in enumerate(part.marginals):
+            found = [] if k == coordinate else within(marginal, EVERYWHERE)
+            possible = possible and found is not None
+            events += found or []
+        if possible:
+            parts.append(Part(tuple(events), (part.marginals[coordinate],)))
+    return parts
