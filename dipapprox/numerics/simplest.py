@@ -1,4 +1,4 @@
-"""The fraction of least denominator in an interval: short witnesses, quick arithmetic."""
+"""The shortest number in an interval: short witnesses, quick arithmetic."""
 
 from __future__ import annotations
 
@@ -20,3 +20,24 @@ def simplest(lower: Fraction, upper: Fraction) -> Fraction:
         return Fraction(whole)
     whole -= 1
     return whole + 1 / simplest(1 / (upper - whole), 1 / (lower - whole))
+
+
+_PLACES = 15
+_SHORT = 1_000
+
+
+def shortest(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return a number in [lower, upper] that is short when it is written down.
+
+    A fraction of small numbers if there is one; else a decimal of up to 15 places, as few as
+    possible; else the simplest fraction.
+    """
+    plain = simplest(lower, upper)
+    if max(abs(plain.numerator), plain.denominator) < _SHORT:
+        return plain
+    for places in range(_PLACES + 1):
+        unit = 10**places
+        found = Fraction((lower * unit).__ceil__(), unit)
+        if found <= upper:
+            return found
+    return plain

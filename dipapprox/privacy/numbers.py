@@ -9,11 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.digits import exact_text
+from dipapprox.digits import decimal_text, exact_text
 from dipapprox.events.intervals import Interval, mapped
 
 _SHORT = 8
-"""Fractions with more digits are shown to people as decimals."""
+"""Fractions with more digits are shown to people as decimals, where these are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,4 @@ def _text(name: str, interval: Interval) -> str:
 
 def _number(end: Fraction) -> str:
     exact = exact_text(end)
-    return exact if len(exact) <= _SHORT else f"{float(end):.6g}"
+    return exact if len(exact) <= _SHORT else decimal_text(end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction as F
 
 import pytest
@@ -127,6 +128,39 @@ def test_comparisons_agree_with_enclosures(
         assert found.value.lower > 0 or found.value.upper < F(1, 2**30)
     else:
         assert found.value.lower == 0
+
+
+_MIXTURES = st.lists(st.tuples(st.integers(0, 2), st.integers(-2, 2)), min_size=1, max_size=3)
+
+
+def largest_quotient(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> Decimal:
+    """Σ e^-a e^-|y - m| over the other sum: between means it is (A t + B) / (C t + D), t = e^2y,
+    and so monotone: it is largest at a mean, or towards infinity."""
+
+    def at(terms: list[tuple[int, int]], y: int) -> Decimal:
+        return sum((Decimal(-a - abs(y - m)).exp() for a, m in terms), Decimal(0))
+
+    # From a mean on outwards both sums fall alike.
+    return max(at(first, y) / at(second, y) for y in range(-2, 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(_MIXTURES, _MIXTURES, st.integers(0, 24))
+def test_comparisons_agree_with_the_largest_quotient(
+    first: list[tuple[int, int]], second: list[tuple[int, int]], eighths: int
+) -> None:
+    sides = [
+        tuple(
+            Part((canonical(Event((law(a),), (Y,))),), (Marginal(Event((law(m),), ()), Y),))
+            for a, m in terms
+        )
+        for terms in (first, second)
+    ]
+    with localcontext() as context:
+        context.prec = 60
+        over = largest_quotient(first, second) / (Decimal(eighths) / 8).exp() - 1
+    # Numbers that are equal to 50 digits are equal: then no set exceeds.
+    assert exceeds(sides[0], sides[1], F(eighths, 8)) is (over > Decimal(10) ** -50)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ from dipapprox.numerics.real_outputs.coordinates import (
 from dipapprox.numerics.real_outputs.densities import Densities, open_densities
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, Masses
 from dipapprox.numerics.real_outputs.signs import Signs, positive_part
-from dipapprox.numerics.simplest import simplest
+from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200
 """Pairs of measures whose densities are kept."""
@@ -149,7 +149,7 @@ class HockeyStick:
         if isinstance(signs, NotEnclosed):
             return signs
         ends = [
-            simplest(*(coordinate.shift + coordinate.unit * end for end in gap))
+            shortest(*(coordinate.shift + coordinate.unit * end for end in gap))
             for gap in signs.gaps
         ]
         intervals = positive_part(signs.first, ends)

@@ -105,7 +105,7 @@ class PublishedDivergences:
     @property
     def name(self) -> str:
         """The words in reports: the method's, and what else has proved something."""
-        return " + ".join((self._method.name, *self._words))
+        return " + ".join(dict.fromkeys((*self._method.name.split(" + "), *self._words)))
 
     def note(self, word: str) -> None:
         """Have reports name one more thing that has proved something."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.adjacency import Pair
@@ -60,8 +61,12 @@ def least_eps_prv(
         delta: In [0, 1].
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
 
+    Returns:
+        The bounds; without an upper one where a limit ends the search after a lower one is known:
+        `Maxima.ended` says which.
+
     Raises:
-        LimitReached: If a limit of time or memory is reached.
+        LimitReached: If a limit is reached before anything is known.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -74,12 +79,22 @@ def least_eps_prv(
     attaining: Pair | None = None
     used = 0
     while True:
-        found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
-        used = max(used, found.bits)
-        if found.delta.upper <= delta:
+        try:
+            found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
+            used = max(used, found.bits)
+            if found.delta.upper <= delta:
+                break
+            solved = None
+            if found.delta.lower > delta or attaining is None:
+                solved = _solved(maxima.ladder, details, found, delta, slack)
+        except LimitReached as reached:
+            if attaining is None:
+                raise
+            maxima.ended = reached.reason  # what is demanded stays demanded
+            trial = Fraction(0)
             break
-        if found.delta.lower > delta or attaining is None:
-            own, own_bits = _solved(maxima.ladder, details, found, delta, slack)
+        if solved is not None:
+            own, own_bits = solved
             used = max(used, own_bits)
             if own.lower is None:
                 return EpsPrvBounds(INFINITE, found.pair, own.outputs, None, used)
