@@ -124,9 +124,6 @@ class PublishedPairs:
                     delta = found
                 else:
                     obstacle = self._obstacle = found.reason
-                if not delta.lower and delta.upper and self._is_pure(pair, factor):
-                    delta, obstacle = Enclosure.exact(0), None
-                    self._divergences.note(COUPLING)
             self._open.append((pair, delta, obstacle))
             if certain is None or delta.lower > lower:
                 lower, certain = delta.lower, pair
@@ -152,12 +149,12 @@ class PublishedPairs:
         return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
 
     def _proof_of_nothing(self, terms: Terms | NoProduct, pair: Pair, factor: Factor) -> str | None:
-        """The word for what proves, without enclosures, that nothing is left at the claimed growth;
-        None if it is not asked for, or nothing does."""
+        """The word for what proves, without enclosures, that nothing is left at a factor; None if
+        nothing does. Densities are compared if that matters."""
+        if self._is_pure(pair, factor):
+            return COUPLING  # far cheaper than densities
         if self._comparison is None:
             return None
-        if self._is_pure(pair, factor):
-            return COUPLING
         return EXACT if self._never_exceeds(terms) else None
 
     def _never_exceeds(self, terms: Terms | NoProduct) -> bool:
