@@ -24,7 +24,8 @@ from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Profile
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.composition.published_noise import published_noise
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.events.event import Connected
 from dipapprox.events.marginals import Part
@@ -78,7 +79,7 @@ class ProductMeasures:
         factors = factored(first, second)
         if isinstance(factors, Mixed):
             return self._mixed(first, second, factors, growth, bits)
-        shared = self._mass(factors.common, bits + 2)
+        shared = self.mass(factors.common, bits + 2)
         if isinstance(shared, NotEnclosed):
             return shared
         if not factors.pairs:
@@ -112,7 +113,7 @@ class ProductMeasures:
         bits: int,
     ) -> Split | NotEnclosed:
         """Bound the divergence of sums of products."""
-        shared = self._mass(mixed.common, bits + 2)
+        shared = self.mass(mixed.common, bits + 2)
         if isinstance(shared, NotEnclosed):
             return shared
         own, other = (
@@ -154,11 +155,13 @@ class ProductMeasures:
 
     def total(self, part: Part, bits: int) -> Enclosure | NotEnclosed:
         """Enclose the mass of one part."""
+        if not part.marginals:
+            return self.line.product(part.events, bits)
         own, *others = part.marginals
         lines = [(Part(part.events, (own,)),), *((Part((), (each,)),) for each in others)]
-        return self._mass(lines, bits)
+        return self.mass(lines, bits)
 
-    def _mass(self, lines: Sequence[Line], bits: int) -> Enclosure | NotEnclosed:
+    def mass(self, lines: Sequence[Line], bits: int) -> Enclosure | NotEnclosed:
         """Enclose the product of the masses of measures on the line."""
         found = Enclosure.exact(1)
         for line in lines:
@@ -175,7 +178,7 @@ class ProductMeasures:
 
             sup w f(S) - growth v g(S)  =  w sup f(S) - (growth v / w) g(S).
         """
-        stripped, weights = _without_events(factors)
+        stripped, weights = without_events(factors)
         found = [self.line.product(events, min(bits, _ACCURATE) + 24) for events in weights]
         for each in found:
             if isinstance(each, NotEnclosed):
@@ -199,7 +202,7 @@ def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
     shifts: dict[Fraction, int] = {}
     others: dict[tuple[Line, Line], int] = {}
     for _, first, second in factors.pairs:
-        one, two = _published_noise(first), _published_noise(second)
+        one, two = published_noise(first), published_noise(second)
         if one and two and (one.family, one.square) == (two.family, two.square):
             ratio = (one.mean - two.mean) ** 2 / one.square
             if one.family is Family.GAUSSIAN:
@@ -220,7 +223,7 @@ def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
 _Events = tuple[Connected, ...]
 
 
-def _without_events(factors: Factored) -> tuple[Factored, tuple[_Events, _Events]]:
+def without_events(factors: Factored) -> tuple[Factored, tuple[_Events, _Events]]:
     """Take the events out of sides of one part, of which each pair has no others."""
     pairs: list[tuple[int, Line, Line]] = []
     taken: tuple[list[Connected], list[Connected]] = ([], [])
@@ -250,41 +253,6 @@ def _hints(factors: Factored) -> list[Mechanism]:
 
 def _gaussian(square: Fraction, bits: int) -> Profile:
     return GaussianProfile(to_ball(square).sqrt())
-
-
-@dataclass(frozen=True, slots=True)
-class _Noise:
-    """The law of a number that is published on no condition.
-
-    Attributes:
-        family: Of one sample, or Gaussian.
-        mean: Of the number.
-        square: Of the scale.
-        scale: Of one sample; 0 for several, where it need not be rational.
-    """
-
-    family: Family
-    mean: Fraction
-    square: Fraction
-    scale: Fraction
-
-
-def _published_noise(line: Line) -> _Noise | None:
-    """The law of a number that is one sample, or a sum of Gaussian ones, on no condition."""
-    if len(line) > 1 or line[0].events or line[0].marginals[0].event.guards:
-        return None
-    (marginal,) = line[0].marginals
-    form, laws = marginal.form, marginal.event.samples
-    terms = [(laws[sample], form.coefficient(sample)) for sample in form.samples()]
-    mean = form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
-    square = sum(((c * law.scale) ** 2 for law, c in terms), Fraction(0))
-    families = {law.family for law, _ in terms}
-    if families == {Family.GAUSSIAN}:
-        return _Noise(Family.GAUSSIAN, mean, square, Fraction(0))
-    if len(terms) == 1:
-        ((law, c),) = terms
-        return _Noise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)
-    return None
 
 
 def _times(left: Enclosure, right: Enclosure) -> Enclosure:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from dipapprox.cache import Cache
+from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected
@@ -95,6 +96,7 @@ class PublishedDivergences:
     def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
         self._measuring = measuring
         self._method = method
+        self._limits = limits
         self._words: dict[str, None] = {}
         self._products = ProductMeasures(method, limits)
         self._masses = Masses(method, limits)
@@ -138,6 +140,28 @@ class PublishedDivergences:
             lower += count * term.value.lower
             upper += count * term.value.upper
         return Enclosure(min(lower, Fraction(1)), min(upper, Fraction(1)))
+
+    def moment(
+        self, terms: Terms, order: Fraction, budget: Fraction | None
+    ) -> Moment | NotEnclosed:
+        """Bound Σ over outcomes ∫ p^a q^(1-a), for a = 1 ∫ p ln(p/q), of pairs with these outcomes.
+
+        Args:
+            terms: The outcomes.
+            order: a >= 1.
+            budget: K: no set is more than e^K times as likely; None if none is known.
+        """
+        moments = Moments(self._products, order, self._limits)
+        lower, upper = Fraction(0), Fraction(0)
+        bounded = True
+        for sides, count in terms:
+            found = moments.of(sides.first, sides.second, budget)
+            if isinstance(found, NotEnclosed) or found.infinite:
+                return found
+            lower += count * found.lower
+            bounded = bounded and found.upper is not None
+            upper += count * (found.upper or 0)
+        return Moment(lower, upper if bounded else None)
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> list[Excess] | NotEnclosed:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""

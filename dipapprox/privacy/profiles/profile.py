@@ -64,6 +64,7 @@ from dipapprox.privacy.profiles.question import (
 )
 from dipapprox.privacy.profiles.renyi import largest_divergence
 from dipapprox.privacy.published.details import PublishedDetails
+from dipapprox.privacy.published.renyi import largest_published_divergence
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities, open_product_source, open_published
@@ -300,12 +301,10 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_eps_prv(Fraction(0), width)
             return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
-        if self._program.real_outputs:
-            raise UserError(
-                "Rényi divergences of finite orders are not known for real outputs",
-                "'--renyi inf' is; so are --eps-prv, --delta and --curve",
-            )
-        found = largest_divergence(self.maxima, order, width)
+        if self._published is not None and isinstance(self._source, PublishedDivergences):
+            found = largest_published_divergence(self._published, self._source, order)
+        else:
+            found = largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
 

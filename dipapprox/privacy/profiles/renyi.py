@@ -80,8 +80,8 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
         return OrderBounds(Extended(Fraction(0), Fraction(0)), None, maxima.ladder[0])
     if overflow:
         highest = max(high for high, _ in candidates)
-        upper = None if highest == inf else _divergence(Fraction(highest), order)[1]
-        divergence = Extended(_divergence(Fraction(lower), order)[0], upper)
+        upper = None if highest == inf else divergence_of(Fraction(highest), order)[1]
+        divergence = Extended(divergence_of(Fraction(lower), order)[0], upper)
         limit = f"more than {MOST_CANDIDATES} pairs may be the largest of order {order}"
         return OrderBounds(divergence, attaining, maxima.ladder[0], limit)
     return _sharpened(maxima, [pair for _, pair in candidates], order, width)
@@ -147,9 +147,9 @@ def _moment(
             bounded = False
         else:
             upper += high[0].upper * high[1].upper
-    low_end, high_end = _divergence(lower, order, bits)[0], None
+    low_end, high_end = divergence_of(lower, order, bits)[0], None
     if bounded:
-        high_end = _divergence(upper, order, bits)[1]
+        high_end = divergence_of(upper, order, bits)[1]
     return low_end, high_end
 
 
@@ -173,7 +173,7 @@ def _relative_entropy(
     return max(lower, Fraction(0)), max(upper, Fraction(0)) if bounded else None
 
 
-def _divergence(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
+def divergence_of(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
     """Bound ln(moment) / (order - 1), which is >= 0; order 1: the moment is the divergence."""
     if order == 1:
         return max(moment, Fraction(0)), max(moment, Fraction(0))

@@ -1,0 +1,295 @@
+"""Rényi moments of what programs publish: ∫ f^a g^(1-a), orders a > 1; ∫ f ln(f/g) for a = 1.
+
+In: two sums of parts, with any number of published numbers, as for `product_measures`. Out: bounds.
+
+Products. With f = w ⊗ f_k and g = v ⊗ g_k, F_k the masses of the f_k, and F their product,
+
+    moment  =  w^a v^(1-a) Π moment_k,      a = 1:  w (F ln(w/v) + Σ_k moment_k F / F_k).
+
+Closed forms. Shifted Gaussian noise, m deviations: e^(a (a-1) m²/2), or m²/2 for a = 1. Shifted
+Laplace noise, t scales: (a e^((a-1) t) + (a-1) e^(-a t)) / (2a-1), or t + e^-t - 1 (Mironov 2017).
+
+Cells. On a cell with masses p, q and ratios in [A, B], with φ(r) = r^a or r ln r, which is convex,
+
+    q φ(p/q)  <=  ∫ g φ(f/g)  <=  q φ(A) + (p - A q) φ'(B):
+
+Jensen's inequality on the left; on the right φ(r) <= φ(A) + (r - A) φ'(B) for A <= r <= B. Where
+all that is known is f <= B g, it is at most p φ(B) / B.
+
+What cells lack. They are of f' <= f and g' <= g, lacking λ and μ. From below cells have at least p
+and at most q + μ. From above only where f <= e^K g is known everywhere: then, with f'' = f - f' and
+any θ in (0, 1), as f = (1-θ) f'/(1-θ) + θ f''/θ and the moment is convex in f and falls with g,
+
+    moment(f, g)  <=  (1-θ)^(1-a) moment(f', g') + θ^(1-a) λ e^(K (a-1)),
+    a = 1:            moment(f', g') - F' ln(1-θ) + λ (K + ln(1/θ)).
+
+If the product is at most e^K times the other, f_k <= e^K (v/w) Π_{j≠k} (G_j / F_j) g_k, since the
+largest ratio of a pair is at least the ratio of its masses.
+
+Source: Mironov, Rényi differential privacy, 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+
+from flint import arb
+
+from dipapprox.composition.product_measures import ProductMeasures, without_events
+from dipapprox.composition.published_noise import published_noise
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
+from dipapprox.events.marginals import Part
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.real_outputs.cells import Cells
+from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
+
+_WORKING = 128
+_ACCURATE = 60
+_SPREAD = 1 / 512
+_NEGLIGIBLE = 2.0**-60
+_SHARE = 40
+"""θ is 2**-40."""
+
+_MOST_KEPT = 800
+"""Grids keep all but 2**-800 of a law at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Bounds of a moment.
+
+    Attributes:
+        lower: At most the moment.
+        upper: At least it; None if no bound is known.
+        infinite: Whether it is infinite, for certain.
+    """
+
+    lower: Fraction
+    upper: Fraction | None
+    infinite: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounds:
+    """The same in balls, of which the lower and the upper ends count."""
+
+    lower: arb
+    upper: arb | None
+    infinite: bool = False
+
+
+_NOTHING = _Bounds(arb(0), arb(0))
+
+
+class Moments:
+    """Moments of one order.
+
+    Args:
+        measures: Divergences of the same measures, which know their masses.
+        order: a >= 1.
+        limits: Asked throughout.
+    """
+
+    def __init__(self, measures: ProductMeasures, order: Fraction, limits: Limits) -> None:
+        self._measures = measures
+        self._order = order
+        self._limits = limits
+
+    def of(
+        self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None
+    ) -> Moment | NotEnclosed:
+        """Bound the moment of two measures.
+
+        Args:
+            first: Parts of one outcome at one input; their measures add up.
+            second: The same at another input.
+            budget: K: no set has more than e^K times its second measure; None if none is known.
+        """
+        with precision(_WORKING):
+            found = self._bounded(first, second, budget)
+            if isinstance(found, NotEnclosed):
+                return found
+            lower = to_enclosure(found.lower)
+            upper = None if found.upper is None else to_enclosure(found.upper)
+        return Moment(
+            Fraction(0) if isinstance(lower, NotEnclosed) else lower.lower,
+            upper.upper if isinstance(upper, Enclosure) else None,
+            found.infinite,
+        )
+
+    def _bounded(
+        self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None
+    ) -> _Bounds | NotEnclosed:
+        if not first:
+            return _NOTHING
+        masses = [self._total(side) for side in (first, second)]
+        for mass in masses:
+            if isinstance(mass, NotEnclosed):
+                return mass
+        own, other = (each for each in masses if isinstance(each, Enclosure))
+        if not other.upper:
+            return _Bounds(arb(0), None, infinite=own.lower > 0)
+        if not first[0].marginals:
+            return self._of_masses(_ball(own), _ball(other))
+        factors = factored(first, second)
+        if isinstance(factors, Mixed):
+            return NotEnclosed(factors.reason)
+        stripped, events = without_events(factors)
+        weights = [self._measures.line.product(each, _ACCURATE) for each in events]
+        shared = self._measures.mass(factors.common, _ACCURATE)
+        sizes = [
+            [self._measures.line.total(line, _ACCURATE) for line in pair[1:]]
+            for pair in stripped.pairs
+        ]
+        for each in (*weights, shared, *(size for pair in sizes for size in pair)):
+            if isinstance(each, NotEnclosed):
+                return each
+        w, v, common = (_ball(each) for each in (*weights, shared) if isinstance(each, Enclosure))
+        balls = [[_ball(each) for each in pair if isinstance(each, Enclosure)] for pair in sizes]
+        if not (w > 0 and v > 0 and all(f > 0 and g > 0 for f, g in balls)):
+            return NotEnclosed("a probability of what is published is too small to be told from 0")
+        if not stripped.pairs:
+            whole = common if self._order > 1 else arb(0)
+            return _Bounds(whole, whole)
+        found: list[_Bounds] = []
+        for k, (_, one, two) in enumerate(stripped.pairs):
+            most = None
+            if budget is not None:
+                most = to_ball(budget).exp() * v / w
+                for j, (f, g) in enumerate(balls):
+                    most *= g / f if j != k else 1
+            moment = self._of_lines(one, two, most)
+            if isinstance(moment, NotEnclosed):
+                return moment
+            found.append(moment)
+        return self._product(found, [f for f, _ in balls], w, v, common)
+
+    def _total(self, side: Sequence[Part]) -> Enclosure | NotEnclosed:
+        total = Enclosure.exact(0)
+        for part in side:
+            mass = self._measures.total(part, _ACCURATE)
+            if isinstance(mass, NotEnclosed):
+                return mass
+            total = total + mass
+        return total
+
+    def _of_masses(self, p: arb, q: arb) -> _Bounds:
+        """The moment of two atoms."""
+        if not (p > 0 and q > 0):
+            return _Bounds(arb(0) if self._order > 1 else -q.upper(), None)
+        value = self._phi(p / q) * q
+        return _Bounds(value, value)
+
+    def _product(
+        self, found: Sequence[_Bounds], masses: Sequence[arb], w: arb, v: arb, common: arb
+    ) -> _Bounds:
+        uppers = [each.upper for each in found]
+        if self._order > 1:
+            scale = common * w ** _real(self._order) * v ** _real(1 - self._order)
+            lower = upper = scale
+            for each in found:
+                lower = lower * each.lower
+                upper = upper if each.upper is None else upper * each.upper
+            return _Bounds(lower, None if None in uppers else upper)
+        whole = arb(1)
+        for mass in masses:
+            whole *= mass
+        lower = upper = whole * (w / v).log()
+        for each, mass in zip(found, masses, strict=True):
+            lower += each.lower * whole / mass
+            upper += whole / mass * (each.lower if each.upper is None else each.upper)
+        return _Bounds(common * w * lower, None if None in uppers else common * w * upper)
+
+    def _of_lines(self, first: Line, second: Line, most: arb | None) -> _Bounds | NotEnclosed:
+        one, two = published_noise(first), published_noise(second)
+        a = _real(self._order)
+        if one and two and (one.family, one.square) == (two.family, two.square):
+            square = to_ball((one.mean - two.mean) ** 2 / one.square)
+            value = None
+            if one.family is Family.GAUSSIAN:
+                value = (a * (a - 1) * square / 2).exp() if self._order > 1 else square / 2
+            elif one.family is Family.LAPLACE:
+                t = to_ball(abs(one.mean - two.mean) / one.scale)
+                value = t + (-t).exp() - 1
+                if self._order > 1:
+                    parts = a * ((a - 1) * t).exp() + (a - 1) * (-a * t).exp()
+                    value = parts / (2 * a - 1)
+            if value is not None:
+                return _Bounds(value, value)
+        kept = _ACCURATE
+        if most is not None:
+            growth = float(abs(most.upper().log())) * 1.45 + _SHARE
+            kept = min(_ACCURATE + ceil(growth * float(self._order - 1)), _MOST_KEPT)
+        found = self._measures.line.discretised(first, second, kept, _SPREAD, _NEGLIGIBLE)
+        if isinstance(found, NotEnclosed):
+            return found
+        if any(found.errors):
+            return NotEnclosed("the scale of a sum of Gaussian noise is rounded")
+        lower, upper = self._of_cells(found.cells, to_ball(found.lost[1]), most)
+        if most is None or upper is None:
+            return _Bounds(lower, None)
+        lost, share = to_ball(found.lost[0]), arb(2) ** -_SHARE
+        if self._order > 1:
+            upper *= (1 - share) ** (1 - a)
+            upper += share ** (1 - a) * lost * most ** (a - 1)
+        else:
+            upper += -(1 - share).log() + lost * (abs(most.log()) - share.log())
+        return _Bounds(lower, upper)
+
+    def _of_cells(self, cells: Cells, lost: arb, most: arb | None) -> tuple[arb, arb | None]:
+        """Bound the sum over cells; from above only if ratios have a bound."""
+        below, above = arb(0), arb(0)
+        for place, (p, q, low, high) in enumerate(_numbers(cells)):
+            if not place % 256:
+                self._limits.check()
+            below += self._at_least(p, q.upper() + lost)
+            if most is None:
+                continue
+            if not high.is_finite() or not high <= most:
+                # Of g' nothing is known here, but f' <= f <= most g.
+                rate = most.log() if self._order == 1 else most ** _real(self._order - 1)
+                bound = p * rate
+            else:
+                slope = high.log() + 1
+                if self._order > 1:
+                    slope = _real(self._order) * high ** _real(self._order - 1)
+                bound = q * self._phi(low) + (p - low * q) * slope
+            above += bound.upper()
+        return below, None if most is None or not above.is_finite() else above
+
+    def _at_least(self, p: arb, q: arb) -> arb:
+        """q φ(p/q) from below, for q at most so much."""
+        if p > 0:
+            least = p.lower() if self._order > 1 else p
+            return (self._phi(least / q) * q).lower()
+        return arb(0) if self._order > 1 else -q
+
+    def _phi(self, ratio: arb) -> arb:
+        if ratio.is_zero():
+            return arb(0)
+        if self._order > 1:
+            return ratio ** _real(self._order)
+        return ratio * ratio.log()
+
+
+def _numbers(cells: Cells) -> Iterator[tuple[arb, arb, arb, arb]]:
+    """Masses as balls, and bounds of ratios."""
+    both = zip(
+        *(each.tolist() for each in (*cells.first, *cells.second, cells.least, cells.most)),
+        strict=True,
+    )
+    for p, p_most, q, q_most, low, high in both:
+        yield arb(p).union(arb(p_most)), arb(q).union(arb(q_most)), arb(low), arb(high)
+
+
+def _real(value: Fraction) -> arb:
+    return to_ball(value)
+
+
+def _ball(value: Enclosure) -> arb:
+    return to_ball(value.lower).union(to_ball(value.upper))

@@ -1,0 +1,57 @@
+"""Rényi divergences of programs with real outputs, all pairs: from moments of what they publish.
+
+From above a divergence of an order is known where noise is plain, or where a coupling bounds all
+losses; else only from below: densities in tails are not compared.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.events.measures import NoProduct
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
+
+_BITS = 64
+
+_NO_BOUND = "no bound of the quotient of densities is known"
+
+
+def largest_published_divergence(
+    pairs: PublishedPairs, divergences: PublishedDivergences, order: Fraction
+) -> OrderBounds:
+    """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
+
+    Args:
+        pairs: The pairs.
+        divergences: Of the same program.
+        order: >= 1; 1 is the Kullback-Leibler divergence.
+
+    Raises:
+        LimitReached: If a limit is reached, or there are too many pairs.
+    """
+    lower, upper = Fraction(0), Fraction(0)
+    attaining: Pair | None = None
+    limit: str | None = None
+    for terms, pair in pairs.classes().items():
+        if isinstance(terms, NoProduct):
+            limit = limit or terms.reason
+            continue
+        found = divergences.moment(terms, order, pairs.budget(pair))
+        if isinstance(found, NotEnclosed):
+            limit = limit or found.reason
+            continue
+        if found.infinite:
+            return OrderBounds(INFINITE, pair, _BITS)
+        least = divergence_of(found.lower, order, _BITS)[0]
+        if attaining is None or least > lower:
+            lower, attaining = least, pair
+        if found.upper is None:
+            limit = limit or _NO_BOUND
+        else:
+            upper = max(upper, divergence_of(found.upper, order, _BITS)[1])
+    return OrderBounds(Extended(lower, None if limit else upper), attaining, _BITS, limit)

@@ -1,0 +1,144 @@
+"""Rényi moments of published numbers: closed forms, quadrature, data processing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction as F
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import laplace, norm
+
+from dipapprox.composition.moments import Moment, Moments
+from dipapprox.composition.product_measures import ProductMeasures
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Event
+from dipapprox.events.marginals import Marginal, Part
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.linear import LinearForm
+
+GAUSS, LAPLACE = Family.GAUSSIAN, Family.LAPLACE
+Y = LinearForm.symbol(0)
+Law = Callable[[float], float]
+
+
+def number(family: Family, mean: F | int, most: int | None = None) -> Marginal:
+    guards = () if most is None else (Y + LinearForm.constant_form(-most),)
+    return Marginal(Event((Distribution(family, F(mean), F(1)),), guards), Y)
+
+
+def part(*numbers: Marginal) -> tuple[Part, ...]:
+    return (Part((), numbers),)
+
+
+def half(mean: int) -> Event:
+    """{x <= 0} for a Laplace sample: of mass e^-mean / 2 for a mean >= 0."""
+    return Event((Distribution(LAPLACE, F(mean), F(1)),), (Y,))
+
+
+def moment(
+    first: tuple[Part, ...], second: tuple[Part, ...], order: F, budget: F | None = None
+) -> Moment:
+    measures = ProductMeasures(open_method(Options()), Limits())
+    found = Moments(measures, order, Limits()).of(first, second, budget)
+    assert isinstance(found, Moment), found
+    return found
+
+
+def by_quadrature(f: Law, g: Law, order: F, end: float) -> float:
+    a = float(order)
+
+    def integrand(y: float) -> float:
+        ratio = f(y) / g(y)
+        return f(y) * (log(ratio) if order == 1 else ratio ** (a - 1))
+
+    marks = [m for m in (-1.0, 0.0, 1.0, 2.0) if m < end]
+    places = [-30.0, *marks, end]
+    return sum(float(quad(integrand, *two)[0]) for two in pairwise(places))
+
+
+@pytest.mark.parametrize("order", [F(1), F(3, 2), F(4)])
+@pytest.mark.parametrize("family", [GAUSS, LAPLACE])
+def test_plain_noise_has_a_closed_form(family: Family, order: F) -> None:
+    found = moment(part(number(family, 0)), part(number(family, 1)), order)
+    law = norm if family is GAUSS else laplace
+    expected = by_quadrature(law.pdf, lambda y: law.pdf(y, 1), order, 30)
+    assert float(found.lower) == pytest.approx(expected, rel=1e-9)
+    assert found.upper is not None and float(found.upper) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [F(1), F(2), F(6)])
+def test_truncated_laplace_noise_against_quadrature(order: F) -> None:
+    found = moment(part(number(LAPLACE, 0, 2)), part(number(LAPLACE, 1, 2)), order, F(1))
+    expected = by_quadrature(laplace.pdf, lambda y: laplace.pdf(y, 1), order, 2)
+    assert found.upper is not None
+    assert float(found.lower) <= expected * (1 + 1e-10)
+    assert float(found.upper) >= expected * (1 - 1e-10)
+    assert float(found.upper - found.lower) < 1e-5 * expected
+
+
+def test_tails_of_truncated_gaussian_noise_are_not_known() -> None:
+    found = moment(part(number(GAUSS, 0, 2)), part(number(GAUSS, 1, 2)), F(2))
+    expected = by_quadrature(norm.pdf, lambda y: norm.pdf(y, 1), F(2), 2)
+    assert found.upper is None
+    assert expected * (1 - 1e-4) < float(found.lower) <= expected * (1 + 1e-10)
+
+
+@pytest.mark.parametrize("order", [F(1), F(3)])
+def test_moments_of_products(order: F) -> None:
+    """Weights, a number that is the same for both, a truncated number and a plain one."""
+    sides = [
+        (
+            Part(
+                (canonical(half(m)),),
+                (number(LAPLACE, m, 2), number(GAUSS, 0, 1), number(GAUSS, m)),
+            ),
+        )
+        for m in (0, 1)
+    ]
+    # Pr[x <= 0] falls from 1/2 to 1 / (2e), the truncated numbers' quotient by at most e.
+    found = moment(sides[0], sides[1], order, None)
+    assert found.upper is None
+    w, v, c = 0.5, 0.5 / np.e, float(norm.cdf(1))
+    f, g = laplace.pdf, lambda y: laplace.pdf(y, 1)
+    one = by_quadrature(f, g, order, 2)
+    two = by_quadrature(norm.pdf, lambda y: norm.pdf(y, 1), order, 30)
+    mass = float(laplace.cdf(2))
+    a = float(order)
+    expected = c * w**a * v ** (1 - a) * one * two
+    if order == 1:
+        expected = c * w * (mass * log(w / v) + one + mass * two)
+    assert expected * (1 - 1e-4) < float(found.lower) <= expected * (1 + 1e-10)
+    bounded = moment(
+        tuple(Part(p.events, p.marginals[:2]) for p in sides[0]),
+        tuple(Part(p.events, p.marginals[:2]) for p in sides[1]),
+        order,
+        F(2),
+    )
+    alone = c * w**a * v ** (1 - a) * one
+    if order == 1:
+        alone = c * w * (mass * log(w / v) + one)
+    assert bounded.upper is not None
+    assert alone * (1 - 1e-10) < float(bounded.upper) < alone * (1 + 1e-4)
+
+
+def test_what_only_one_input_has_is_infinitely_dear() -> None:
+    assert moment(part(number(GAUSS, 0)), (), F(2)).infinite
+    nothing = moment((), part(number(GAUSS, 0)), F(2))
+    assert nothing.upper == 0
+    same = moment(part(number(GAUSS, 0)), part(number(GAUSS, 0)), F(2))
+    assert abs(float(same.lower) - 1) < 1e-12
+
+
+def test_mixtures_have_a_reason() -> None:
+    first = part(number(GAUSS, 0), number(GAUSS, 0)) + part(number(GAUSS, 1), number(GAUSS, 1))
+    measures = ProductMeasures(open_method(Options()), Limits())
+    found = Moments(measures, F(2), Limits()).of(first, first[:1], None)
+    assert isinstance(found, NotEnclosed) and "number 1 and number 2" in found.reason
