@@ -144,7 +144,7 @@ class PublishedDivergences:
     def moment(
         self, terms: Terms, order: Fraction, budget: Fraction | None
     ) -> Moment | NotEnclosed:
-        """Bound Σ over outcomes ∫ p^a q^(1-a), for a = 1 ∫ p ln(p/q), of pairs with these outcomes.
+        """Bound the sum of ∫ p^a q^(1-a), for a = 1 of ∫ p ln(p/q), of pairs with these outcomes.
 
         Args:
             terms: The outcomes.
