@@ -49,17 +49,18 @@ class ProgramFile:
     widening: Widening
     rounds: FiniteRounds | None = None
 
-    def load(self, pairs: str = "all") -> Program:
+    def load(self, pairs: str = "all", *, reals: bool = False) -> Program:
         """Read, check and elaborate the program.
 
         Args:
             pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
+            reals: Whether inputs may be any real numbers.
 
         Raises:
             UserError: If the file or the program is wrong, or a parameter or a domain does not
                 suit it.
         """
-        program = load(self.path, self.parameters, self.widening, self.rounds)
+        program = load(self.path, self.parameters, self.widening, self.rounds, reals=reals)
         if language_of(self.path) != DIP:
             return program
         wider = widening_by_pairs(pairs, program)
@@ -203,13 +204,13 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     )
 
 
-def loaded(program: ProgramFile, pairs: Pairs) -> Program:
+def loaded(program: ProgramFile, pairs: Pairs, *, reals: bool = False) -> Program:
     """Load a program about which something is claimed; warn if the claim says nothing.
 
     Raises:
         UserError: If the program or the pairs are wrong.
     """
-    found = program.load(pairs.text)
+    found = program.load(pairs.text, reals=reals)
     if count_selected(found, pairs.select(found)) == 0:
         print(_VACUOUS, file=sys.stderr)
     return found

@@ -42,7 +42,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(command: Asking[Calibrate], console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
-    program = command.program.load(command.question.pairs.text)
+    program = command.program.load(command.question.pairs.text, reals=True)
     with Reporter() as reporter:
         found = command.question.answer(program, command.options, reporter)
     show_answer(console, found, json=command.json)

@@ -89,7 +89,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
 def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
     asked = command.asking
-    program = asked.program.load(asked.question.pairs.text)
+    program = asked.program.load(asked.question.pairs.text, reals=True)
     with Reporter() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):

@@ -54,8 +54,8 @@ def run(command: Asking[Verify], console: Console) -> int:
         check_place(command.certificate, certificate.FLAG)
         if question.claim is None:
             raise UserError("--certificate needs one eps and a claim of rational numbers")
-    program = asking.loaded(command.program, question.pairs)
     everywhere = isinstance(question.eps, ClosedInterval)
+    program = asking.loaded(command.program, question.pairs, reals=question.takes_reals)
     with Reporter("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
     show_answer(console, verdict, json=command.json)

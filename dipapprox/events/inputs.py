@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.columns import Column, Pairs, mapped
 from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.domains import AllReals
 
 Block = NDArray[np.int64]
 """Inputs × input cells: the numbers of the values."""
@@ -28,7 +29,12 @@ class Inputs:
         # Inputs are made of the domains' own objects: identities are looked up at once, while
         # hashing a fraction takes a microsecond. The program keeps the objects alive.
         self._program = program
-        domains = {id(cell.domain): cell.domain for cell in program.inputs}.values()
+        # Of inputs that may be any number nothing is known beforehand.
+        domains = {
+            id(cell.domain): cell.domain
+            for cell in program.inputs
+            if not isinstance(cell.domain, AllReals)
+        }.values()
         self._known = {id(value): self._number(value) for domain in domains for value in domain}
 
     def __len__(self) -> int:

@@ -257,7 +257,7 @@ def _reals(node: ast.Reals, parameters: Mapping[str, Fraction]) -> AllReals:
         return AllReals()
     first = evaluate(node.bounds.first, parameters)
     last = evaluate(node.bounds.last, parameters)
-    if last <= first:
+    if last < first:
         raise Wrong(
             "value error", f"there is nothing between {first} and {last}", node.bounds.span,
             "write the smaller end first",

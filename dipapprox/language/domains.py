@@ -76,9 +76,16 @@ def admits(domain: Collection[Value], value: Value) -> bool:
     return domain.bounds is None or domain.bounds[0] <= value <= domain.bounds[1]
 
 
+def names_in(domain: Domain) -> tuple[str, ...]:
+    """Return the values of a domain that are names."""
+    if isinstance(domain, AllReals):
+        return ()
+    return tuple(value for value in domain if isinstance(value, str))
+
+
 def has_names(domain: Domain) -> bool:
     """Whether some values of a domain are names."""
-    return not isinstance(domain, AllReals) and any(isinstance(value, str) for value in domain)
+    return bool(names_in(domain))
 
 
 _SHORTEST_RANGE = 4

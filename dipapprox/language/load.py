@@ -63,6 +63,8 @@ def load(
     parameters: Mapping[str, Fraction],
     widening: Widening = AS_DECLARED,
     rounds: FiniteRounds | None = None,
+    *,
+    reals: bool = False,
 ) -> core.Program:
     """Read, check and elaborate a program file; its stem becomes the program's name.
 
@@ -71,6 +73,7 @@ def load(
         parameters: Values that replace the defaults of the program's parameters.
         widening: Wider domains of its inputs.
         rounds: How many rounds a program with streams has, and the values of its inputs.
+        reals: Whether inputs may be any real numbers.
 
     Raises:
         UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
@@ -81,11 +84,11 @@ def load(
     program = source.program
     if rounds is not None:
         program = finite_rounds.with_finite_rounds(program, rounds)
-    return finite(elaborate(program, source.parameters, source.name, widening))
+    return finite(elaborate(program, source.parameters, source.name, widening), reals=reals)
 
 
-def finite(program: core.Program) -> core.Program:
-    """Return a program with finite domains; only `prove` can do with others.
+def finite(program: core.Program, *, reals: bool = False) -> core.Program:
+    """Return a program with finite domains, or with real inputs if these will do.
 
     Raises:
         UserError: If it has rounds without end, or an input that may be any real number.
@@ -96,9 +99,10 @@ def finite(program: core.Program) -> core.Program:
             "for some rounds and finitely many values: --rounds 3 --values -1..1",
         )
     for cell in program.inputs:
-        if isinstance(cell.domain, AllReals):
+        if isinstance(cell.domain, AllReals) and not reals:
             raise UserError(
-                f"the input '{cell.name}' may be any real number: ask 'dipapprox prove'",
+                f"the input '{cell.name}' may be any real number: ask 'dipapprox prove', or "
+                "'verify', 'profile' or 'calibrate' about one ε",
                 f"for finitely many values, declare them: 'input {cell.variable} in -1..1'",
             )
     return program

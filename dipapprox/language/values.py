@@ -12,6 +12,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import describe_domain
 from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.domains import admits, names_in
 from dipapprox.language.lexer import read_decimal
 
 _MOST_BITS = 13_000
@@ -125,10 +126,10 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
         )
     input: list[Value] = []
     for word, cell in zip(words, program.inputs, strict=True):
-        named = [value for value in cell.domain if isinstance(value, str)]
+        named = list(names_in(cell.domain))
         is_name = word in named or word[:1].isalpha() or word[:1] == "_"
         value = word if is_name else parse_rational(word, f"{prefix}input '{cell.name}'")
-        if value not in cell.domain:
+        if not admits(cell.domain, value):
             allowed = f"allowed are {describe_domain(cell.domain)}"
             raise UserError(
                 f"{prefix}{shorten(word)} is not in the domain of '{cell.name}'",
@@ -154,7 +155,7 @@ def check_input(program: Program, input: Input, what: str = "input") -> None:
             f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"
         )
     for cell, value in zip(program.inputs, input, strict=True):
-        if value not in cell.domain:
+        if not admits(cell.domain, value):
             raise UserError(
                 f"{what}: {value} is not in the domain of '{cell.name}'",
                 f"allowed are {describe_domain(cell.domain)}",

@@ -39,6 +39,7 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
+from dipapprox.language.domains import AllReals
 
 FREE = Fraction(0)
 
@@ -182,11 +183,14 @@ def select_pairs(program: Program, selection: PairSelection) -> Iterator[Pair]:
 
 
 def count_selected(program: Program, selection: PairSelection) -> int | None:
-    """Return how many pairs `select_pairs` will yield; None if counting is too much work."""
+    """Return how many pairs `select_pairs` will yield; None if counting is too much work, or there
+    are infinitely many."""
     match selection:
         case OrderedPairs(pairs):
             return len(pairs)
         case AllPairs():
+            if any(isinstance(cell.domain, AllReals) for cell in program.inputs):
+                return None
             return count_pairs(program.inputs, program.adjacency)
         case _:
             assert_never(selection)

@@ -136,6 +136,8 @@ def certify(
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
+    if verdict.scope.everywhere:
+        raise NoCertificate("verdicts about real inputs have none")
     cuts: Cuts | None = None
     pair: RecordedDivergence | None = None
     if program.real_outputs and verdict.answer is Answer.NOT_DP:

@@ -1,6 +1,7 @@
 """What an answer is about: the domains of the inputs, which pairs, and what it leaves out.
 
 for inputs q[1..3] in {0, 1}, adjacent linf 1     every adjacent pair of these domains
+for all inputs q[1..3] in real 0..1, adjacent linf 1   infinitely many
 for inputs q in 0..9, adjacent increasing 1, in this order only
 for the pair (0, 0) ~ (0, 1)                      selected pairs, in both orders
 for the 3 listed pairs in both orders             the same for several
@@ -24,7 +25,7 @@ from dipapprox.language.core import (
     Program,
     Within,
 )
-from dipapprox.language.domains import domain_text
+from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
@@ -51,19 +52,22 @@ class Scope:
         pairs: "adjacent linf 1", "the 3 listed pairs in both orders", "the input q = (0, 1)".
         listed: Whether pairs, or the input, were selected: then the answer is about them alone.
         caveat: What the answer does not say, though one might think so; None: nothing known.
+        everywhere: Whether some inputs are any real numbers, between bounds or not.
     """
 
     inputs: str
     pairs: str
     listed: bool
     caveat: str | None
+    everywhere: bool = False
 
     @property
     def text(self) -> str:
         """The whole: begins with "for"."""
         if self.listed:
             return f"for {self.pairs}"
-        return f"for inputs {self.inputs}, {self.pairs}" if self.inputs else "without inputs"
+        whole = "for all inputs" if self.everywhere else "for inputs"
+        return f"{whole} {self.inputs}, {self.pairs}" if self.inputs else "without inputs"
 
     @property
     def restriction(self) -> str:
@@ -97,7 +101,8 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
         case _:
             assert_never(selection)
     listed = isinstance(selection, OrderedPairs)
-    return Scope(_inputs_text(program), pairs, listed, _caveat(program))
+    everywhere = any(isinstance(cell.domain, AllReals) for cell in program.inputs)
+    return Scope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
 
 
 def scope_of_input(program: Program, input: Input) -> Scope:

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from dipapprox.errors import UserError
-from dipapprox.language.core import Cell, Input, Program, Value
-from dipapprox.language.declarations import LARGEST_DOMAIN
-from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
+from dipapprox.language.domains import AS_DECLARED, Widening, admits, has_names
 from dipapprox.language.values import parse_input, parse_rational
 from dipapprox.pairs.adjacency import (
     AllPairs,
@@ -19,7 +19,6 @@ from dipapprox.pairs.adjacency import (
     PairSelection,
     in_both_orders,
 )
-from dipapprox.privacy.notation import values_text
 
 _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0],[0,1]], …]'
 _LARGEST_FILE = 2**28
@@ -82,7 +81,7 @@ def _single(program: Program, name: str) -> Pair:
     for cell in program.inputs:
         wanted = (zero, one) if cell is program.inputs[-1] else (zero,)
         for value in wanted:
-            if value not in cell.domain:
+            if not admits(cell.domain, value):
                 raise UserError(
                     f"{name} single needs {value} in the domain of '{cell.name}'",
                     "name the pairs instead: " + _USAGE,
@@ -153,16 +152,12 @@ def _input(item: object, where: str, program: Program) -> Input:
     for cell, value in zip(cells, item, strict=True):
         if isinstance(value, bool) or not isinstance(value, Fraction | str):
             raise UserError(f"{where}: '{cell.name}' is neither a number nor a name")
-        if isinstance(value, str) and value not in cell.domain and _is_numeric(cell):
+        if isinstance(value, str) and not admits(cell.domain, value) and not has_names(cell.domain):
             value = parse_rational(value, f"{where}: '{cell.name}'")
-        if value not in cell.domain:
+        if not admits(cell.domain, value):
             raise UserError(
                 f"{where}: {value} is not in the domain of '{cell.name}'",
-                f"allowed: {values_text(cell.domain)}",
+                f"allowed: {describe_domain(cell.domain)}",
             )
         input.append(value)
     return tuple(input)
-
-
-def _is_numeric(cell: Cell) -> bool:
-    return all(isinstance(value, Fraction) for value in cell.domain)

@@ -56,12 +56,14 @@ if TYPE_CHECKING:
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
+    from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.products import source as product_sources
     from dipapprox.pairs.published import divergences as published
     from dipapprox.privacy import exact_pairs, possible
 else:
     measures = Deferred("dipapprox.events.measures")
     published = Deferred("dipapprox.pairs.published.divergences")
+    real_pairs = Deferred("dipapprox.pairs.boxes.together")
     product_sources = Deferred("dipapprox.pairs.products.source")
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
@@ -229,6 +231,20 @@ def open_published(
     check_laws(states, eps, options)
     measuring = measures.Measuring(states, eps)
     return published.PublishedDivergences(measuring, open_method(options), options.limits)
+
+
+def open_real_pairs(
+    states: FinalStates, eps: Fraction, options: Options
+) -> tuple[RememberedInputs, real_pairs.RealPairs]:
+    """Open all pairs of a program with real inputs, and what computes single ones.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
+        LimitReached: If a limit is reached.
+    """
+    bulk = open_probabilities(states, eps, options)
+    source = RememberedInputs(bulk)
+    return source, real_pairs.RealPairs(states, eps, bulk, source, options.limits)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

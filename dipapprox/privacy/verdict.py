@@ -213,10 +213,12 @@ class Verdict(RunResult):
         )
 
     def _checked(self) -> str:
+        what = f"{count(self.outputs, 'output')}, {count(self.final_states, 'final state')}"
+        if self.scope.everywhere and not self.scope.listed:
+            return f"all pairs, infinitely many; {what}"
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"
-        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.outputs, "output")
-        return f"{pairs}, {outputs}, {count(self.final_states, 'final state')}"
+        return f"{count(self.pairs or 0, 'ordered pair')}, {what}"
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP

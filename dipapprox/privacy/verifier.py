@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.pairs.adjacency import PairSelection, count_selected, select_pairs
+from dipapprox.pairs.adjacency import AllPairs, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.refinement import precisions
@@ -33,13 +34,16 @@ from dipapprox.privacy.sources import (
     open_probabilities,
     open_product_source,
     open_published,
+    open_real_pairs,
 )
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import execute_for_declared, has_real_inputs, with_values
 
 if TYPE_CHECKING:
     from dipapprox.exact.real_outputs import comparison
     from dipapprox.pairs import maximum
+    from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
     from dipapprox.pairs.published import couplings
@@ -85,10 +89,10 @@ def verify(
     except BrokenInvariant as broken:
         bug = f"internal invariant failed: {broken} (a bug, please report)"
     search = run.search
-    if bug is not None or search is None:
-        conclusion = Conclusion(Answer.UNKNOWN, bug or end.reason, None, None)
+    if bug is not None:
+        conclusion = Conclusion(Answer.UNKNOWN, bug, None, None)
     else:
-        conclusion = conclude(search, run.outputs, total, end.reason, run.describe)
+        conclusion = run.conclude(end.reason)
     return Verdict(
         run=Run(
             program=program.name,
@@ -96,11 +100,11 @@ def verify(
             inputs=program.inputs,
             output_cells=program.published,
             scope=scope_of(program, selection),
-            pairs=0 if search is None else search.checked,
+            pairs=_pairs(run),
             outputs=run.number_of_outputs,
             final_states=run.final_states,
             precision=search.bits if search is not None and search.bits else options.precision,
-            engine=_engine(options, run.source, search),
+            engine=_engine(options, run.source, search, run.real_pairs),
             seconds=options.limits.elapsed(),
             reason=conclusion.reason,
         ),
@@ -127,9 +131,28 @@ class _Run:
         self.describe: Describe | None = None
         self.outputs: Sequence[Sequence[Value]] = ()
         self.number_of_outputs = self.final_states = 0
+        self.real_pairs: real_pairs.RealPairs | None = None
+
+    def conclude(self, stopped: str | None) -> Conclusion:
+        """Turn what was found into an answer."""
+        if self.search is None:
+            return Conclusion(Answer.UNKNOWN, stopped, None, None)
+        real = self.real_pairs
+        if real is not None:
+            real.cover(self.search)
+        found = conclude(self.search, self.outputs, self.total, stopped, self.describe)
+        if real is None or found.answer is not Answer.UNKNOWN:
+            return found
+        reasons = dict.fromkeys(filter(None, (stopped, real.undecided())))
+        return replace(found, reason="; ".join(reasons))
 
     def check(self, program: Program, progress: Progress) -> None:
         """Execute the program, in parts or as a whole, and check its pairs."""
+        if has_real_inputs(program):
+            if isinstance(self.selection, AllPairs):
+                self.check_real_inputs(program)
+                return
+            program = with_values(program, self.selection.pairs)
         if program.real_outputs:
             self.check_published(program)
             return
@@ -163,6 +186,20 @@ class _Run:
         together = product_search.ProductPairs(losses, exact, self.total, self.claim.delta)
         maximum.search_together(search, together, self.total or 0)
 
+    def check_real_inputs(self, program: Program) -> None:
+        """Check all pairs of real inputs at once."""
+        options = self.options
+        if program.real_outputs:
+            raise LimitReached("real inputs and real outputs together are not covered")
+        states = execute_for_declared(program, options.merge, options.limits)
+        self.outputs, self.final_states = states.outputs(), len(states.states)
+        self.number_of_outputs = len(self.outputs)
+        self.source, pairs = open_real_pairs(states, self.claim.eps, options)
+        self.real_pairs = pairs
+        search = self.opened(self.source, None)
+        with pairs.claiming(self.claim.delta):
+            maximum.search_together(search, pairs, 1)
+
     def check_published(self, program: Program) -> None:
         """Check the pairs of a program with real outputs."""
         options, limits = self.options, self.options.limits
@@ -193,10 +230,24 @@ class _Run:
         return self.search
 
 
-def _engine(options: Options, source: ProbabilitySource | None, search: Search | None) -> str:
+def _pairs(run: _Run) -> int | None:
+    """How many pairs were looked at; None where they were infinitely many."""
+    if run.real_pairs is not None:
+        return None
+    return 0 if run.search is None else run.search.checked
+
+
+def _engine(
+    options: Options,
+    source: ProbabilitySource | None,
+    search: Search | None,
+    real: real_pairs.RealPairs | None,
+) -> str:
     """Say what computed: the engine, and closed forms if they decided some pair."""
     if source is None:
         return options.engine.value
+    if real is not None:
+        return real.name
     name, exact = source.name, Engine.EXACT.value
     exactly = search is not None and search.exactly > 0
     return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

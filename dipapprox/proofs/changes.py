@@ -26,7 +26,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Within
-from dipapprox.proofs.real_inputs import NotReal
+from dipapprox.semantics.real_inputs import NotReal
 
 Box = tuple[tuple[int, int], ...]
 """For every input the least and the greatest change, in multiples of the radius: -1, 0 or 1."""

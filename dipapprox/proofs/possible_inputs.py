@@ -13,11 +13,11 @@ from math import ceil, lcm
 
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
-from dipapprox.proofs.real_inputs import NotReal
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.path_ends import supports
 from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import Guard, Sample
 
 _HALVINGS = 200

@@ -33,17 +33,17 @@ from dipapprox.proofs.cones import Cone, Pricing, Row, Source
 from dipapprox.proofs.part_proofs import PartRay, PartRun
 from dipapprox.proofs.places import between_places
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
-from dipapprox.proofs.real_inputs import (
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.worst_change import BoxShift
+from dipapprox.semantics.cells import statements_in
+from dipapprox.semantics.parts import independent_parts
+from dipapprox.semantics.real_inputs import (
     NotReal,
     are_bounded,
     execute_for_all_inputs,
     has_integer_inputs,
     width_of,
 )
-from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.worst_change import BoxShift
-from dipapprox.semantics.cells import statements_in
-from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.state import Sample
 
 

@@ -178,7 +178,9 @@ def verify(
             inputs.
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
-    return read_keywords(Verify, given).answer(known_program(program), known_options(options))
+    question = read_keywords(Verify, given)
+    known = known_program(program, reals=question.takes_reals)
+    return question.answer(known, known_options(options))
 
 
 def probability(
@@ -307,7 +309,7 @@ def certify(
         if program != proved:
             raise UserError(f"program must be the {what} of the proof: proof.{what}")
         return certify_proof(verdict, text, known_options(options).limits)
-    known = known_program(program)
+    known = known_program(program, reals=True)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:
@@ -322,19 +324,23 @@ def certify(
             )
 
 
-def known_program(program: object) -> Program:
+def known_program(program: object, *, reals: bool = False) -> Program:
     """Return a program, or function, that Python gives, if it is one for all questions but `prove`.
+
+    Args:
+        program: As given.
+        reals: Whether inputs may be any real numbers.
 
     Raises:
         UserError: If it is none.
     """
     if isinstance(program, Program):
-        return finite(program)
+        return finite(program, reals=reals)
     made = program_of_mechanism(program)
     if made is None:
         hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
-    return finite(made)
+    return finite(made, reals=reals)
 
 
 def program_of_mechanism(given: object) -> Program | None:

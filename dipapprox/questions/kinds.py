@@ -20,6 +20,7 @@ from dipapprox.errors import UserError
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.language.domains import AllReals
 from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.language.values import check_input, exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
@@ -253,7 +254,10 @@ def input_of(given: object, name: str, program: Program) -> Input:
     values = items(given)
     if values is None:
         raise UserError(f"{name} must be a text such as '0,1' or the values, got {given!r}")
-    numeric = [all(isinstance(each, Fraction) for each in cell.domain) for cell in program.inputs]
+    numeric = [
+        isinstance(cell.domain, AllReals) or all(isinstance(each, Fraction) for each in cell.domain)
+        for cell in program.inputs
+    ]
     if len(values) == len(numeric):
         values = tuple(
             number(value, f"{name}: a value") if is_number or not isinstance(value, str) else value

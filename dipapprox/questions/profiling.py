@@ -110,7 +110,8 @@ def profile(
         "width": width,
         "pairs": pairs,
     }
-    return read_keywords(Profile, given).answer(known_program(program), known_options(options))
+    question = read_keywords(Profile, given)
+    return question.answer(known_program(program, reals=True), known_options(options))
 
 
 def calibrate(
@@ -139,4 +140,4 @@ def calibrate(
     """
     given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
     question = read_keywords(Calibrate, given)
-    return question.answer(known_program(program), known_options(options))
+    return question.answer(known_program(program, reals=True), known_options(options))

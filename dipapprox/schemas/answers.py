@@ -112,7 +112,7 @@ class VerifyAnswer(ProgramAnswer, frozen=True, kw_only=True):
     delta: Claimed
     eps_prv_enclosure: Enclosure | UnsetType = UNSET
     delta_claim_enclosure: Enclosure | UnsetType = UNSET
-    pairs: Count
+    pairs: Count | None
     outputs: Count
     final_states: Count
     delta_enclosure: Enclosure

@@ -25,17 +25,15 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor
-from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.details import PairDetails
-from dipapprox.privacy.profiles.profile import Profiler
+from dipapprox.privacy.profiles.profile import Profiler, executed_for
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.verdict import Witness
-from dipapprox.semantics.execution import execute
 
 DEFAULT_WIDTH = Fraction(1, 10**6)
 
@@ -98,9 +96,7 @@ def calibrate(
     Claim(Fraction(1), delta, eps_prv)  # checks both
     if not 0 < width < 1:
         raise UserError(f"width must be in (0, 1), got {width}")
-    executed = select_parts(program, selection, options.merge, options.limits) or execute(
-        program, options.merge, options.limits, real_outputs=True
-    )
+    executed = executed_for(program, selection, options)
     # Far below the width of eps: the eps_prv is about proportional to it.
     question = AtDelta(delta, min(width / 2**10, Fraction(1, 10**9)) * max(eps_prv, width))
     claimed = eps_prv_factor(eps_prv, _WITNESS_BITS)

@@ -21,12 +21,14 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import (
+    AllPairs,
     Pair,
     PairSelection,
     count_selected,
     is_symmetric,
     select_pairs,
 )
+from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.products.layout import select_parts
@@ -67,9 +69,15 @@ from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.published.renyi import largest_published_divergence
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_probabilities, open_product_source, open_published
+from dipapprox.privacy.sources import (
+    open_probabilities,
+    open_product_source,
+    open_published,
+    open_real_pairs,
+)
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import execute_for_declared, has_real_inputs, with_values
 from dipapprox.semantics.state import FinalStates
 
 
@@ -171,7 +179,8 @@ class Profiler:
         self._program = program
         self._states: FinalStates | None = None
         self._published: PublishedPairs | None = None
-        self._source: OutputProbabilities | ProductSource | PublishedDivergences
+        self._real: RealPairs | None = None
+        self._source: OutputProbabilities | ProductSource | PublishedDivergences | RealPairs
         if isinstance(executed, ProductProgram):
             self._source = open_product_source(executed, eps, options)
             losses = Losses(self._source, selection, options.limits)
@@ -182,6 +191,12 @@ class Profiler:
             )
             self.details = ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
+        elif has_real_inputs(program):
+            remembered, real = open_real_pairs(executed, eps, options)
+            self._source = self._real = real
+            self.maxima = Maxima(None, ladder, real, None, remembered, options.limits, progress)
+            self.details = ListedDetails(remembered, executed.outputs())
+            outputs, final_states = len(executed.outputs()), len(executed.states)
         elif program.real_outputs:
             self._source = divergences = open_published(executed, eps, options)
             pairs = count_selected(program, selection)
@@ -255,7 +270,8 @@ class Profiler:
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
-        found = least_eps_prv(self.maxima, self.details, delta, width)
+        with nullcontext() if self._real is None else self._real.claiming(delta):
+            found = least_eps_prv(self.maxima, self.details, delta, width)
         if delta or found.eps_prv.infinite or found.eps_prv.upper is not None:
             return found
         if self._states is None:
@@ -301,6 +317,11 @@ class Profiler:
         if isinstance(order, str):
             pure = self._least_eps_prv(Fraction(0), width)
             return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
+        if self._real is not None:
+            raise UserError(
+                "Rényi divergences of finite orders are not known for real inputs",
+                "'--renyi inf' is; so are --eps-prv, --delta and --curve",
+            )
         if self._published is not None and isinstance(self._source, PublishedDivergences):
             found = largest_published_divergence(self._published, self._source, order)
         else:
@@ -322,6 +343,8 @@ class Profiler:
             bits = max(bits, self._run.precision)
             obstacle = self.maxima.obstacle
             limit = limit or self.maxima.ended or f"precision limit: {bits} bits"
+            if self._real is not None:
+                limit = self._real.undecided() or limit
             stopped = self.maxima.ended is not None or obstacle is None
             reason = limit if stopped else f"no enclosure: {obstacle}"
             reason = f"the width asked for was not reached: {reason}"
@@ -332,6 +355,23 @@ class Profiler:
             seconds=self._options.limits.elapsed(),
             reason=reason,
         )
+
+
+def executed_for(
+    program: Program, selection: PairSelection, options: Options, *, parts: bool = True
+) -> FinalStates | ProductProgram:
+    """Execute a program for a `Profiler`, in independent parts if these will do.
+
+    Raises:
+        UserError: If a real input's value is needed.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if has_real_inputs(program):
+        if isinstance(selection, AllPairs):
+            return execute_for_declared(program, options.merge, options.limits)
+        program = with_values(program, selection.pairs)
+    found = select_parts(program, selection, options.merge, options.limits) if parts else None
+    return found or execute(program, options.merge, options.limits, real_outputs=True)
 
 
 @sound_arithmetic()
@@ -352,12 +392,13 @@ def profile(
     """
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
-    executed: FinalStates | ProductProgram | None = None
-    if not isinstance(question, AtOrders):
-        executed = select_parts(program, selection, options.merge, options.limits)
-    if executed is None:
-        executed = execute(program, options.merge, options.limits, real_outputs=True)
-    profiler = Profiler(executed, eps, selection, options, progress)
+    profiler = Profiler(
+        executed_for(program, selection, options, parts=not isinstance(question, AtOrders)),
+        eps,
+        selection,
+        options,
+        progress,
+    )
     match question:
         case AtEpsPrv():
             return profiler.least_delta(question)

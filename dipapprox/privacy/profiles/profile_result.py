@@ -107,6 +107,8 @@ class _AtOneEps(RunResult):
             if self.pairs is None
             else count(self.pairs, "ordered pair")
         )
+        if self.scope.everywhere and not self.scope.listed:
+            pairs = "infinitely many ordered pairs"
         return self.run.describe(
             f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
             label="profile",

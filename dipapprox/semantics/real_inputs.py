@@ -1,19 +1,20 @@
-"""A program whose inputs may be any numbers, and its final states.
+"""Programs with inputs that may be any numbers, and their final states.
 
-The declared domains are replaced by all reals or, if there is integer noise, by all integers. An
-execution that needs the value of an input asks for the values of its domain, and then there is no
-answer: where inputs are compared without noise, are indices, outputs or weights. In guards with a
-sample and in means inputs are symbols, and nothing else is known of them: the final states hold at
-every row of inputs.
+An execution that needs the value of such an input asks for the values of its domain, and then there
+is no answer: where inputs are compared without noise, are indices, outputs or weights. In guards
+with a sample and in means inputs are symbols, and nothing else is known of them: the final states
+hold at every row of inputs. Either inputs declared as real are such, or all are, whatever their
+domains.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import SourceError
+from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals, has_names
 from dipapprox.limits import Limits
@@ -21,7 +22,7 @@ from dipapprox.semantics.cells import cells_of, compared, read, statements_in, t
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import ValueOfAny
 from dipapprox.semantics.state import FinalStates
-from dipapprox.source import Span
+from dipapprox.source import Diagnostic, Span
 
 
 class NotReal(Exception):
@@ -75,18 +76,60 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
             raise NotReal(f"the input '{cell.name}' has named values", cell.span)
     domain = AllIntegers() if integers else AllReals()
     inputs = tuple(replace(cell, domain=domain) for cell in program.inputs)
+    names = [cell.name for cell in inputs]
     try:
         return execute(replace(program, inputs=inputs), True, limits, real_outputs=True)
     except ValueOfAny as needed:
-        raise NotReal(*_why(program, needed)) from None
+        raise NotReal(*_why(program, names, needed)) from None
     except SourceError as error:
         first = error.diagnostics[0]
         raise NotReal(f"for some inputs {first.message}", first.span) from None
 
 
-def _why(program: core.Program, needed: ValueOfAny) -> tuple[str, Span | None]:
-    """Say where the value of an input is likely to be needed."""
-    holders = _holders(program)
+def has_real_inputs(program: core.Program) -> bool:
+    """Whether some input is declared as any number."""
+    return any(isinstance(cell.domain, AllReals) for cell in program.inputs)
+
+
+def with_values(
+    program: core.Program, pairs: Sequence[tuple[core.Input, core.Input]]
+) -> core.Program:
+    """Return the program with the values that real inputs have in some pairs, and no others."""
+    inputs = []
+    for place, cell in enumerate(program.inputs):
+        if isinstance(cell.domain, AllReals):
+            values = dict.fromkeys(input[place] for pair in pairs for input in pair)
+            cell = replace(cell, domain=tuple(values))
+        inputs.append(cell)
+    return replace(program, inputs=tuple(inputs))
+
+
+def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
+    """Execute a program for all values of the inputs that are declared as real.
+
+    Returns:
+        The final states, without conditions on such inputs.
+
+    Raises:
+        UserError: If the value of such an input is needed, with the place where one can be told.
+        LimitReached: If a budget runs out.
+    """
+    try:
+        return execute(program, merge, limits, real_outputs=True)
+    except ValueOfAny as needed:
+        names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
+        reason, span = _why(program, names, needed)
+        hint = "compare it with noise, or declare finitely many values"
+        if span is None:
+            raise UserError(reason, hint) from None
+        raise SourceError([Diagnostic("type error", reason, span, hint)]) from None
+
+
+def _why(
+    program: core.Program, names: Sequence[str], needed: ValueOfAny
+) -> tuple[str, Span | None]:
+    """Say where the value of an input, one of some names, is likely to be needed."""
+    holders = _holders(program, names)
     random = tainted(program.body)
     for each in statements_in(program.body):
         if not holders.isdisjoint(used(each)):
@@ -101,9 +144,9 @@ def _why(program: core.Program, needed: ValueOfAny) -> tuple[str, Span | None]:
     return f"the value of the input '{needed.cell}' is needed, which may be any number", None
 
 
-def _holders(program: core.Program) -> frozenset[str]:
-    """Return the inputs and the variables that may hold forms over them."""
-    found = {cell.name for cell in program.inputs}
+def _holders(program: core.Program, names: Sequence[str]) -> frozenset[str]:
+    """Return some inputs and the variables that may hold forms over them."""
+    found = set(names)
     grown = True
     while grown:
         new = {

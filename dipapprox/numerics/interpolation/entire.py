@@ -1,0 +1,168 @@
+"""Probabilities as entire functions of real inputs: how large they are for complex inputs.
+
+A final state whose guards are free of inputs has, for Gaussian samples X_k with means μ_k(u) and
+standard deviations σ_k, and other samples whose laws do not depend on u, the probability
+
+    P(u) = ∫_G Π φ((x_k - μ_k(u)) / σ_k) / σ_k dx dQ.
+
+**Lemma.** P is entire in u, and |P(u)| <= exp(Σ_k (Im μ_k(u))² / 2σ_k²).
+Proof. |φ((x - a - ib) / σ)| = φ((x - a) / σ) e^(b²/2σ²), and a probability is at most 1.
+Differentiation under the integral is allowed: on compact sets of u the integrand is dominated by
+such densities.
+
+From that, the coefficients of the Chebyshev series of P on a box with half-widths h_i: for
+u_i = c_i + h_i z_i, let z_i lie inside the Bernstein ellipse of parameter ρ_i > 1, where
+|Im z_i| <= (ρ_i - 1/ρ_i) / 2. Then |a_κ| <= 2^(number of κ_i > 0) M(ρ) Π ρ_i^(-κ_i) with M the
+bound of the lemma there, for every ρ (Trefethen, *Approximation Theory and Approximation Practice*,
+theorem 8.1, variable by variable). What a partial sum with κ_i < n_i leaves out is at most the sum
+of these over all other κ: geometric sums, evaluated here in rationals and rounded up. For a
+derivative in z_m the terms have the further factor κ_m², a bound of |T'_κ| on [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from math import ceil, exp, log
+
+from dipapprox.data_classes import dataclass
+from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.rounding import above
+
+_RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
+"""Parameters of ellipses that are tried, 1.06 to 600."""
+
+_LARGEST_EXPONENT = 600
+"""Beyond, a bound e^x is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateBound:
+    """How the means of the Gaussian samples of a final state move with real inputs.
+
+    Attributes:
+        slopes: For each sample that moves and each axis, |∂μ_k / ∂u_i| / σ_k, exact.
+    """
+
+    slopes: tuple[tuple[Fraction, ...], ...]
+
+    def exponent(self, imaginary: Sequence[Fraction]) -> Fraction:
+        """Σ_k (Im μ_k)² / 2σ_k² where |Im u_i| is at most `imaginary[i]`."""
+        return (
+            sum(
+                (
+                    sum((s * y for s, y in zip(row, imaginary, strict=True)), Fraction(0)) ** 2
+                    for row in self.slopes
+                ),
+                Fraction(0),
+            )
+            / 2
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """What a partial sum of a Chebyshev series leaves out, at most; see the module.
+
+    Attributes:
+        value: Of the function, anywhere in the box.
+        slopes: Of its derivatives in z_1, z_2, …
+    """
+
+    value: float
+    slopes: tuple[float, ...]
+
+
+def sizes_for(
+    states: Sequence[StateBound], halves: Sequence[Fraction], tolerance: float
+) -> tuple[int, ...]:
+    """Guess how many terms per axis leave out about `tolerance`; nothing is claimed.
+
+    Args:
+        states: Of one output; their probabilities add up.
+        halves: Half-widths of the box.
+        tolerance: In (0, 1).
+    """
+    found = []
+    for axis, half in enumerate(halves):
+        weight = _weight(states, axis, half)
+        found.append(_terms(weight, tolerance))
+    return tuple(found)
+
+
+def tails(states: Sequence[StateBound], halves: Sequence[Fraction], sizes: Sequence[int]) -> Tails:
+    """Bound what the partial sum with κ_i < sizes[i] leaves out; see the module."""
+    axes = range(len(halves))
+    weights = [_weight(states, axis, half) for axis, half in enumerate(halves)]
+    value = Fraction(0)
+    slopes = [Fraction(0) for _ in axes]
+    for axis in axes:
+        rhos = [_best(weights[j], sizes[j]) if j == axis else _moderate(weights[j]) for j in axes]
+        imaginary = [half * (rho - 1 / rho) / 2 for half, rho in zip(halves, rhos, strict=True)]
+        size = sum((_exponential(state.exponent(imaginary)) for state in states), Fraction(0))
+        plain = [_tail(rhos[j], sizes[j]) if j == axis else 1 + _tail(rhos[j], 1) for j in axes]
+        steep = [_steep_tail(rhos[j], sizes[j] if j == axis else 1) for j in axes]
+        whole = size
+        for factor in plain:
+            whole *= factor
+        value += whole
+        for m in axes:
+            slopes[m] += whole / plain[m] * steep[m]
+    return Tails(above(value), tuple(map(above, slopes)))
+
+
+def _weight(states: Sequence[StateBound], axis: int, half: Fraction) -> float:
+    """About half² Σ_k slope_k² of the worst state, other axes counted where samples share them."""
+    worst = 0.0
+    for state in states:
+        total = sum(float(row[axis]) * float(sum(row)) for row in state.slopes)
+        worst = max(worst, total)
+    return worst * float(half) ** 2
+
+
+def _terms(weight: float, tolerance: float) -> int:
+    size = 1
+    while size < 400 and _logarithm(weight, float(_best(weight, size)), size) > log(tolerance):
+        size += 1
+    return size
+
+
+def _logarithm(weight: float, rho: float, size: int) -> float:
+    """About the logarithm of the tail from `size` on."""
+    return weight * (rho - 1 / rho) ** 2 / 8 + log(2 / (1 - 1 / rho)) - size * log(rho)
+
+
+@cache
+def _best(weight: float, size: int) -> Fraction:
+    return min(_RHOS, key=lambda rho: _logarithm(weight, float(rho), size))
+
+
+@cache
+def _moderate(weight: float) -> Fraction:
+    def size(rho: Fraction) -> float:
+        exponent = weight * float(rho - 1 / rho) ** 2 / 8
+        return exp(min(exponent, 500.0)) * (1 + 2 / (float(rho) - 1))
+
+    return min(_RHOS, key=size)
+
+
+def _exponential(exponent: Fraction) -> Fraction:
+    """An upper bound of e^exponent."""
+    if exponent > _LARGEST_EXPONENT:
+        return Fraction(2) ** (3 * ceil(exponent) // 2 + 2)
+    return exponential(exponent, 24).upper
+
+
+def _tail(rho: Fraction, size: int) -> Fraction:
+    """Σ over k >= size of 2 ρ^(-k)."""
+    x = 1 / rho
+    return 2 * x**size / (1 - x)
+
+
+def _steep_tail(rho: Fraction, size: int) -> Fraction:
+    """Σ over k >= size of 2 k² ρ^(-k)."""
+    x = 1 / rho
+    rest = 1 - x
+    inner = size**2 / rest + 2 * size * x / rest**2 + x * (1 + x) / rest**3
+    return 2 * x**size * inner

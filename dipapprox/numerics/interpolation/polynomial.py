@@ -1,0 +1,260 @@
+"""Polynomials in Chebyshev form on a box, close to a function by a proved bound; and their bounds.
+
+    values at nodes -> coefficients in doubles, taken as exact -> proved distance to the function
+        -> restricted to a smaller box: value, gradient and rest
+
+Let P be the function, q the partial sum of its Chebyshev series with κ_i < n_i, p the polynomial
+with the computed coefficients, of the same degrees. |P - q| <= T is known (`entire`).
+
+**Distance.** At every node x, |p(x) - q(x)| <= |p(x) - v(x)| + |v(x) - P(x)| + T =: ε, where v are
+the middles of the enclosures of P(x). p - q has degrees < n_i, so on the box |p - q| <= Λ ε with Λ
+the product of the Lebesgue constants of the nodes, and its derivative in z_i is at most
+(n_i - 1)² Λ ε (Markov). So it does not matter how the coefficients were found.
+
+**Nodes.** Those used are the doubles nearest to the n Chebyshev points cos((2j + 1) π / 2n), or
+near ones: each is within ξ = 2^-50 of a point. The Lebesgue constant L of the points is at most
+1 + (2/π) ln n (Rivlin, *The Chebyshev Polynomials*, 1.3). A polynomial f of degree < n with
+|f| <= 1 at the nodes has |f| <= 1 + ξ n² ‖f‖ at the points, so ‖f‖ <= L (1 + ξ n² ‖f‖): the
+constant of the nodes is at most L / (1 - L ξ n²).
+
+**Rounding.** A sum of products computed in doubles, in any order and with fused operations or
+without, is the exact sum with every term multiplied by some 1 + θ, |θ| <= γ_m = m u / (1 - m u)
+<= m 2^-52, u = 2^-53, m counting roundings on the way of a term (Higham, *Accuracy and Stability*,
+3.1), as long as nothing underflows; what does is below 2^-1022 each time, and `_TINY` is added for
+all of it. Matrices of values of Chebyshev polynomials, and of their restrictions to intervals, are
+computed in rationals and rounded once. Then coefficients with Σ|a| = ν are restricted with an error
+of at most ν Π κ_i m 2^-52, κ_i the largest row sum of the matrix of axis i, m = Σ (n_i + 2); an
+error measured as a sum over coefficients.
+
+**Model.** On the smaller box, with coefficients b in its coordinates z, |T_κ| <= 1 and |T'_κ| <= κ²
+on [-1, 1]: the value is within Σ|b_κ| over all κ but 0 and unit vectors of b_0 + Σ b_i z_i, and the
+derivative in z_i within Σ κ_i² |b_κ| over all κ but the unit vector i of b_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from math import cos, lcm, log, pi
+
+import numpy as np
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.numerics.interpolation.entire import Tails
+from dipapprox.numerics.rounding import Array, above, total_above
+
+_XI = Fraction(1, 2**50)
+_TINY = 2.0**-900
+_ULP = 2.0**-52
+_NEGLIGIBLE = 2.0**-60
+"""Columns of a restriction that together are below it are left out, and counted."""
+
+Interval = tuple[Fraction, Fraction]
+
+
+@cache
+def nodes(count: int) -> tuple[Fraction, ...]:
+    """Return `count` doubles in [-1, 1], within 2^-50 of the Chebyshev points of that number."""
+    # Library cosines are wrong by an ulp or two, far below 2^-50; the test compares with balls.
+    return tuple(Fraction(cos((2 * j + 1) * pi / (2 * count))) for j in range(count))
+
+
+def lebesgue(count: int) -> Fraction:
+    """Bound the Lebesgue constant of `nodes(count)` from above; see the module."""
+    # 2/pi < 0.6367; the logarithm of a whole number below 1000, and 2^-20 for its last digits.
+    points = 1 + Fraction(6367, 10_000) * (Fraction(log(count)) + Fraction(1, 2**20))
+    return points / (1 - points * _XI * count**2)
+
+
+@cache
+def _values(count: int) -> tuple[Array, Array]:
+    """Return T_k(x_j) as [j, k], correctly rounded, and its inverse, about."""
+    rows = []
+    for x in nodes(count):
+        row = [Fraction(1), x]
+        while len(row) < count:
+            row.append(2 * x * row[-1] - row[-2])
+        rows.append([float(each) for each in row[:count]])
+    table = np.array(rows)
+    inverse = table.T * (2.0 / count)
+    inverse[0] /= 2
+    return table, inverse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """The matrix R with T_k(x) = Σ_m R[k, m] T_m(z) for x in a part of [-1, 1].
+
+    Attributes:
+        matrix: Correctly rounded; columns that are negligible are left out.
+        norm: At least every row's sum of absolute values.
+        dropped: At least every row's sum over the columns left out.
+    """
+
+    matrix: Array
+    norm: float
+    dropped: float
+
+
+_restrictions: Cache[tuple[int, Fraction, Fraction], Restriction] = Cache(20_000)
+
+
+def restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
+    """Return the restriction to centre + half [-1, 1]."""
+    return _restrictions.find((count, centre, half), lambda: _restriction(count, centre, half))
+
+
+def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
+    # T_(k+1)(c + h z) = 2 (c + h z) T_k - T_(k-1) and 2 z T_m = T_(m+1) + T_|m-1|, in integers:
+    # row k is a multiple of 1 / unit^k.
+    unit = lcm(centre.denominator, half.denominator)
+    c, h = int(centre * unit), int(half * unit)
+    rows = [[1], [c, h]][:count]
+    for k in range(1, count - 1):
+        new = [0] * (k + 2)
+        for m, value in enumerate(rows[k]):
+            new[m] += 2 * c * value
+            new[m + 1] += h * value
+            new[abs(m - 1)] += h * value
+        for m, value in enumerate(rows[k - 1]):
+            new[m] -= unit * unit * value
+        rows.append(new)
+    matrix = np.zeros((count, count))
+    sums = np.zeros((count, count))
+    norm = Fraction(0)
+    for k, row in enumerate(rows):
+        scale = unit**k
+        matrix[k, : k + 1] = [value / scale for value in row]
+        norm = max(norm, Fraction(sum(map(abs, row)), scale))
+    # Sums of what is right of each column, rounded up: entries are rounded once, sums as in
+    # `total_above`.
+    sums = np.abs(matrix)[:, ::-1].cumsum(axis=1)[:, ::-1] * (1 + 2 * (count + 4) * _ULP)
+    largest = sums.max(axis=0)
+    kept = max(int(np.count_nonzero(largest > _NEGLIGIBLE)), min(count, 2))
+    dropped = float(largest[kept]) + _TINY if kept < count else 0.0
+    return Restriction(np.ascontiguousarray(matrix[:, :kept]), above(norm), dropped)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A function on a box: value + Σ gradient_i (u_i - centre_i), up to `spread`.
+
+    Attributes:
+        value: At the centre, of the polynomial.
+        gradient: By axis, per unit of u_i; 0 where the box has no width.
+        spread: Most distance of the function from this form, anywhere in the box.
+        steepness: Most distance of the function's derivatives from `gradient`; 0 likewise.
+    """
+
+    value: float
+    gradient: Array
+    spread: float
+    steepness: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polynomial:
+    """Close to a function on a box.
+
+    Attributes:
+        centres: Of the box, by axis.
+        halves: Its half-widths, > 0.
+        coefficients: By degree in each axis.
+        norm: At least the sum of their absolute values.
+        error: Most distance from the function.
+        slopes: Most distance of the derivatives in the coordinates z_i, by axis.
+    """
+
+    centres: tuple[Fraction, ...]
+    halves: tuple[Fraction, ...]
+    coefficients: Array
+    norm: float
+    error: float
+    slopes: tuple[float, ...]
+
+    def on(self, box: Sequence[Interval]) -> Model:
+        """Bound the function on a part of the box; see the module."""
+        table = self.coefficients
+        grown, dropped, roundings = self.norm, 0.0, 0
+        widths = []
+        for axis, (low, high) in enumerate(box):
+            centre, half = self.centres[axis], self.halves[axis]
+            width = (high - low) / 2
+            widths.append(width)
+            found = restriction(table.shape[0], ((low + high) / 2 - centre) / half, width / half)
+            table = _first_to_last(table, found.matrix)
+            roundings += len(found.matrix) + 2
+            grown *= found.norm
+            dropped += found.dropped
+        # Each axis' dropped columns stand for at most dropped Π (other norms) <= dropped grown.
+        rounding = grown * (roundings * _ULP + dropped) * (1 + 64 * _ULP) + _TINY
+        sizes = np.array(np.abs(table))
+        axes = range(len(box))
+        units = [tuple(int(j == i) for j in axes) for i in axes]
+        value = float(table[(0,) * len(box)])
+        gradient, steepness = np.zeros(len(box)), np.zeros(len(box))
+        moving = [i for i in axes if widths[i]]
+        for i in moving:
+            degrees = np.arange(sizes.shape[i], dtype=np.float64) ** 2
+            weighted = sizes * degrees.reshape([-1 if j == i else 1 for j in axes])
+            weighted[units[i]] = 0.0
+            most = float((self.coefficients.shape[i] - 1) ** 2)
+            rest = float(total_above(weighted.reshape(-1))) + most * rounding
+            own = float(widths[i])
+            gradient[i] = table[units[i]] / own
+            steepness[i] = (rest / own + self.slopes[i] / float(self.halves[i])) * (1 + 8 * _ULP)
+        sizes[(0,) * len(box)] = 0.0
+        for i in moving:
+            sizes[units[i]] = 0.0
+        spread = float(total_above(sizes.reshape(-1))) + rounding + self.error
+        return Model(value, gradient, spread * (1 + 4 * _ULP), steepness)
+
+
+def fit(
+    centres: tuple[Fraction, ...],
+    halves: tuple[Fraction, ...],
+    lower: Array,
+    upper: Array,
+    tails: Tails,
+) -> Polynomial:
+    """Find a polynomial near a function from its values at nodes.
+
+    Args:
+        centres: Of the box.
+        halves: Its half-widths, > 0.
+        lower: Lower bounds of the values at centre + half · nodes(n_i), by the node of each axis.
+        upper: Upper bounds likewise.
+        tails: Of the function's Chebyshev series, from the degrees n_i on.
+    """
+    middle = (lower + upper) / 2
+    coefficients = middle
+    for count in middle.shape:
+        coefficients = _first_to_last(coefficients, _values(count)[1].T)
+    norm = float(total_above(np.abs(coefficients).reshape(-1)))
+    values, roundings = coefficients, 0
+    for count in middle.shape:
+        values = _first_to_last(values, _values(count)[0].T)
+        roundings += count + 2
+    # Both ends of the enclosures: no rounded middle matters.
+    off = np.maximum(np.abs(values - lower), np.abs(upper - values)).max()
+    residual = float(off) * (1 + 4 * _ULP) + norm * roundings * _ULP + _TINY
+    constant = Fraction(1)
+    for count in middle.shape:
+        constant *= lebesgue(count)
+    gap = Fraction(residual) + Fraction(tails.value)
+    own = constant * gap
+    slopes = tuple(
+        above((count - 1) ** 2 * own + Fraction(each))
+        for count, each in zip(middle.shape, tails.slopes, strict=True)
+    )
+    return Polynomial(
+        centres, halves, coefficients, norm, above(own + Fraction(tails.value)), slopes
+    )
+
+
+def _first_to_last(table: Array, matrix: Array) -> Array:
+    """Multiply every line along the first axis by a matrix; the axis becomes the last one."""
+    lines = table.reshape(len(matrix), -1).T @ matrix
+    return lines.reshape(*table.shape[1:], matrix.shape[1])

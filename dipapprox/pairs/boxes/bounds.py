@@ -1,0 +1,300 @@
+"""The largest delta_{u,u'} on a set of pairs: bounds from near forms, and where it must lie.
+
+With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). On a set of pairs,
+`models` gives for each h_o a linear form and the most that it is off. Then:
+
+* max(0, h) <= a h + b on an interval [l, m] around 0, with a = m / (m - l), b = -a l: the chord. So
+  delta is at most a linear form plus constants; a linear form is largest at corners of polygons.
+  If the distances of real inputs have a budget, then max Σ L_i <= λ budget + Σ max (L_i - λ |d_i|)
+  for every λ >= 0 (Lagrange); a λ is chosen, nothing about it has to be true.
+* If few signs are unknown, each of those outputs is taken or left: delta is at most the largest of
+  the bounds of the sums.
+* As Σ h_o = 1 - E, delta is 1 - E + Σ max(0, -h_o), too: what holds for sums over the outputs with
+  h_o > 0 holds for those over all others.
+* delta = max over sets S of outputs of Σ_{o in S} h_o, so it is locally Lipschitz, and its slope
+  along any direction lies in Σ [slopes of h_o], where outputs with a sign are taken or left, and
+  all others may be taken or left. Where that is never negative along some directions, the maximum
+  lies on certain edges or corners (`polygons`). Where distances have a budget that may bind, only
+  moves that keep all distances are considered: u_i and u'_i together.
+
+**Rounding.** Everything here is sums of products in doubles, of at most m terms with at most 16
+roundings each: what is computed is off by at most (m + 16) 2^-52 times the sum of the absolute
+values of the terms (as in `interpolation.polynomial`); (m + 32) 2^-51 is added. Corners are
+rational numbers, rounded once. Where E is only known to lie between two bounds, P_o >= 0 tells
+which counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dipapprox.data_classes import dataclass
+from dipapprox.numerics.rounding import Array
+from dipapprox.pairs.adjacency import FREE
+from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.models import Models
+from dipapprox.pairs.boxes.polygons import (
+    Direction,
+    Point,
+    Polygon,
+    clipped,
+    extent,
+    faces,
+    tidy,
+)
+
+_LARGEST_FACTOR = 2.0**200
+"""A factor beyond is replaced by it: that makes bounds larger."""
+
+_UNIT = 2.0**-51
+
+_MOST_UNDECIDED = 4
+"""Outputs of unknown sign that are taken or left one by one."""
+
+Taken = NDArray[np.bool_]
+"""By output."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorBounds:
+    """Doubles around e^eps_prv; `upper` may be infinite."""
+
+    lower: float
+    upper: float
+
+    @property
+    def taken(self) -> float:
+        """What upper bounds of delta use."""
+        return min(self.lower, _LARGEST_FACTOR)
+
+    @property
+    def width(self) -> float:
+        """At least the distance of the true factor from `taken`."""
+        return (self.upper - self.taken) * (1 + 4 * _UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is known of a set of pairs.
+
+    Attributes:
+        upper: At least the largest delta.
+        best: Corners of the polygons at which the upper bound is about attained.
+        parts: Polygons for each real input: a maximum of delta lies in a product of some.
+    """
+
+    upper: float
+    best: tuple[Point, ...]
+    parts: tuple[tuple[Polygon, ...], ...]
+
+
+def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> Bound:
+    """Bound the largest delta on a set of pairs.
+
+    Args:
+        pairs: The set.
+        first: Of the outputs on the box of u.
+        second: Of the outputs on the box of u'.
+        factor: e^eps_prv.
+    """
+    e, axes = factor.taken, range(len(pairs.polygons))
+    offsets = [_offsets(polygon) for polygon in pairs.polygons]
+    values = first.values - e * second.values
+    terms = np.abs(first.values) + e * np.abs(second.values)
+    most, least = values.copy(), values.copy()
+    for axis, (x, y) in zip(axes, offsets, strict=True):
+        own, other = first.gradients[:, axis], e * second.gradients[:, axis]
+        forms = np.outer(own, x) - np.outer(other, y)
+        most += forms.max(axis=1)
+        least += forms.min(axis=1)
+        terms += np.abs(own) * np.abs(x).max() + np.abs(other) * np.abs(y).max()
+    slack = (2 * len(axes) + 34 + len(values)) * _UNIT
+    off = (first.spreads + e * second.spreads + slack * terms) * (1 + 8 * _UNIT)
+    least, most = least - off, most + off
+    sums = _Sums(pairs, first, second, e, values, off, slack * terms)
+    upper, best = sums.largest(least, most)
+    # The true factor may be larger than `taken`; P_o(u') is at most 1.
+    positive, negative = least - factor.width >= 0, most <= 0
+    signs = _signs(pairs, first, second, factor, positive, negative)
+    parts = tuple(map(faces, pairs.polygons, signs))
+    return Bound(max(upper, 0.0), best, parts)
+
+
+class _Sums:
+    """Bounds of Σ share_o h_o on a set of pairs, for shares in [0, 1].
+
+    Args:
+        pairs: The set.
+        first: Of the outputs on the box of u.
+        second: Of the outputs on the box of u'.
+        e: The factor in h_o.
+        values: h_o at the centres of the boxes, about.
+        off: How far h_o is at most from its linear form.
+        rounding: Of a few sums of the terms of each h_o.
+    """
+
+    def __init__(
+        self,
+        pairs: PairSet,
+        first: Models,
+        second: Models,
+        e: float,
+        values: Array,
+        off: Array,
+        rounding: Array,
+    ) -> None:
+        self._pairs, self._first, self._second, self._e = pairs, first, second, e
+        self._values, self._off, self._rounding = values, off, rounding
+        self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
+        self._offsets = [_offsets(shape) for shape in self._shapes]
+
+    def largest(self, least: Array, most: Array) -> tuple[float, tuple[Point, ...]]:
+        """Bound delta; also return corners where the bound is about attained.
+
+        Args:
+            least: Lower bounds of the h_o.
+            most: Upper bounds.
+        """
+        certain = least >= 0
+        undecided = np.flatnonzero(~certain & (most > 0))
+        chord, rise = certain.astype(np.float64), 0.0
+        for k in undecided:
+            chord[k] = most[k] / (most[k] - least[k])
+            rise += float(chord[k] * -least[k])
+        upper, best = self._bound(chord, rise)
+        upper = min(upper, float(np.maximum(most, 0.0).sum()) * (1 + len(most) * _UNIT))
+        if 0 < len(undecided) <= _MOST_UNDECIDED:
+            found = []
+            for taken in product((0.0, 1.0), repeat=len(undecided)):
+                chord[undecided] = taken
+                found.append(self._bound(chord, 0.0))
+                if found[-1][0] >= upper:
+                    break
+            upper, best = max(found, key=itemgetter(0)) if found[-1][0] < upper else (upper, best)
+        return upper, best
+
+    def _bound(self, shares: Array, rise: float) -> tuple[float, tuple[Point, ...]]:
+        """Bound rise + Σ share_o h_o, as it stands and as 1 - E - Σ (1 - share_o) h_o + rise."""
+        found = []
+        for sign, own, constant in ((1, shares, 0.0), (-1, 1 - shares, 1 - self._e)):
+            gx = sign * (own @ self._first.gradients)
+            gy = -sign * self._e * (own @ self._second.gradients)
+            best, form = self._form(gx, gy)
+            total = constant + rise + float(own @ (sign * self._values + self._off)) + form
+            # Twice: once for these sums, once for the shares.
+            total += 4 * float(own @ self._rounding) + 64 * _UNIT * (abs(constant) + rise)
+            found.append((total, best))
+        return min(found, key=itemgetter(0))
+
+    def _form(self, gx: Array, gy: Array) -> tuple[tuple[Point, ...], float]:
+        """Return corners that maximise a linear form, and its maximum, or more."""
+        pairs = self._pairs
+        forms = [gx[k] * x + gy[k] * y for k, (x, y) in enumerate(self._offsets)]
+        if not pairs.is_bound or pairs.budget is None:
+            places = [int(np.argmax(form)) for form in forms]
+            total = float(sum(form.max() for form in forms))
+        else:
+            lengths = [np.array([float(abs(x - y)) for x, y in shape]) for shape in self._shapes]
+            budget = float(pairs.budget)
+            total, places = np.inf, [0] * len(forms)
+            for price in _prices(forms, lengths):
+                # A form minus the price of the distance is linear on either side of x = y.
+                priced = [form - price * own for form, own in zip(forms, lengths, strict=True)]
+                paid = price * (budget + sum(float(own.max()) for own in lengths))
+                found = price * budget + float(sum(each.max() for each in priced))
+                found += paid * (len(forms) + 8) * _UNIT
+                if found < total:
+                    total, places = found, [int(np.argmax(each)) for each in priced]
+        return tuple(s[k] for s, k in zip(self._shapes, places, strict=True)), total
+
+
+def _corners(polygon: Polygon, is_bound: bool) -> Polygon:
+    """Return the corners; where distances count, the places where x = y at the border as well."""
+    if not is_bound:
+        return polygon
+    ahead, back = clipped(polygon, 1, -1, FREE), clipped(polygon, -1, 1, FREE)
+    return tidy((*ahead, *back))
+
+
+def _offsets(polygon: Polygon) -> Array:
+    """Return the corners as offsets from the centres of the extents: arrays of x, and of y."""
+    rows = []
+    for coordinate in (0, 1):
+        low, high = extent(polygon, coordinate)
+        centre = (low + high) / 2
+        rows.append([float(corner[coordinate] - centre) for corner in polygon])
+    return np.array(rows)
+
+
+def _prices(forms: Sequence[Array], lengths: Sequence[Array]) -> list[float]:
+    """Return prices of distance that may give good bounds."""
+    found = {0.0}
+    for form, own in zip(forms, lengths, strict=True):
+        spread = float(own.max() - own.min())
+        if spread > 0:
+            far, near = form[own == own.max()].max(), form[own == own.min()].max()
+            found.add(max(float(far - near) / spread, 0.0))
+    return sorted(found)
+
+
+def _signs(
+    pairs: PairSet,
+    first: Models,
+    second: Models,
+    factor: FactorBounds,
+    positive: Taken,
+    negative: Taken,
+) -> list[list[Direction]]:
+    """Return for each polygon directions along which delta never falls."""
+    e = factor.taken
+    found: list[list[Direction]] = []
+    for axis in range(len(pairs.polygons)):
+        low, high = first.lowest[:, axis], first.highest[:, axis]
+        low_y, high_y = -e * second.highest[:, axis], -e * second.lowest[:, axis]
+        x = _sign(low, high, positive, negative)
+        y = _sign(low_y, high_y, positive, negative)
+        both = 0
+        if np.isfinite(factor.width):
+            # In the sum of both the factor matters.
+            sizes = np.maximum(np.abs(second.lowest[:, axis]), np.abs(second.highest[:, axis]))
+            off = sizes * factor.width
+            both = _sign(low + low_y - off, high + high_y + off, positive, negative)
+        found.append(_directions(x, y, both, pairs.is_bound))
+    return found
+
+
+def _sign(low: Array, high: Array, positive: Taken, negative: Taken) -> int:
+    """Say where a slope of delta lies, from bounds for those of the outputs' differences.
+
+    Returns:
+        1 if it is never negative, -1 if it is never positive, else 0.
+    """
+    off = (np.abs(low) + np.abs(high)) * (8 * _UNIT)
+    low, high = low - off, high + off
+    # What the outputs taken have, or those left out the other way round.
+    for bottom, top, taken, left in (
+        (low, high, positive, negative),
+        (-high, -low, negative, positive),
+    ):
+        lows = np.where(taken, bottom, np.where(left, 0.0, np.minimum(bottom, 0.0)))
+        highs = np.where(taken, top, np.where(left, 0.0, np.maximum(top, 0.0)))
+        rounded = float((np.abs(lows) + np.abs(highs)).sum()) * (len(low) + 8) * _UNIT
+        if lows.sum() - rounded >= 0:
+            return 1
+        if highs.sum() + rounded <= 0:
+            return -1
+    return 0
+
+
+def _directions(x: int, y: int, both: int, is_bound: bool) -> list[Direction]:
+    """Return directions on one open side of a line."""
+    if is_bound:
+        return [(both, both)] if both else []
+    if x and x == y:
+        both = x
+    return [each for each in ((x, 0), (0, y), (both, both)) if any(each)]

@@ -1,0 +1,124 @@
+"""Where one input of u and the same input of u' may lie together: convex polygons in a plane.
+
+The point (x, y) says u_i = x and u'_i = y. A polygon is the tuple of its corners, counterclockwise;
+one corner is a point, two are a segment. All is exact.
+
+**Lemma (blocked moves).** Let f be continuous on a product of compact polygons, and in some of them
+let D be directions along which f never falls, wherever one is; all on one open side of a line
+through 0. Then f has a maximum at which, in each of these polygons, no move along a direction of D
+is possible.
+Proof. The set of the maxima is compact; take one whose sum over the polygons of w·(x, y) is the
+largest, w being on that open side: w·d > 0 for all d in D. A possible move along d would lead to
+another maximum with a larger sum.
+
+So f is maximal on `faces`: on edges with an outward normal n with n·d > 0 for all d in D, and at
+corners where every d has n·d > 0 for the normal n of one of the two edges that meet there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+Point = tuple[Fraction, Fraction]
+Polygon = tuple[Point, ...]
+Direction = tuple[int, int]
+
+X, Y = 0, 1
+
+
+def rectangle(low: Fraction, high: Fraction) -> Polygon:
+    """Return the square [low, high]², or the point if both are equal."""
+    return tidy(((low, low), (high, low), (high, high), (low, high)))
+
+
+def diagonal(low: Fraction, high: Fraction) -> Polygon:
+    """Return where x = y between two bounds."""
+    return tidy(((low, low), (high, high)))
+
+
+def clipped(polygon: Polygon, a: Fraction | int, b: Fraction | int, most: Fraction) -> Polygon:
+    """Return where a x + b y <= most; () if that is nowhere."""
+    found: list[Point] = []
+    beyond = [a * x + b * y - most for x, y in polygon]
+    for k, (x, y) in enumerate(polygon):
+        after = (k + 1) % len(polygon)
+        if beyond[k] <= 0:
+            found.append((x, y))
+        if (beyond[k] < 0 < beyond[after]) or (beyond[after] < 0 < beyond[k]):
+            share = beyond[k] / (beyond[k] - beyond[after])
+            other = polygon[after]
+            found.append((x + share * (other[0] - x), y + share * (other[1] - y)))
+    return tidy(found)
+
+
+def tidy(corners: Iterable[Point]) -> Polygon:
+    """Leave out corners that are met before."""
+    return tuple(dict.fromkeys(corners))
+
+
+def extent(polygon: Polygon, coordinate: int) -> tuple[Fraction, Fraction]:
+    """Return the least and the greatest x, or y."""
+    values = [corner[coordinate] for corner in polygon]
+    return min(values), max(values)
+
+
+def halves(polygon: Polygon) -> tuple[Polygon, ...]:
+    """Cut a polygon, which is no point, across its longer extent."""
+    widths = [high - low for low, high in (extent(polygon, X), extent(polygon, Y))]
+    coordinate = X if widths[X] >= widths[Y] else Y
+    low, high = extent(polygon, coordinate)
+    return cut(polygon, coordinate, (low + high) / 2)
+
+
+def cut(polygon: Polygon, coordinate: int, place: Fraction) -> tuple[Polygon, ...]:
+    """Cut a polygon where x, or y, has a value."""
+    a, b = (1, 0) if coordinate == X else (0, 1)
+    parts = (clipped(polygon, a, b, place), clipped(polygon, -a, -b, -place))
+    return tuple(part for part in parts if part)
+
+
+def faces(polygon: Polygon, directions: Sequence[Direction]) -> tuple[Polygon, ...]:
+    """Return the edges and corners where all directions are blocked; see the module.
+
+    Args:
+        polygon: Any.
+        directions: All on one open side of a line through 0; without any, the polygon stays.
+    """
+    if not directions or len(polygon) == 1:
+        return (polygon,)
+    if len(polygon) == 2:
+        return (_end(polygon, directions),)
+    edges = _edges(polygon)
+    blocked = [[_along(normal, d) > 0 for d in directions] for _, normal in edges]
+    found: list[Polygon] = [
+        edge for (edge, _), blocks in zip(edges, blocked, strict=True) if all(blocks)
+    ]
+    for k, blocks in enumerate(blocked):
+        before = blocked[k - 1]
+        if not all(blocks) and not all(before) and all(map(max, blocks, before)):
+            found.append((edges[k][0][0],))
+    return tuple(found)
+
+
+def _end(segment: Polygon, directions: Sequence[Direction]) -> Polygon:
+    """Return the end of a segment where the directions along it are blocked, or all of it."""
+    (x, y), (x2, y2) = segment
+    ahead = (x2 - x, y2 - y)
+    for a, b in directions:
+        if ahead[0] * b == ahead[1] * a:
+            return segment[1:] if _along(ahead, (a, b)) > 0 else segment[:1]
+    return segment
+
+
+def _edges(polygon: Polygon) -> list[tuple[Polygon, Point]]:
+    """Return the edges, each with an outward normal."""
+    found: list[tuple[Polygon, Point]] = []
+    for k, (x, y) in enumerate(polygon):
+        x2, y2 = polygon[(k + 1) % len(polygon)]
+        found.append((((x, y), (x2, y2)), (y2 - y, x - x2)))
+    return found
+
+
+def _along(normal: Point, direction: Direction) -> Fraction:
+    return normal[0] * direction[0] + normal[1] * direction[1]

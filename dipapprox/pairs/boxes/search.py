@@ -1,0 +1,267 @@
+"""The largest delta_{u,u'} over sets of pairs with real inputs: branch and bound.
+
+    sets of pairs, the most promising first
+        -> polynomials bound delta there, and tell where its maximum lies (`bounds`)
+        -> nothing to choose?  the pair's own enclosure, by exact events
+        -> hopeless?           left out
+        -> else                cut where it is widest for the noise
+
+Every set that is left out has an upper bound at most that of what is kept, or below the lower bound
+of a pair that was found; so the largest upper bound of what is left bounds all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count, product
+from math import prod
+from operator import itemgetter
+
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.rounding import above, below
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, bound
+from dipapprox.pairs.boxes.cells import PairSet, boxes
+from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.polygons import Point, Polygon, cut, extent, halves
+from dipapprox.pairs.growth import Factor
+
+_MOST_PARTS = 64
+"""Products of edges and corners that one set is replaced by."""
+
+_MOST_CORNERS = 16
+"""Sets whose corners are looked at where bounds are out of reach."""
+
+Exact = Callable[[Pair], Enclosure]
+"""Encloses delta of a pair."""
+
+Enough = Callable[[Enclosure, int], bool]
+"""Whether an enclosure of the largest delta will do after so many sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        delta: Encloses the largest delta.
+        pair: Whose delta is at least `delta.lower`; None if none was looked at.
+        left: A set of pairs with the largest upper bound; None if that is of one pair.
+        sets: How many sets were looked at.
+    """
+
+    delta: Enclosure
+    pair: Pair | None
+    left: PairSet | None
+    sets: int
+
+
+_Open = tuple[float, int, PairSet, Bound | None]
+"""A set that may hold the largest delta: minus its upper bound, a number, the set, its bound."""
+
+
+class BoxSearch:
+    """A search for the largest delta at one eps_prv.
+
+    Args:
+        roots: Sets that hold all pairs.
+        models: Bounds probabilities.
+        exact: Encloses the deltas of single pairs.
+        factor: Bounds of e^eps_prv.
+        limits: Asked throughout.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[PairSet],
+        models: OutputModels,
+        exact: Exact,
+        factor: Factor,
+        limits: Limits,
+    ) -> None:
+        self._models, self._exact, self._limits = models, exact, limits
+        upper = float("inf") if factor.upper is None else above(factor.upper)
+        self._factor = FactorBounds(below(factor.lower), upper)
+        self._order = count()
+        self._waiting: list[_Open] = []
+        self._current: _Open | None = None
+        self._sets = 0
+        self._known: dict[Pair, Enclosure] = {}
+        self._best: tuple[Fraction, Pair] | None = None
+        self._most = Fraction(0)
+        for root in roots:
+            self._put(root, 1.0, None)
+
+    def run(self, enough: Enough) -> Found:
+        """Search until the enclosure of the largest delta is good enough.
+
+        Args:
+            enough: Whether an enclosure is; asked before every set.
+
+        Raises:
+            LimitReached: If a limit is reached.
+        """
+        while self._waiting:
+            self._limits.check()
+            if self._best is not None and enough(self._enclosure(), self._sets):
+                break
+            if -self._waiting[0][0] <= self._least():
+                self._waiting = []
+                break
+            # A limit may end this anywhere: a set is open until all that it became is.
+            self._current = self._waiting[0]
+            heappop(self._waiting)
+            self._step(self._current)
+            self._current = None
+        return self.found()
+
+    def _step(self, open_set: _Open) -> None:
+        """Settle a set, or put others in its place."""
+        negative, _, pairs, found = open_set
+        self._sets += 1
+        if pairs.is_one_pair:
+            delta = self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
+            self._most = max(self._most, delta.upper)
+        elif found is None:
+            self._look(pairs, -negative)
+        else:
+            self._divide(pairs, found)
+
+    def found(self) -> Found:
+        """Return what is known by now."""
+        waiting = self._open()
+        left = waiting[0][2] if waiting else None
+        if left is not None and left.is_one_pair:
+            left = None
+        pair = None if self._best is None else self._best[1]
+        return Found(self._enclosure(), pair, left, self._sets)
+
+    def _enclosure(self) -> Enclosure:
+        """Enclose the largest delta by what is known."""
+        if self._best is None:
+            return UNIT
+        lower = self._best[0]
+        upper = max(self._most, lower)
+        for negative, _, _, _ in self._open():
+            upper = max(upper, Fraction(-negative))
+        return Enclosure(lower, min(upper, Fraction(1)))
+
+    def _open(self) -> list[_Open]:
+        """Return the open sets of largest upper bounds, the largest first."""
+        found = self._waiting[:1] + ([] if self._current is None else [self._current])
+        return sorted(found, key=itemgetter(0))
+
+    def _least(self) -> float:
+        return -1.0 if self._best is None else below(self._best[0])
+
+    def _put(self, pairs: PairSet, upper: float, found: Bound | None) -> None:
+        if upper > self._least() and not pairs.is_empty:
+            heappush(self._waiting, (-upper, next(self._order), pairs, found))
+
+    def _try(self, pair: Pair) -> Enclosure:
+        """Enclose the delta of a pair, and remember the best one."""
+        delta = self._known.get(pair)
+        if delta is None:
+            delta = self._known[pair] = self._exact(pair)
+            if self._best is None or delta.lower > self._best[0]:
+                self._best = delta.lower, pair
+        return delta
+
+    def _look(self, pairs: PairSet, upper: float) -> None:
+        """Bound a set, and replace it by where its maximum lies."""
+        wall = self._wall(pairs)
+        if wall is not None:
+            axis, coordinate, place = wall
+            self._replace(pairs, axis, cut(pairs.polygons[axis], coordinate, place), upper)
+            return
+        first, second = (
+            self._models.on(box, fixed)
+            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
+        )
+        found = bound(pairs, first, second, self._factor)
+        upper = min(upper, found.upper)
+        if upper <= self._least():
+            return
+        candidate = pairs.pair(found.best)
+        if candidate not in self._known and upper > self._least() * (1 + 2.0**-40):
+            self._try(candidate)
+        parts = found.parts
+        if parts == tuple((polygon,) for polygon in pairs.polygons):
+            self._put(pairs, upper, found)
+            return
+        if prod(map(len, parts)) > _MOST_PARTS:
+            parts = tuple(
+                each if len(each) == 1 else (polygon,)
+                for each, polygon in zip(parts, pairs.polygons, strict=True)
+            )
+        for polygons in product(*parts):
+            own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
+            same = polygons == pairs.polygons
+            self._put(own, upper, found if same else None)
+
+    def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
+        """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
+        for axis, polygon in enumerate(pairs.polygons):
+            for coordinate in (0, 1):
+                low, high = extent(polygon, coordinate)
+                for place in self._models.walls(axis):
+                    if low < place < high:
+                        return axis, coordinate, place
+        return None
+
+    def _divide(self, pairs: PairSet, found: Bound) -> None:
+        """Cut a set across its widest polygon, for the noise."""
+
+        def size(axis: int) -> float:
+            widths = [
+                float(high - low) for low, high in (extent(pairs.polygons[axis], k) for k in (0, 1))
+            ]
+            return max(widths) * self._models.sensitivity(axis)
+
+        axis = max(range(len(pairs.polygons)), key=size)
+        self._replace(pairs, axis, halves(pairs.polygons[axis]), found.upper)
+
+    def _replace(self, pairs: PairSet, axis: int, parts: Sequence[Polygon], upper: float) -> None:
+        for part in parts:
+            polygons = (*pairs.polygons[:axis], part, *pairs.polygons[axis + 1 :])
+            self._put(PairSet(polygons, pairs.first, pairs.second, pairs.budget), upper, None)
+
+
+def corner_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits) -> Found:
+    """Look at some corners of sets; nothing is known from above.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    best: tuple[Fraction, Pair] | None = None
+    looked = 0
+    for root in roots[:_MOST_CORNERS]:
+        for corners in _some_corners(root):
+            limits.check()
+            pair = root.pair(corners)
+            delta = exact(pair)
+            looked += 1
+            if best is None or delta.lower > best[0]:
+                best = delta.lower, pair
+    left = roots[0] if roots else None
+    if best is None:
+        return Found(UNIT, None, left, looked)
+    return Found(Enclosure(best[0], Fraction(1)), best[1], left, looked)
+
+
+def _some_corners(pairs: PairSet) -> Iterator[list[Point]]:
+    """Yield choices of a corner for each real input: all alike, and one unlike the others."""
+    most = max(map(len, pairs.polygons), default=1)
+    size = len(pairs.polygons)
+    for common in range(most):
+        base = [polygon[common % len(polygon)] for polygon in pairs.polygons]
+        yield base
+        for place in range(size):
+            for other in range(most):
+                own = list(base)
+                own[place] = pairs.polygons[place][other % len(pairs.polygons[place])]
+                yield own

@@ -1,0 +1,230 @@
+"""All pairs of a program with real inputs at once: `Together` by branch and bound (`search`).
+
+More bits make single pairs' deltas sharper, and nothing else: polynomials are those of doubles. So
+they help only where all that is left are single pairs, which is usual: largest deltas lie at
+corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
+from dipapprox.language.core import Listed, Program
+from dipapprox.limits import Limits
+from dipapprox.numerics.decimals import short
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.boxes.cells import PairSet, all_pairs
+from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.polygons import extent
+from dipapprox.pairs.boxes.search import BoxSearch, Found, corner_pairs
+from dipapprox.pairs.divergence import Attempt, divergence
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
+from dipapprox.pairs.search import ProbabilitySource, Search
+from dipapprox.semantics.state import FinalStates
+
+MOST_SETS = 20_000
+"""Looked at for one eps_prv."""
+
+_PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
+"""Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
+hundred sets give all bits; elsewhere each further bit costs as much as all before."""
+
+
+_POLYNOMIALS = "polynomials in the inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the largest delta at a factor.
+
+    Attributes:
+        found: By the search, however it ended.
+        bits: Of the deltas of single pairs.
+        ended: What ended it early; None for nothing.
+    """
+
+    found: Found
+    bits: int
+    ended: str | None
+
+
+class RealPairs:
+    """The adjacent pairs of a program with real inputs; see `search_together.CheckedTogether`.
+
+    Args:
+        states: Its final states.
+        eps: Where it runs.
+        bulk: Probabilities of outputs at rational inputs.
+        source: The same, remembered.
+        limits: Asked throughout.
+
+    Attributes:
+        known: What the last search found; None before the first.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+    """
+
+    def __init__(
+        self,
+        states: FinalStates,
+        eps: Fraction,
+        bulk: OutputProbabilities,
+        source: ProbabilitySource,
+        limits: Limits,
+    ) -> None:
+        self._program = states.program
+        self._source, self._limits = source, limits
+        self._roots = _roots(states.program)
+        self._claimed: Fraction | None = None
+        self._obstacle: str | None = None
+        self.known: Known | None = None
+        self._factor: Factor | None = None
+        self._models: OutputModels | None = None
+        try:
+            self._models = OutputModels(states, eps, bulk, limits)
+        except LimitReached as reached:
+            self._obstacle = reached.reason
+
+    @contextmanager
+    def claiming(self, delta: Fraction) -> Iterator[None]:
+        """Ask within the block only whether the largest delta is at most this one."""
+        before, self._claimed = self._claimed, delta
+        try:
+            yield
+        finally:
+            self._claimed = before
+
+    @property
+    def name(self) -> str:
+        """The words in reports."""
+        return f"{self._source.name} + {_POLYNOMIALS}"
+
+    @property
+    def obstacle(self) -> str | None:
+        """See `Together`."""
+        return self._obstacle
+
+    @property
+    def blocked(self) -> bool:
+        """See `Together`."""
+        return self._models is None or (self.known is not None and _is_final(self.known))
+
+    def at(self, factor: Factor, bits: int) -> Maximum:
+        """See `Together`."""
+        known = self.known
+        if known is None or not self._covers(factor) or not _is_final(known):
+            self._factor = factor
+            known = self.known = self._search(factor, bits)
+            if known.ended is not None and self._obstacle is None:
+                raise LimitReached(known.ended)
+        return Maximum(known.found.delta, known.found.pair, bits, known.found.pair)
+
+    def _covers(self, factor: Factor) -> bool:
+        """Whether the last search was about bounds that these lie within: then it holds here."""
+        last = self._factor
+        if last is None or last.lower > factor.lower:
+            return False
+        return last.upper is None or (factor.upper is not None and factor.upper <= last.upper)
+
+    def _search(self, factor: Factor, bits: int) -> Known:
+        def exact(pair: Pair) -> Enclosure:
+            if pair[0] == pair[1]:
+                return Enclosure.exact(0)
+            first, second = self._source.distributions(pair, bits)
+            if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+                return UNIT
+            return divergence(first, second, factor)
+
+        if self._models is None:
+            return Known(corner_pairs(self._roots, exact, self._limits), bits, self._obstacle)
+        search = BoxSearch(self._roots, self._models, exact, factor, self._limits)
+
+        def enough(delta: Enclosure, sets: int) -> bool:
+            claimed = self._claimed
+            if claimed is not None:
+                if delta.upper <= claimed or delta.lower > claimed:
+                    return True
+                return sets >= MOST_SETS
+            return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
+
+        try:
+            return Known(search.run(enough), bits, None)
+        except LimitReached as reached:
+            return Known(search.found(), bits, reached.reason)
+
+    def exactly(self, search: Search, found: Maximum) -> Maximum:
+        """See `CheckedTogether`: nothing is known exactly."""
+        return found
+
+    def confirm(self, search: Search, found: Maximum) -> None:
+        """See `CheckedTogether`."""
+        check_alone(search, found, 1)
+
+    def give_up(self, search: Search, found: Maximum) -> bool:
+        """See `CheckedTogether`."""
+        if found.pair is None:
+            raise BrokenInvariant("no pair of real inputs was looked at")
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        search.give_up(Attempt(found.pair, found.bits, found.delta, factor))
+        search.checked = 1
+        return True
+
+    def cover(self, search: Search) -> None:
+        """Record what a search that a limit ended has found."""
+        if self.known is not None and search.violation is None:
+            search.cover(0 if search.checked else 1, self.known.found.delta)
+
+    def undecided(self) -> str | None:
+        """Say what is left open: both bounds, and where the largest delta may be."""
+        known = self.known
+        if known is None:
+            return None
+        lower, upper = short(known.found.delta)
+        text = f"the largest δ lies in [{lower}, {upper}]"
+        if self._obstacle is not None:
+            return f"{text}: {self._obstacle}"
+        if known.found.left is not None:
+            text += f", the upper bound for {self._box_text(known.found.left)}"
+        return text
+
+    def _box_text(self, pairs: PairSet) -> str:
+        names = [
+            c.name for c, v in zip(self._program.inputs, pairs.first, strict=True) if v is None
+        ]
+        parts = []
+        for name, polygon in zip(names, pairs.polygons, strict=True):
+            (low, high), (low2, high2) = (extent(polygon, coordinate) for coordinate in (0, 1))
+            parts.append(f"{name} in {_interval_text(low, high)} ~ {_interval_text(low2, high2)}")
+        return ", ".join(parts)
+
+
+def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
+    """Return the width that is wanted of the largest delta after so many sets."""
+    wanted = next((own for most, own in _PATIENCE if sets < most), 0)
+    if wanted == _PATIENCE[0][1]:
+        return Fraction(1, 2**bits)
+    return upper / Fraction(2**wanted)
+
+
+def _is_final(known: Known) -> bool:
+    """Whether more bits are of no use: what is left is more than single pairs."""
+    return known.found.left is not None
+
+
+def _interval_text(low: Fraction, high: Fraction) -> str:
+    return f"[{float(low):.6g}, {float(high):.6g}]"
+
+
+def _roots(program: Program) -> list[PairSet]:
+    adjacency = program.adjacency
+    if isinstance(adjacency, Listed):
+        raise UserError("pairs of real inputs cannot be listed in a program")
+    return all_pairs(program.inputs, adjacency)

@@ -1,0 +1,115 @@
+"""Polynomials near probabilities: every bound holds, and the bounds are narrow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from dipapprox.numerics.interpolation.entire import StateBound, sizes_for, tails
+from dipapprox.numerics.interpolation.polynomial import (
+    Polynomial,
+    fit,
+    lebesgue,
+    nodes,
+    restriction,
+)
+
+_SLOPES = StateBound(((Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1))))
+"""Of Pr[X <= Y], X and Y Gaussian around u_1 and u_2, σ = 2 and 1."""
+
+
+def _probability(u: float, v: float) -> float:
+    """Closed form: the difference is Gaussian with variance 5."""
+    return float(ndtr((v - u) / 5**0.5))
+
+
+def _fitted(half: Fraction) -> Polynomial:
+    halves, centres = (half, half), (Fraction(1, 3), Fraction(-1, 7))
+    sizes = sizes_for((_SLOPES,), halves, 2.0**-40)
+    grids = [[float(c + half * z) for z in nodes(n)] for c, n in zip(centres, sizes, strict=True)]
+    values = np.array([[_probability(u, v) for v in grids[1]] for u in grids[0]])
+    left_out = tails((_SLOPES,), halves, sizes)
+    return fit(centres, halves, values - 1e-15, values + 1e-15, left_out)
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), Fraction(3)])
+def test_polynomials_are_near_closed_forms(half: Fraction) -> None:
+    found = _fitted(half)
+    assert found.error < 1e-10
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
+    whole = _fitted(Fraction(2))
+    share = st.fractions(0, 1, max_denominator=64)
+    box, points = [], []
+    for centre in whole.centres:
+        a, b = sorted(centre - 2 + 4 * data.draw(share) for _ in range(2))
+        box.append((a, b))
+        points.append([float(a + (b - a) * data.draw(share)) for _ in range(4)])
+    model = whole.on(box)
+    middles = [float(a + b) / 2 for a, b in box]
+    for u, v in product(*points):
+        form = model.value + model.gradient @ (np.array([u, v]) - middles)
+        assert abs(_probability(u, v) - form) <= model.spread + 1e-14
+        slope = float(np.exp(-((v - u) ** 2) / 10) / (10 * np.pi) ** 0.5)
+        for axis, own in enumerate((-slope, slope)):
+            if box[axis][0] < box[axis][1]:
+                assert abs(own - model.gradient[axis]) <= model.steepness[axis] + 1e-14
+
+
+def test_models_of_small_boxes_are_narrow() -> None:
+    box = [(c, c + Fraction(1, 1000)) for c in _fitted(Fraction(2)).centres]
+    model = _fitted(Fraction(2)).on(box)
+    assert model.spread < 1e-6
+    assert max(model.steepness) < 1e-3
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 24])
+def test_nodes_are_near_chebyshev_points(count: int) -> None:
+    with ctx.workprec(200):
+        for j, node in enumerate(nodes(count)):
+            point = arb.cos_pi(arb(2 * j + 1) / (2 * count))
+            assert abs(point - arb(node.numerator) / node.denominator) < arb(2) ** -50
+
+
+@pytest.mark.parametrize("count", [2, 5, 12, 24])
+def test_lebesgue_constants_are_bounds(count: int) -> None:
+    places = np.array([float(x) for x in nodes(count)])
+    points = np.linspace(-1, 1, 2001)
+    total = np.zeros_like(points)
+    for j in range(count):
+        others = np.delete(places, j)
+        total += np.abs(np.prod((points[:, None] - others) / (places[j] - others), axis=1))
+    assert total.max() <= float(lebesgue(count)) < 1.2 * total.max()
+
+
+def test_restrictions_are_those_of_chebyshev_polynomials() -> None:
+    centre, half = Fraction(1, 3), Fraction(1, 5)
+    found = restriction(9, centre, half)
+    z = np.linspace(-1, 1, 17)
+    inside = np.polynomial.chebyshev.chebvander(z, found.matrix.shape[1] - 1)
+    outside = np.polynomial.chebyshev.chebvander(float(centre) + float(half) * z, 8)
+    assert np.abs(inside @ found.matrix.T - outside).max() <= found.dropped + 1e-13
+    assert found.norm >= np.abs(found.matrix).sum(axis=1).max() * (1 - 1e-15)
+
+
+def test_tails_contain_the_coefficients_left_out() -> None:
+    """One variable: the coefficients of Φ on [-1, 1] by a fine discrete transform."""
+    count = 64
+    angles = (2 * np.arange(count) + 1) * np.pi / (2 * count)
+    values = ndtr(np.cos(angles))
+    exact = [2 / count * float(values @ np.cos(k * angles)) for k in range(count)]
+    for size in (4, 8, 12):
+        bound = tails((StateBound(((Fraction(1),),)),), (Fraction(1),), (size,))
+        left_out = sum(map(abs, exact[size:40]))
+        assert left_out <= bound.value < 1000 * left_out + 1e-12
+        assert sum(k * k * abs(a) for k, a in enumerate(exact[:40]) if k >= size) <= bound.slopes[0]

@@ -1,0 +1,219 @@
+"""(ε, δ) for all real inputs: against finite grids, closed forms, and claims a hair off."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from dipapprox import (
+    Answer,
+    LimitReached,
+    Limits,
+    Options,
+    SourceError,
+    UserError,
+    calibrate,
+    parse,
+    profile,
+    verify,
+)
+
+_SVT = """
+param N = 2
+input q[N] in {domain}
+output out[N] in {{0, 1}}
+adjacent {adjacency}
+for i in 1..N do out[i] <- 0 end
+rT <- Gauss(0, 2 / eps)
+for i in 1..N do
+    r <- Gauss(q[i], 4 / eps)
+    if r >= rT then out[i] <- 1; exit end
+end
+"""
+
+_MAX = """
+input q[3] in {domain}
+output out in 1..3
+adjacent {adjacency}
+for i in 1..3 do v[i] <- Gauss(q[i], 4 / eps) end
+out <- argmax(v)
+"""
+
+_ONE = """
+input q in {domain}
+output out in {{0, 1}}
+adjacent {adjacency}
+r <- Gauss(q, 2)
+out <- 0
+if r >= 0 then out <- 1 end
+"""
+
+_HALF = Fraction(1, 2)
+
+
+def _delta(text: str, eps_prv: str, eps: Fraction = _HALF):  # type: ignore[no-untyped-def]
+    return profile(parse(text), eps=eps, eps_prv=eps_prv).delta_enclosure
+
+
+@pytest.mark.parametrize("text", [_SVT, _MAX])
+@pytest.mark.parametrize("eps_prv", ["1/10", "1/5"])
+def test_boxes_contain_their_grids(text: str, eps_prv: str) -> None:
+    box = _delta(text.format(domain="real 0..1", adjacency="linf 1"), eps_prv)
+    grid = _delta(text.format(domain="{0, 1/2, 1}", adjacency="linf 1"), eps_prv)
+    corners = _delta(text.format(domain="{0, 1}", adjacency="linf 1"), eps_prv)
+    assert box.upper >= grid.lower >= corners.lower
+    # The maxima lie at corners here, and come out with the digits of finite machinery.
+    assert box.meets(corners)
+    assert box.width < Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("adjacency", ["l1 1/2", "linf 1/4", "l0 1", "all", "increasing 1/2"])
+def test_adjacency_is_that_of_grids(adjacency: str) -> None:
+    """The maxima lie on this grid."""
+    grid = _delta(_SVT.format(domain="{0, 1/4, 1/2, 3/4, 1}", adjacency=adjacency), "1/20")
+    program = parse(_SVT.format(domain="real 0..1", adjacency=adjacency))
+    hair = Fraction(1, 10**6)
+    for delta, answer in ((grid.upper + hair, Answer.DP), (grid.lower - hair, Answer.NOT_DP)):
+        assert verify(program, eps=_HALF, eps_prv="1/20", delta=delta).answer is answer
+
+
+def test_boxes_inside_boxes_are_monotone() -> None:
+    found = [
+        _delta(_ONE.format(domain=f"real {d}", adjacency="linf 1"), "1/10")
+        for d in ("0..1", "-1/3..1", "-3/2..2")
+    ]
+    for inner, outer in pairwise(found):
+        assert inner.lower <= outer.upper
+    assert found[0].upper < found[2].lower
+
+
+def test_one_input_has_a_closed_form() -> None:
+    """Pr[out = 1] = Φ(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2."""
+    found = _delta(_ONE.format(domain="real -3..3", adjacency="linf 1"), "0")
+    exact = float(ndtr(0.25) - ndtr(-0.25))
+    assert float(found.lower) - 1e-12 < exact < float(found.upper) + 1e-12
+    assert found.width < Fraction(1, 10**9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.fractions(0, 1, max_denominator=7), min_size=4, max_size=4))
+def test_no_pair_exceeds_the_largest_delta(values: list[Fraction]) -> None:
+    program = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"))
+    pair = (tuple(values[:2]), tuple(values[2:]))
+    own = profile(program, eps=_HALF, eps_prv="1/10", pairs=[pair]).delta_enclosure
+    assert own.lower <= _delta(_SVT.format(domain="real 0..1", adjacency="linf 1"), "1/10").upper
+
+
+def test_a_box_without_a_size_is_a_value() -> None:
+    text = _ONE.replace("Gauss(q,", "Gauss(q + k,").format(domain="real 1..1", adjacency="all")
+    text = "input k in {0, 1}" + text
+    box, finite = _delta(text, "1/20"), _delta(text.replace("real 1..1", "{1}"), "1/20")
+    assert box.meets(finite)
+    assert box.width < Fraction(1, 10**20)
+    alone = _SVT.format(domain="real 1..1", adjacency="linf 1")
+    assert verify(parse(alone), eps=1, eps_prv=0, delta=0).answer is Answer.DP
+
+
+def test_finite_inputs_stand_beside_real_ones() -> None:
+    text = "input k in {0, 1, 5}\ninput q in real 0..1\noutput o in {0, 1}\nadjacent {rule}\n"
+    text += "r <- Gauss(q + k, 2)\no <- 0\nif r >= 1 then o <- 1 end\n"
+    for rule in ("l1 1", "linf 1", "l0 1", "all"):
+        box = _delta(text.replace("{rule}", rule), "1/10")
+        grid = text.replace("{rule}", rule).replace("real 0..1", "{0, 1/2, 1}")
+        assert box.upper >= _delta(grid, "1/10").lower
+        assert box.width < Fraction(1, 10**8)
+
+
+def test_claims_a_hair_on_each_side() -> None:
+    program = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"))
+    least = profile(program, eps=_HALF, delta="1e-5").eps_prv_enclosure
+    assert least.lower is not None and least.upper is not None
+    assert least.upper - least.lower < Fraction(1, 10**6)
+    hair = Fraction(1, 10**6)
+    holds = verify(program, eps=_HALF, eps_prv=least.upper + hair, delta="1e-5")
+    assert holds.answer is Answer.DP
+    assert "for all inputs q[1..2] in real 0..1, adjacent linf 1" in holds.to_json()
+    assert holds.pairs is None
+    fails = verify(program, eps=_HALF, eps_prv=least.lower - hair, delta="1e-5")
+    assert fails.answer is Answer.NOT_DP
+    assert fails.witness is not None
+    own = [(fails.witness.input, fails.witness.adjacent)]
+    again = verify(program, eps=_HALF, eps_prv=least.lower - hair, delta="1e-5", pairs=own)
+    assert again.answer is Answer.NOT_DP
+
+
+def test_calibration_is_for_all_inputs() -> None:
+    text = _ONE.replace("Gauss(q, 2)", "Gauss(q, 2 / eps)")
+    found = calibrate(
+        parse(text.format(domain="real 0..1", adjacency="linf 1")),
+        eps_prv=1,
+        delta="1e-3",
+        width="1e-2",
+    )
+    finite = calibrate(
+        parse(text.format(domain="{0, 1}", adjacency="linf 1")),
+        eps_prv=1,
+        delta="1e-3",
+        width="1e-2",
+    )
+    assert found.certified is not None and finite.refuted is not None
+    assert found.certified.eps < finite.refuted.eps
+
+
+def test_comparing_a_real_input_without_noise_is_an_error_with_its_place() -> None:
+    text = "input q in real 0..1\noutput o in {0, 1}\no <- 0\nif q >= 1/2 then o <- 1 end\n"
+    with pytest.raises(SourceError, match=r"4:4.*compared without noise"):
+        verify(parse(text), eps=1, delta=0)
+
+
+def test_kinks_and_inputs_without_bounds_are_unknown() -> None:
+    kinks = parse(_ONE.format(domain="real 0..1", adjacency="linf 1").replace("Gauss", "Lap"))
+    found = verify(kinks, eps=1, eps_prv=1, delta=0)
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None and "Lap noise around real inputs" in found.reason
+    without = parse(_ONE.format(domain="real", adjacency="linf 1"))
+    found = verify(without, eps=1, delta="0.1")
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None and "no bounds" in found.reason
+
+
+def test_violations_are_found_where_nothing_is_known_from_above() -> None:
+    kinks = parse(_ONE.format(domain="real 0..1", adjacency="linf 1").replace("Gauss", "Lap"))
+    assert verify(kinks, eps=1, eps_prv="1/10", delta=0).answer is Answer.NOT_DP
+
+
+def test_too_many_inputs_and_too_wide_ones_end_with_bounds() -> None:
+    many = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 9})
+    found = verify(many, eps=_HALF, eps_prv="3/2", delta="1e-9")
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None and "too many real inputs" in found.reason
+    wide = parse(_ONE.format(domain="real -10^9..10^9".replace("^9", "0" * 8), adjacency="all"))
+    assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
+
+
+def test_a_limit_leaves_both_bounds() -> None:
+    program = parse(_SVT.format(domain="real -5..5", adjacency="linf 1"), {"N": 3})
+    found = verify(
+        program, eps=2, eps_prv=1, delta="0.0001", options=Options(limits=Limits(seconds=0))
+    )
+    assert found.answer is Answer.UNKNOWN
+    with pytest.raises(LimitReached):
+        profile(program, eps=2, delta="1e-5", options=Options(limits=Limits(seconds=0)))
+
+
+def test_finite_orders_are_refused() -> None:
+    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
+    with pytest.raises(UserError, match="real inputs"):
+        profile(program, eps=1, renyi=(2,))
+
+
+def test_curves_are_certified_at_their_points() -> None:
+    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
+    curve = profile(program, eps=1, curve=(0, "1/4", 2))
+    exact = float(ndtr(0.5) - ndtr(0.0))
+    assert abs(float(curve.envelope.points[0].delta.lower) - exact) < 1e-10
