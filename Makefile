@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar completion soundness bench tables schemas docs clean
+.PHONY: run test check grammar completion soundness bench tables schemas docs vsix clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -35,6 +35,10 @@ tables: $(VENV)/.installed
 # The JSON Schemas, made from the types of certificates and answers: into dipapprox/schemas/.
 schemas: $(VENV)/.installed
 	$(BIN)/python -m dipapprox.schemas
+
+# The extension for Visual Studio Code: editors/vscode/dipapprox.vsix.
+vsix: $(VENV)/.installed
+	$(BIN)/python editors/vscode/package.py
 
 # The documentation, into site/.
 docs: export NO_MKDOCS_2_WARNING = 1

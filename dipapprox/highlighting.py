@@ -2,7 +2,7 @@
 
 The words come from the language itself, so that neither can fall behind. Pygments finds the lexer
 by its entry point ("dpg"): documentation, notebooks and rich use it without further ado. Editors
-take `editors/dpg.tmLanguage.json`, which `python -m dipapprox.highlighting` prints.
+take `editors/vscode/syntaxes/dpg.tmLanguage.json`, which `python -m dipapprox.highlighting` prints.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def test_the_entry_point_is_registered() -> None:
 
 
 def test_the_textmate_grammar_is_up_to_date() -> None:
-    """`python -m dipapprox.highlighting > editors/dpg.tmLanguage.json` renews it."""
-    written = json.loads((ROOT / "editors" / "dpg.tmLanguage.json").read_text())
+    """`python -m dipapprox.highlighting` prints a new one."""
+    written = json.loads((ROOT / "editors/vscode/syntaxes/dpg.tmLanguage.json").read_text())
     assert written == textmate_grammar()
     for rule in written["patterns"]:
         re.compile(rule["match"])

@@ -1,0 +1,87 @@
+// Errors at their place, and tasks that ask dipapprox about the program that is open.
+"use strict";
+
+const { execFile } = require("node:child_process");
+const path = require("node:path");
+const vscode = require("vscode");
+
+const PLACE = /^(.*):(\d+):(\d+): (.*)$/;
+
+function setting(name) {
+  return vscode.workspace.getConfiguration("dipapprox").get(name);
+}
+
+// What `dipapprox` wrote to standard error, as diagnostics: a place, the line with carets, a hint.
+function diagnosticsOf(text, file) {
+  const found = [];
+  for (const line of text.split(/\r?\n/)) {
+    const place = PLACE.exec(line);
+    if (place && path.basename(place[1]) === path.basename(file)) {
+      const row = Number(place[2]) - 1;
+      const column = Number(place[3]) - 1;
+      found.push({ row, column, length: 1, message: place[4] });
+    } else if (found.length > 0) {
+      const last = found[found.length - 1];
+      const carets = /^ *\|[ ]*(\^+)/.exec(line);
+      if (carets) last.length = carets[1].length;
+      else if (line.startsWith("hint: ")) last.message += `\n${line}`;
+    }
+  }
+  return found.map(({ row, column, length, message }) => {
+    const range = new vscode.Range(row, column, row, column + length);
+    const diagnostic = new vscode.Diagnostic(range, message, vscode.DiagnosticSeverity.Error);
+    diagnostic.source = "dipapprox";
+    return diagnostic;
+  });
+}
+
+function check(document, diagnostics) {
+  if (document.languageId !== "dpg" || document.uri.scheme !== "file") return;
+  if (!setting("checkOnSave")) return;
+  const words = ["explain", document.uri.fsPath, "--json", "--timeout", "10"];
+  execFile(setting("command"), words, { timeout: 30000, maxBuffer: 1 << 26 }, (_, __, errors) => {
+    diagnostics.set(document.uri, diagnosticsOf(errors, document.uri.fsPath));
+  });
+}
+
+function task(definition, name) {
+  const words = [definition.command, "${file}", ...(definition.arguments ?? [])];
+  const made = new vscode.Task(
+    definition,
+    vscode.TaskScope.Workspace,
+    name,
+    "dipapprox",
+    new vscode.ProcessExecution(setting("command"), words),
+    "$dipapprox",
+  );
+  made.group = vscode.TaskGroup.Test;
+  return made;
+}
+
+function tasks() {
+  const claim = setting("claim");
+  return [
+    task({ type: "dipapprox", command: "explain", arguments: ["--json"] }, "errors"),
+    task({ type: "dipapprox", command: "verify", arguments: claim }, "verify"),
+    task({ type: "dipapprox", command: "verify", arguments: [...claim, "--json"] }, "verify, JSON"),
+    task({ type: "dipapprox", command: "prove", arguments: ["--reals"] }, "prove"),
+  ];
+}
+
+function activate(context) {
+  const diagnostics = vscode.languages.createDiagnosticCollection("dipapprox");
+  context.subscriptions.push(
+    diagnostics,
+    vscode.workspace.onDidOpenTextDocument((document) => check(document, diagnostics)),
+    vscode.workspace.onDidSaveTextDocument((document) => check(document, diagnostics)),
+    vscode.workspace.onDidCloseTextDocument((document) => diagnostics.delete(document.uri)),
+    vscode.commands.registerCommand("dipapprox.verify", () => vscode.tasks.executeTask(tasks()[1])),
+    vscode.tasks.registerTaskProvider("dipapprox", {
+      provideTasks: tasks,
+      resolveTask: (given) => task(given.definition, given.name),
+    }),
+  );
+  vscode.workspace.textDocuments.forEach((document) => check(document, diagnostics));
+}
+
+module.exports = { activate, diagnosticsOf };

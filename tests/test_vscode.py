@@ -1,0 +1,105 @@
+"""The extension for Visual Studio Code: its files fit each other, the language and the errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+import dipapprox
+from dipapprox.errors import SourceError
+from dipapprox.language.load import load
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "editors" / "vscode"
+PACKAGE = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))
+SNIPPETS = json.loads((FOLDER / "snippets" / "dpg.json").read_text(encoding="utf-8"))
+
+WRONG = """input q in {0, 1}
+output out in {0, 1}
+adjacent all
+r <- Gauss(q, 1/eps)
+if r > treshold then out <- 1 else out <- 0 end
+"""
+
+_STUB = """
+const made = [];
+class Range { constructor(...places) { this.places = places; } }
+class Diagnostic { constructor(range, message) { Object.assign(this, { range, message }); } }
+const vscode = { Range, Diagnostic, DiagnosticSeverity: { Error: 0 } };
+const Module = require("node:module");
+const load = Module._load;
+Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
+const { diagnosticsOf } = require(process.argv[1]);
+const found = diagnosticsOf(process.argv[2], process.argv[3]);
+console.log(JSON.stringify(found.map((each) => [each.range.places, each.message])));
+"""
+
+
+def _errors(folder: Path) -> str:
+    file = folder / "wrong.dpg"
+    file.write_text(WRONG, encoding="utf-8")
+    with pytest.raises(SourceError) as raised:
+        load(file, {})
+    return raised.value.render()
+
+
+def test_the_version_is_the_package_s() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert PACKAGE["version"] == project["version"]
+    assert PACKAGE["license"] == project["license"]
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_snippets_are_programs(name: str) -> None:
+    text = "\n".join(SNIPPETS[name]["body"]).replace("$0", "")
+    values: dict[str, str] = {}
+    for place in re.finditer(r"\$\{(\d+):((?:\\\}|[^}])*)\}", text):
+        values.setdefault(place[1], place[2])
+        assert values[place[1]] == place[2], f"two values of place {place[1]}"
+    text = re.sub(r"\$\{\d+:((?:\\\}|[^}])*)\}", lambda place: place[1].replace("\\}", "}"), text)
+    program = dipapprox.parse(text)
+    assert program.inputs
+
+
+def test_the_problem_matcher_finds_the_place_of_an_error(tmp_path: Path) -> None:
+    (matcher,) = PACKAGE["contributes"]["problemMatchers"]
+    pattern = matcher["pattern"]
+    lines = [re.match(pattern["regexp"], line) for line in _errors(tmp_path).splitlines()]
+    (found,) = [line for line in lines if line is not None]
+    assert found[pattern["file"]] == str(tmp_path / "wrong.dpg")
+    assert (found[pattern["line"]], found[pattern["column"]]) == ("5", "8")
+    assert "unknown name 'treshold'" in found[pattern["message"]]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_extension_shows_errors_at_their_place(tmp_path: Path) -> None:
+    words = ["node", "-e", _STUB, str(FOLDER / "extension.js"), _errors(tmp_path), "wrong.dpg"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    ((places, message),) = json.loads(done.stdout)
+    assert places == [4, 7, 4, 15]
+    assert "unknown name 'treshold'" in message
+    assert "hint: " in message
+
+
+def test_the_archive_holds_what_the_package_names(tmp_path: Path) -> None:
+    pack = runpy.run_path(str(FOLDER / "package.py"))["write"]
+    for name in ("one.vsix", "two.vsix"):
+        pack(tmp_path / name)
+    assert (tmp_path / "one.vsix").read_bytes() == (tmp_path / "two.vsix").read_bytes()
+    with ZipFile(tmp_path / "one.vsix") as archive:
+        names = set(archive.namelist())
+        manifest = archive.read("extension.vsixmanifest").decode()
+    contributes = PACKAGE["contributes"]
+    named = [PACKAGE["main"], *(each["path"] for each in contributes["snippets"])]
+    named += [each["path"] for each in contributes["grammars"]]
+    named += [each["configuration"] for each in contributes["languages"]]
+    assert {f"extension/{Path(each)}" for each in named} | {"extension/package.json"} <= names
+    assert f'Version="{PACKAGE["version"]}"' in manifest
