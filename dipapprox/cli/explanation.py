@@ -26,8 +26,9 @@ from dipapprox.integrals.plan import form_text
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.sum_event import sums_in
-from dipapprox.numerics.kinds import has_sums
+from dipapprox.numerics.elimination import sum_event
+from dipapprox.numerics.integers import sums as integer_sums
+from dipapprox.numerics.kinds import has_sums, is_discrete
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
@@ -186,6 +187,7 @@ def _explain_state(
     elif any(states.samples[i].family.is_discrete for i in samples):
         input, event = place
         edges = order_edges(event)
+        sums = _sums(event, [names[i] for i in samples])
         obstacle = "integer noise has sums, not integrals"
     else:
         input, event = place
@@ -224,7 +226,8 @@ def _sums(event: Event, names: Sequence[str]) -> tuple[str, ...]:
     for own, part in connected_parts(event) or ():
         if has_sums(part):
             numbers: dict[Symbol, Symbol] = dict(enumerate(own))
-            forms = [form.renamed(numbers.__getitem__) for form in sums_in(part)]
+            made = integer_sums.sums_in(part) if is_discrete(part) else sum_event.sums_in(part)
+            forms = [form.renamed(numbers.__getitem__) for form in made]
             found += [sum_text(form, event.samples, names) for form in forms]
     return tuple(found)
 

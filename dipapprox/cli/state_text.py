@@ -124,7 +124,8 @@ def scale_text(scale: Scale) -> str:
 def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str]) -> str:
     """Write a sum of samples with its law at one eps: "x + 2*y ~ Gauss(1, sqrt(5))".
 
-    Independent Gaussian samples add up to one; the other laws stand one by one.
+    Independent Gaussian samples add up to one; the other laws stand one by one, multiples of
+    integer samples as multiples.
     """
     mean = variance = Fraction(0)
     others = []
@@ -133,6 +134,10 @@ def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str
         if law.family is Family.GAUSSIAN:
             mean += c * law.mean
             variance += (c * law.scale) ** 2
+        elif law.family.is_discrete:  # all of them are symmetric
+            centre = law.mean if c > 0 else -law.mean
+            factor = "" if abs(c) == 1 else f"{abs(c)}*"
+            others.append(f"{factor}{law.family.value}({centre}, {law.scale})")
         else:
             moved = law.affine(c, Fraction(0))
             others.append(f"{moved.family.value}({moved.mean}, {moved.scale})")

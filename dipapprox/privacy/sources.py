@@ -121,9 +121,12 @@ _MOST_EVALUATIONS = 2**24
 _LONG = 6
 """Of more integer samples a sum is found sooner than a closed form."""
 
+_LONG_TIED = 3
+"""The same where guards are about sums of samples."""
+
 
 def _is_long_sum(event: Connected) -> bool:
-    return is_sum(event) and count_samples(event) > _LONG
+    return is_sum(event) and count_samples(event) > (_LONG_TIED if has_sums(event) else _LONG)
 
 
 def _is_laplace_sum(event: Connected) -> bool:

@@ -150,6 +150,24 @@ def test_choices_are_named_and_integers_have_no_integrals() -> None:
     ] * 2
 
 
+def test_sums_of_integers_are_named_with_their_laws() -> None:
+    text = """
+    input q in {0, 1}
+    output out in {0, 1}
+    adjacent all
+    out <- 0
+    x <- DLap(q, 1 / eps)
+    y <- DGauss(0, 2 / eps)
+    z <- DLap(q, 3)
+    if x <= 1 and x + y <= 2 and x + y - 2 * z <= 3 then out <- 1 end
+    """
+    limits = Limits()
+    states = execute(elaborate(parse(text, "sums"), {}, "sums"), merge=True, limits=limits)
+    found = explain(states, Fraction(1), [(Fraction(1),)], Strategy.LEAST_NESTING, limits).details
+    sums = {sum for state in found for sum in state.sums if state.outputs[0] == 1}
+    assert sums == {"x + y ~ DLap(1, 1) + DGauss(0, 2)"}
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("error", "status", "reason"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -25,7 +26,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import combined, law_masses
-from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
@@ -152,6 +153,58 @@ def test_sums_of_samples_are_convolutions() -> None:
     assert found.meets(Enclosure(Q(low, 2**96), Q(low + total.missing, 2**96)))
     value = added(Event(laws, both[:1]), 8)
     assert abs(found.lower - value) < Q(1, 10**11)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounded_sums_on_the_way_are_tables(seed: int) -> None:
+    """Σ_{i<=k} a_i z_i between bounds for every k, by adding up paths in units of 1e-40."""
+    chance = random.Random(seed)
+    laws = [
+        dgauss(chance.randint(-1, 1), Q(chance.randint(1, 3), 2))
+        if chance.random() < 0.5
+        else dlap(chance.randint(-1, 1), Q(1, chance.randint(2, 4)))
+        for _ in range(8)
+    ]
+    factors = [chance.choice((1, 1, -1, 2)) for _ in laws]
+    guards = []
+    paths = {0: 10**40}
+    for k, law in enumerate(laws):
+        step: dict[int, int] = {}
+        for z, weight in points(law, 25).items():
+            for place, known in paths.items():
+                at = place + factors[k] * z
+                step[at] = step.get(at, 0) + known * weight // 10**40
+        high, low = chance.randint(0, 4), -chance.randint(0, 6)
+        terms = {f"z{i}": a for i, a in enumerate(factors[: k + 1])}
+        guards.append(at_most(high, **terms))
+        if chance.random() < 0.5:
+            guards.append(at_most(-low, **{name: -a for name, a in terms.items()}))
+            step = {at: w for at, w in step.items() if at >= low}
+        paths = {at: w for at, w in step.items() if at <= high}
+    event = Event(tuple(laws), tuple(guards))
+    found = enclosed(event, 60)
+    assert abs(found.lower - Q(sum(paths.values()), 10**40)) < Q(1, 10**17)
+    assert len(sums_in(event)) >= 6  # the last may stay a comparison of two
+
+
+def test_a_tree_of_counters() -> None:
+    """Eight leaves, a threshold at every node: closed forms would take minutes."""
+    law = dlap(0, 1)
+    ranges = [range(a, a + n) for n in (1, 2, 4, 8) for a in range(0, 8, n)]
+    guards = [at_most(len(each), **{f"z{i}": 1 for i in each}) for each in ranges]
+    found = enclosed(Event((law,) * 8, tuple(guards)), 60)
+    # Level by level: the law of a node's value where it and all below it are at most that.
+    node, count = points(law, 60), 1
+    node = {z: w for z, w in node.items() if z <= 1}
+    while count < 8:
+        count *= 2
+        both: dict[int, int] = {}
+        for x, w in node.items():
+            for y, v in node.items():
+                if x + y <= count:
+                    both[x + y] = both.get(x + y, 0) + w * v // 10**40
+        node = both
+    assert abs(found.lower - Q(sum(node.values()), 10**40)) < Q(1, 10**17)
 
 
 def test_a_long_star_and_a_long_chain() -> None:

@@ -22,6 +22,8 @@ from dipapprox.numerics.elimination.sum_event import root_below, sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 from tests.numerics.test_engines_agree import by_scipy
@@ -51,6 +53,34 @@ def test_partial_sums_stay_positive_whatever_the_law(family: Family, count: int)
     found = enclosed(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
     assert Q(comb(2 * count, count), 4**count) in found
     assert found.width <= Q(1, 10**12)
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
+    """Spitzer: n p_n = Σ_k Pr[S_k >= 0] p_(n-k) for every law, here with a mean of its own."""
+    method = open_method(Options())
+    law = Distribution(family, Q(1 if family.is_discrete else Q(-1, 3)), Q(3, 2))
+    cut = Q(-1, 2) if family.is_discrete else Q(0)
+
+    def probability(event: Event) -> Enclosure:
+        lower = upper = Q(1)
+        for part in parts_of(event):
+            found = alone(method, part, 36, Limits())
+            assert isinstance(found, Enclosure), found
+            lower, upper = lower * found.lower, upper * found.upper
+        return Enclosure(lower, upper)
+
+    known = [Enclosure.exact(1)]
+    steps = []
+    for n in range(1, 7):
+        forms = [LinearForm.of({k: Q(-1) for k in range(m)}, cut) for m in range(1, n + 1)]
+        steps.append(probability(Event((law,) * n, (forms[-1],))))
+        terms = [(steps[k - 1], known[n - k]) for k in range(1, n + 1)]
+        lower = sum((a.lower * b.lower for a, b in terms), Q(0)) / n
+        upper = sum((a.upper * b.upper for a, b in terms), Q(0)) / n
+        known.append(probability(Event((law,) * n, tuple(forms))))
+        assert known[-1].meets(Enclosure(lower, upper)), (n, family)
+        assert upper - lower < Q(1, 2**28) and known[-1].width < Q(1, 2**30)
 
 
 @pytest.mark.parametrize("family", SYMMETRIC)

@@ -30,9 +30,6 @@ from dipapprox.numerics.integers.masses import Masses, combined, law_masses
 _REMEMBERED = 1_000_000
 """About how many numbers are kept, some 50 bytes each."""
 
-Parts = tuple[tuple[int, Distribution], ...]
-"""Σ factor * sample, independent samples, factors other than 0."""
-
 Link = tuple[tuple[int, int, int], ...]
 """(a, b, bound), …: a x + b y <= bound for a child x and its parent y."""
 
@@ -49,7 +46,7 @@ class Untabled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A sum of independent samples, where low <= x <= high (None: no bound)."""
+    """A sum of independent samples or variables, where low <= x <= high (None: no bound)."""
 
     parts: Parts
     low: int | None = None
@@ -64,6 +61,10 @@ class Variable:
             )
         least = -(bound // -a)
         return Variable(self.parts, least if self.low is None else max(self.low, least), self.high)
+
+
+Parts = tuple[tuple[int, Distribution | Variable], ...]
+"""Σ factor * part, independent parts, factors other than 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +124,11 @@ class Forests:
 
     def _tabulated(self, parts: Parts) -> Masses:
         found: list[tuple[int, Masses]] = []
-        for factor, law in parts:
-            masses = law_masses(law, self.unit)
-            if isinstance(masses, NotEnclosed):
-                raise Untabled(masses.reason)
-            found.append((factor, masses))
+        for factor, part in parts:
+            own = self.masses(part) if isinstance(part, Variable) else law_masses(part, self.unit)
+            if isinstance(own, NotEnclosed):
+                raise Untabled(own.reason)
+            found.append((factor, own))
         if len(found) == 1 and found[0][0] == 1:
             return found[0][1]
         total = combined(found, self.unit)

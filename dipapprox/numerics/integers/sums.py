@@ -1,8 +1,8 @@
 """The method `sums`: probabilities of integer samples added up, to any accuracy.
 
     event -> inequalities Σ a_i z_i <= b
-          -> samples that only occur in one proportion, in sums of three and more, become one
-             variable: their sum
+          -> an inequality about one variable bounds it; variables that only occur in one
+             proportion, in sums of three and more, become one variable: their sum; and again
           -> a forest of comparisons of two, a star:  tables, one after the other   (`forests`)
              anything else:  one variable takes each of its values in turn, and again
           -> more bits while the enclosure is too wide
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
 
-from dipapprox.distributions import law_order
+from dipapprox.distributions import Distribution, law_order
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.graphs import leaves_first
@@ -27,6 +27,7 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.integers.forests import Below, Forests, Link, Untabled, Variable
 from dipapprox.numerics.integers.inequalities import Inequality, integer_inequality
 from dipapprox.numerics.kinds import is_sum
+from dipapprox.semantics.linear import LinearForm
 
 _GUARD_BITS = 32
 _STEP = 32
@@ -62,22 +63,17 @@ class IntegerSums:
         limits.check()
         if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
-        variables: list[Variable] = []
-        inequalities: list[Inequality] = []
-        if isinstance(event, Event):
-            variables, inequalities = _compounded(
-                [Variable(((1, law),)) for law in event.samples],
-                [integer_inequality(guard) for guard in event.guards],
-            )
+        reduction = None if isinstance(event, Star) else _Reduction(event)
         unit = -(-(bits + _GUARD_BITS) // _STEP) * _STEP
         found = UNIT
         try:
             for _ in range(_ATTEMPTS):
-                below = (
-                    self._at(unit).star(event, limits)
-                    if isinstance(event, Star)
-                    else _Sum(self._at(unit), limits).probability(variables, inequalities)
-                )
+                if reduction is None:
+                    assert isinstance(event, Star)
+                    below = self._at(unit).star(event, limits)
+                else:
+                    work = _Sum(self._at(unit), limits)
+                    below = work.probability(reduction.variables, reduction.inequalities)
                 scale = 1 << unit
                 low, high = Fraction(below.value, scale), below.value + below.missing
                 found = Enclosure(low, Fraction(high, scale)).intersect(UNIT, self.name)
@@ -97,41 +93,100 @@ class IntegerSums:
         return self._forests[unit]
 
 
-def _compounded(
-    variables: Sequence[Variable], inequalities: Sequence[Inequality]
-) -> tuple[list[Variable], list[Inequality]]:
-    """Let sums of samples stand for the samples that occur only in them."""
-    columns: list[list[tuple[int, int]]] = [[] for _ in variables]
-    for row, inequality in enumerate(inequalities):
-        for i, a in inequality.terms:
-            columns[i].append((row, a))
-    groups: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
-    for i, column in enumerate(columns):
-        if any(len(inequalities[row].terms) > 2 for row, _ in column):
-            factor = gcd(*(a for _, a in column)) * (1 if column[0][1] > 0 else -1)
-            key = tuple((row, a // factor) for row, a in column)
+def sums_in(event: Event) -> tuple[LinearForm, ...]:
+    """Return the sums that stand for the samples in them, in the order in which they are made."""
+    return tuple(_Reduction(event).sums)
+
+
+class _Reduction:
+    """Variables within their bounds and the inequalities between them, as few as there can be.
+
+    Attributes:
+        variables: Independent.
+        inequalities: Between two variables or more.
+        sums: What variables became one, over the samples.
+    """
+
+    def __init__(self, event: Event) -> None:
+        self.variables = [Variable(((1, law),)) for law in event.samples]
+        self.inequalities = [integer_inequality(guard) for guard in event.guards]
+        self._forms = [LinearForm.symbol(k) for k in range(len(event.samples))]
+        self.sums: list[LinearForm] = []
+        self._bound()
+        while self._compound():
+            self._bound()
+
+    def _bound(self) -> None:
+        """Take inequalities about one variable as its bounds."""
+        kept = []
+        for inequality in self.inequalities:
+            match inequality.terms:
+                case ((i, a),):
+                    self.variables[i] = self.variables[i].within(a, inequality.bound)
+                case _:
+                    kept.append(inequality)
+        self.inequalities = kept
+
+    def _compound(self) -> bool:
+        """Let sums stand for the variables that occur only in them; whether there were any."""
+        columns: list[list[tuple[int, int]]] = [[] for _ in self.variables]
+        for row, inequality in enumerate(self.inequalities):
+            for i, a in inequality.terms:
+                columns[i].append((row, a))
+        groups: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
+        for i, column in enumerate(columns):
+            if any(len(self.inequalities[row].terms) > 2 for row, _ in column):
+                factor = gcd(*(a for _, a in column)) * (1 if column[0][1] > 0 else -1)
+                key = tuple((row, a // factor) for row, a in column)
+            else:
+                factor, key = 1, ((-1 - i, 0),)  # on its own
+            groups.setdefault(key, []).append((factor, i))
+        if len(groups) == len(self.variables):
+            return False
+        names: dict[int, int] = {}
+        factors: dict[int, int] = {}
+        variables: list[Variable] = []
+        forms: list[LinearForm] = []
+        for members in groups.values():
+            names.update((i, len(variables)) for _, i in members)
+            if len(members) == 1:
+                ((_, i),) = members
+                variables.append(self.variables[i])
+                forms.append(self._forms[i])
+                continue
+            factors.update((i, factor) for factor, i in members)
+            variables.append(_total([(factor, self.variables[i]) for factor, i in members]))
+            form = LinearForm.constant_form(0)
+            for factor, i in members:
+                form = form + self._forms[i].scaled(Fraction(factor))
+            forms.append(form)
+            self.sums.append(form)
+        rows = []
+        for inequality in self.inequalities:
+            terms = {names[i]: a // factors.get(i, 1) for i, a in inequality.terms}
+            rows.append(Inequality(tuple(sorted(terms.items())), inequality.bound))
+        self.variables, self._forms, self.inequalities = variables, forms, rows
+        return True
+
+
+def _total(weighted: Sequence[tuple[int, Variable]]) -> Variable:
+    """Σ factor * variable; what has no bounds is taken apart."""
+    parts: list[tuple[int, Distribution | Variable]] = []
+    for factor, variable in weighted:
+        if variable.low is variable.high is None:
+            parts += [(factor * inner, part) for inner, part in variable.parts]
         else:
-            factor, key = 1, ((-1 - i, 0),)  # on its own
-        groups.setdefault(key, []).append((factor, i))
-    names: dict[int, int] = {}
-    found: list[Variable] = []
-    factors: dict[int, int] = {}
-    for members in groups.values():
-        if len(members) == 1:
-            ((_, i),) = members
-            names[i] = len(found)
-            found.append(variables[i])
-            continue
-        parts = [(f * g, law) for f, i in members for g, law in variables[i].parts]
-        for factor, i in members:
-            names[i] = len(found)
-            factors[i] = factor
-        found.append(Variable(tuple(sorted(parts, key=lambda part: (part[0], law_order(part[1]))))))
-    rows = []
-    for inequality in inequalities:
-        terms = {names[i]: a // factors.get(i, 1) for i, a in inequality.terms}
-        rows.append(Inequality(tuple(sorted(terms.items())), inequality.bound))
-    return found, rows
+            parts.append((factor, variable))
+    return Variable(tuple(sorted(parts, key=_order)))
+
+
+def _order(part: tuple[int, Distribution | Variable]) -> tuple[object, ...]:
+    """What parts of sums are sorted by, so that equal sums are equal."""
+    factor, own = part
+    if isinstance(own, Distribution):
+        return factor, 0, law_order(own)
+    ends = [(end is not None, end or 0) for end in (own.low, own.high)]
+    return factor, 1, *ends, tuple(map(_order, own.parts))
 
 
 class _Sum:
