@@ -26,7 +26,7 @@ from dipapprox.events.marginals import Marginal, Part
 from dipapprox.events.reduce import reduce
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

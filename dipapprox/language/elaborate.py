@@ -2,11 +2,15 @@
 
 Conditions that are assigned become ifs: a Boolean variable, one that is assigned nothing but
 conditions, gets the named values `true` and `false`, every other target the number 1 or 0.
+
+A loop whose variable is nothing but an index of input and output arrays is *uniform*: turn k of it,
+unrolled, is its first turn with the elements k in place of the first ones, but for fresh variables
+and the numbers of draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
@@ -23,8 +27,8 @@ from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import SELECTIONS, Role, Symbol
-from dipapprox.language.uniform_loops import uniform_arrays
+from dipapprox.language.symbols import DISTRIBUTIONS, SELECTIONS, Role, Symbol
+from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
 
@@ -229,7 +233,7 @@ class _Unrolling:
         self.constants.pop(loop.variable, None)
         if block is not self.body or len(turns) != 1 or self.calls.named > fresh:
             return
-        arrays = uniform_arrays(loop, self.expressions.symbols)
+        arrays = _uniform_arrays(loop, self.expressions.symbols)
         if arrays is not None and len(block) > start:
             ((size, sites),) = turns
             uniform = core.UniformLoop(start, size, last - first + 1, first, arrays, sites)
@@ -361,3 +365,58 @@ def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) ->
             and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
         )
     )
+
+
+def _uniform_arrays(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
+    """Return the arrays that a loop goes through element by element; None if it is not uniform.
+
+    Args:
+        loop: Assigns, draws, branches and exits, and nothing else.
+        symbols: What the names in it stand for.
+    """
+    indexed = set[str]()
+    others = set[str]()
+    for expression in _expressions(loop.body):
+        waiting = [] if expression is None else [expression]
+        if not waiting:
+            return None
+        while waiting:
+            node = waiting.pop()
+            match node:
+                case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
+                    indexed.add(name)
+                case ast.Name(name) | ast.Index(name) if name != loop.variable:
+                    others.add(name)
+                    waiting += operands_of(node)
+                case ast.Call(name) if name in DISTRIBUTIONS:
+                    waiting += operands_of(node)
+                case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
+                    return None
+                case _:
+                    waiting += operands_of(node)
+    if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
+        return None
+    return tuple(sorted(indexed))
+
+
+def _is_finite(symbol: Symbol) -> bool:
+    """Whether a name is an input, or an output with finitely many values."""
+    return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output
+
+
+def _expressions(block: ast.Block) -> Iterator[ast.Expression | None]:
+    """Yield what the statements of a block are made of; None for statements of another kind."""
+    for statement in statements_of(block):
+        match statement:
+            case ast.Assign(targets, value):
+                yield from targets
+                yield value
+            case ast.If(branches):
+                for branch in branches:
+                    yield branch.condition
+            case ast.Exit() | ast.Skip():
+                pass
+            case ast.For() | ast.While() | ast.Forever() | ast.Read() | ast.Publish():
+                yield None
+            case _:
+                assert_never(statement)

@@ -32,8 +32,7 @@ from dipapprox.pairs.hockey_stick import (
     enclosure,
 )
 from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
-from dipapprox.pairs.refinement import refined
-from dipapprox.pairs.search import ProbabilitySource, Progress, RememberedInputs, silent
+from dipapprox.pairs.search import ProbabilitySource, Progress, RememberedInputs, refined, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block

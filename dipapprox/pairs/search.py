@@ -11,6 +11,7 @@
             |   bits left?       +---------------------------->  next pair, at best Unknown
             +-- yes -+-- no: critical, as far as these bits tell ->  next pair, at best Unknown
 
+The ladder of precisions: an attempt is repeated with twice the bits until it is good enough.
 Nothing is kept per pair: only the number of pairs, the enclosure of the largest delta so far, and
 of the undecided pairs their number and the closest one.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field, replace
@@ -320,3 +321,40 @@ class RememberedInputs:
             if old is None and not isinstance(each, NotEnclosed):
                 self._known.put((bits, input), each)
         return found
+
+
+Found = TypeVar("Found")
+
+
+def precisions(first: int, last: int) -> tuple[int, ...]:
+    """Return the ladder first, 2 * first, 4 * first, … that ends with `last` (or is `first`)."""
+    ladder = [first]
+    while ladder[-1] < last:
+        ladder.append(min(2 * ladder[-1], last))
+    return tuple(ladder)
+
+
+def refined(
+    ladder: Iterable[int],
+    attempt: Callable[[int, Found], Found | None],
+    enough: Callable[[Found], bool],
+    start: Found,
+) -> Found:
+    """Climb a ladder of precisions.
+
+    Args:
+        ladder: Bits to ask for, ascending.
+        attempt: Called with bits and what is known; returns what is known then. None ends the
+            climb.
+        enough: Whether to stop.
+        start: What is known before.
+    """
+    found = start
+    for bits in ladder:
+        better = attempt(bits, found)
+        if better is None:
+            break
+        found = better
+        if enough(found):
+            break
+    return found

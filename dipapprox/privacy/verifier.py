@@ -14,13 +14,13 @@ from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.refinement import precisions
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
     Progress,
     RememberedInputs,
     Search,
+    precisions,
     silent,
 )
 from dipapprox.pairs.search_strategy import check_pairs

@@ -19,7 +19,7 @@ from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_so
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

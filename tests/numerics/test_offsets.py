@@ -20,10 +20,14 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.certain_bounds import without_certain
 from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
+from dipapprox.numerics.elimination.order_event import (
+    DifferenceEvent,
+    OrderEvent,
+    order_event,
+    without_certain,
+)
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm

@@ -17,8 +17,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
-from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.search import RememberedInputs, Search
+from dipapprox.pairs.search import RememberedInputs, Search, precisions
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
 

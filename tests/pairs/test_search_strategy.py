@@ -34,8 +34,7 @@ from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import search_blocks
 from dipapprox.pairs.maximum import search_together
-from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.search import RememberedInputs, Search, silent
+from dipapprox.pairs.search import RememberedInputs, Search, precisions, silent
 from dipapprox.pairs.search_strategy import check_pairs
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry

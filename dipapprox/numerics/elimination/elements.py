@@ -1,16 +1,21 @@
 """Random variables that are samples or sums of earlier ones, bounded and compared: to integrate.
 
-`sum_event` makes them of an event; plans add sums up in the order that is said here.
+In: parts, random variables that are samples or sums, with bounds and comparisons (`sum_event`).
+Out: `Element`s, in coordinates in which sums and comparisons are plain. Parts are rescaled so that
+sums are z = z_1 + z_2 + … and comparisons z <= z', and shifted so that as many means and constants
+as possible are 0: panels of one width serve all. Plans add sums up in the order that is said here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import Distribution, Family, law_order
+from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.elimination.order_event import Edge
+from dipapprox.semantics.linear import LinearForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +98,160 @@ def _ease(element: Element) -> int:
     if element.law is None:
         return 0
     return 2 if element.law.family is Family.GAUSSIAN else 1
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """A random variable while rules are applied.
+
+    Attributes:
+        law: Of a sample; None for a sum.
+        form: What it is of the samples.
+        terms: Of a sum: (coefficient, part).
+        lower: See `Element`.
+        upper: See `Element`.
+        compared: What it is compared with.
+    """
+
+    law: Distribution | None
+    form: LinearForm
+    terms: tuple[tuple[Fraction, Part], ...] = ()
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    compared: list[Comparison] = field(default_factory=list)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is bounded and compared nowhere."""
+        return self.lower is None and self.upper is None and not self.compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """a · part + c · another one + k <= 0; and >= -width, if there is one."""
+
+    part: Part
+    a: Fraction
+    c: Fraction
+    k: Fraction
+    width: Fraction | None
+
+
+@dataclass(slots=True, eq=False)
+class _Placed:
+    """A part in the coordinate z, part = slope · z + shift.
+
+    Attributes:
+        part: The part.
+        slope: Not 0.
+        shift: Any number.
+        parts: Numbers of a sum's terms; their z add up to this one's.
+        below: Numbers of what is compared with it, and at most it.
+        above: Likewise, at least it.
+        bands: (number, offset) of what is compared with it, and lies from it to it + offset.
+        origin: A number that its means and constants differ from by few steps; None: any.
+    """
+
+    part: Part
+    slope: Fraction
+    shift: Fraction
+    parts: list[int] = field(default_factory=list)
+    below: list[int] = field(default_factory=list)
+    above: list[int] = field(default_factory=list)
+    bands: list[tuple[int, Fraction]] = field(default_factory=list)
+    origin: Fraction | None = None
+
+    def compared(self) -> Iterable[int]:
+        """The numbers of what is compared with it."""
+        return (*self.below, *self.above, *(number for number, _ in self.bands))
+
+    def cuts(self) -> Iterable[Fraction]:
+        """The kink of a law, and the bounds, in the coordinate."""
+        part = self.part
+        kinked = part.law is not None and part.law.family in KINKED
+        points = [part.law.mean] if kinked and part.law is not None else []
+        points += [bound for bound in (part.lower, part.upper) if bound is not None]
+        return [(point - self.shift) / self.slope for point in points]
+
+
+class Layout:
+    """Parts with their coordinates, each before those that it is made of."""
+
+    def __init__(self) -> None:
+        self._placed: list[_Placed] = []
+
+    def add(self, part: Part, slope: Fraction, shift: Fraction) -> int:
+        """Place a part and everything that it is made of; return its number."""
+        number = len(self._placed)
+        self._placed.append(_Placed(part, slope, shift))
+        waiting = [number]
+        while waiting:
+            place = self._placed[waiting.pop()]
+            p, q = place.slope, place.shift
+            inner: list[tuple[list[int], Part, Fraction, Fraction]] = []
+            for k, (c, term) in enumerate(place.part.terms):
+                inner.append((place.parts, term, p / c, q / c if k == 0 else Fraction(0)))
+            for each in place.part.compared:
+                # a y + c (p z + q) + k is a multiple c p of z - z'.
+                side, rate = place.above if each.c * p > 0 else place.below, each.c * p
+                if each.width is not None:
+                    # -width <= c p (z - z') <= 0
+                    place.bands.append((len(self._placed) + len(inner), each.width / rate))
+                    side = []
+                inner.append((side, each.part, -rate / each.a, -(each.c * q + each.k) / each.a))
+            for side, inner_part, inner_slope, inner_shift in inner:
+                side.append(len(self._placed))
+                waiting.append(len(self._placed))
+                self._placed.append(_Placed(inner_part, inner_slope, inner_shift))
+        return number
+
+    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[Element, ...]:
+        """Shift coordinates and list the elements, the last first.
+
+        Args:
+            roots: What is part of nothing else.
+            shifted: Whether their coordinates may be.
+        """
+        for place in reversed(self._placed):
+            place.origin = self._origin(place)
+        common = next((o for o in (self._placed[r].origin for r in roots) if o is not None), None)
+        common = common if shifted else None
+        origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
+        last = len(self._placed) - 1
+        found: list[Element] = []
+        for number, place in enumerate(self._placed):
+            origin = origins[number]
+            for other in place.compared():
+                origins[other] = origin
+            own = [self._placed[k].origin for k in place.parts]
+            rest = origin - sum((o for o in own if o is not None), Fraction(0))
+            for k, o in zip(place.parts, own, strict=True):
+                origins[k] = o or Fraction(0)
+            if place.parts:
+                # Whatever has no kinks takes the rest; else the first, which then has them there.
+                free = next((k for k, o in zip(place.parts, own, strict=True) if o is None), None)
+                origins[place.parts[0] if free is None else free] += rest
+            found.append(self._element(place, origin, last))
+        return tuple(reversed(found))
+
+    def _origin(self, place: _Placed) -> Fraction | None:
+        own = [self._placed[k].origin for k in place.parts]
+        fixed = [o for o in own if o is not None]
+        if place.parts and len(fixed) == len(own):
+            return sum(fixed, Fraction(0))
+        compared = (self._placed[k].origin for k in place.compared())
+        candidates = (*place.cuts(), *(o for o in compared if o is not None))
+        return candidates[0] if candidates else None
+
+    def _element(self, place: _Placed, origin: Fraction, last: int) -> Element:
+        slope, shift = place.slope, place.shift + place.slope * origin
+        part = place.part
+        bounds = [
+            None if bound is None else (bound - shift) / slope for bound in (part.lower, part.upper)
+        ]
+        lower, upper = bounds if slope > 0 else reversed(bounds)
+        law = None if part.law is None else part.law.affine(1 / slope, -shift / slope)
+        source = law or tuple([last - k for k in place.parts])
+        below, above = ([last - k for k in side] for side in (place.below, place.above))
+        bands = tuple((last - k, offset) for k, offset in place.bands)
+        return Element(source, lower, upper, tuple(below), tuple(above), bands)

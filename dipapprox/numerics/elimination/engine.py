@@ -23,10 +23,14 @@ from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.elimination.certain_bounds import lowered, without_certain
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
-from dipapprox.numerics.elimination.order_event import DifferenceEvent, order_event
+from dipapprox.numerics.elimination.order_event import (
+    DifferenceEvent,
+    lowered,
+    order_event,
+    without_certain,
+)
 from dipapprox.numerics.elimination.plan import (
     FunctionTable,
     Terms,

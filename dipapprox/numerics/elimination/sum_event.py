@@ -24,8 +24,7 @@ from math import isqrt
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
-from dipapprox.numerics.elimination.coordinates import Comparison, Layout, Part
-from dipapprox.numerics.elimination.elements import SumEvent
+from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -12,7 +12,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth

@@ -49,7 +49,7 @@ from dipapprox.pairs.adjacency import AllPairs, Pair, is_symmetric, select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
-from dipapprox.pairs.refinement import precisions
+from dipapprox.pairs.search import precisions
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute

@@ -48,7 +48,7 @@ from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import circuit_of_states
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
 

@@ -26,8 +26,7 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
-from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.search import Progress, precisions, silent
 from dipapprox.privacy.intervals.cells import Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.equal_inputs import different_pairs

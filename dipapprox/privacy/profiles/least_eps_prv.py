@@ -23,7 +23,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
-from dipapprox.pairs.refinement import refined
+from dipapprox.pairs.search import refined
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LeastFactor

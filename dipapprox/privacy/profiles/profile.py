@@ -39,8 +39,7 @@ from dipapprox.pairs.products.source import ProductSource
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.pairs.refinement import precisions
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.search import Progress, precisions, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.possible import PossibleOutputs
 from dipapprox.privacy.products.witness import ProductDetails

@@ -26,7 +26,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
-from dipapprox.pairs.refinement import refined
+from dipapprox.pairs.search import refined
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 

@@ -15,7 +15,7 @@ from math import exp, log
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
