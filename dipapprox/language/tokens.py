@@ -19,7 +19,7 @@ _NEVER_AFTER_WORD = frozenset(
     ["ARROW", "EQ", "COMMA", "LBRACK", "RBRACE", "RPAREN", "RANGE", "NEWLINE", "SEP"]
 )
 """What follows a name at the beginning of a line: it is assigned, or an element of a list."""
-_OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "COMMA", "RBRACE"])
+_OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "RBRACE"])
 
 
 def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:

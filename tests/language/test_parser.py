@@ -129,3 +129,9 @@ def test_the_deepest_allowed_program_is_parsed_and_printed() -> None:
     blocks = "if a then\n" * 100 + deep + "\n" + "end\n" * 100
     printed = print_program(parse(blocks))
     assert print_program(parse(printed)) == printed
+
+
+def test_a_domain_of_all_numbers_may_be_followed_by_another_argument() -> None:
+    """'real' is a domain wherever one stands, before a comma too."""
+    text = "on query q(a in real, b in int) do\nend\n"
+    assert parse(print_program(parse(text))) == parse(text)

@@ -21,13 +21,8 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import tight
-from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.order_event import (
-    DifferenceEvent,
-    OrderEvent,
-    order_event,
-    without_certain,
-)
+from dipapprox.numerics.elimination.engine import Eliminated, without_certain
+from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm
