@@ -27,7 +27,7 @@ from functools import cache
 from math import ceil, exp, log
 
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.exponential import exponential
+from dipapprox.numerics.precision import exponential
 from dipapprox.numerics.rounding import above
 
 _RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
