@@ -68,8 +68,11 @@ class ProgramPairs:
             return
         widening = widening_of(run.widened)
         program = read_program(run.program, run.params, widening, partial, f"{where}.")
-        if program is not None:
-            self._derive(run, program, bits)
+        try:
+            if program is not None:
+                self._derive(run, program, bits)
+        except UserError as error:  # an input that is none, or infinitely many of them
+            partial.differ(where, error.message)
 
     def above(self, rate: arb, unit: arb, *, added: bool) -> FinitePair:
         """Return the recorded pair that dominates, for one direction, after a comparison."""
@@ -117,12 +120,8 @@ class ProgramPairs:
         }
         if any((second, first) not in adjacent for first, second in adjacent):
             raise Stuck("inputs that are adjacent in one order only")
-        try:
-            named = [values_of(each, program.inputs) for each in run.attained]
-        except UserError as error:
-            self._partial.differ(f"{self._where}.attained", error.message)
-            return
-        chosen = named[0], named[1]
+        first, second = run.attained
+        chosen = values_of(first, program.inputs), values_of(second, program.inputs)
         if chosen not in adjacent:
             self._partial.differ(f"{self._where}.attained", f"{pair_text(chosen)} is not adjacent")
             return

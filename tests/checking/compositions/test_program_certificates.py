@@ -159,3 +159,5 @@ def test_numbers_are_not_composed_by_the_check(folder: Path) -> None:
     fields = certificate(SIGN, folder, 1, None, "1e-2", "1/3")
     text = SIGN.replace("output out in 0..1", "output out in real")
     assert outcome(with_text(fields, text)) is Outcome.NOT_CONFIRMED
+    text = SIGN.replace("q in 0..2", "q in real")
+    assert outcome(with_text(fields, text)) is Outcome.REFUTED
