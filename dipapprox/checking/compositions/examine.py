@@ -69,7 +69,11 @@ _SPARE = 24
 _CUT = 2 ** (_SPARE + 6)
 """Of products, in their unit; the run cuts 2^20 units of the file or more."""
 
-_PROFILE_BITS = 256
+_PROFILE_BITS, _PROFILE_UNIT = 256, 100
+
+_MORE_ACCURATE = 48
+"""Bits by which probabilities of programs are more accurate than a unit."""
+
 _MOST_DENSE = 2**22
 
 
@@ -160,8 +164,15 @@ class _Programs:
         self._known: dict[tuple[int, int], ProgramPairs] = {}
         self._pairs: dict[tuple[int, int, bool, bool], Pair] = {}
 
-    def pair(self, number: int, bits: int, unit: arb, *, added: bool, above: bool) -> Pair:
+    def pair(self, number: int, bits: int, unit: int, *, added: bool, above: bool) -> Pair:
         """Return the pair of a run for one direction and side, for all mechanisms.
+
+        Args:
+            number: Of the run.
+            bits: The working precision.
+            unit: 2^-unit is what pairs are compared up to.
+            added: Whether a record is added, not removed.
+            above: Whether it is to bound the run from above.
 
         Raises:
             Stuck, NoBounds: If a program cannot be followed, or a pair has too many outcomes.
@@ -175,11 +186,14 @@ class _Programs:
             own = self._known.get((number, bits))
             if own is None:
                 where = f"runs[{number}].what"
-                own = ProgramPairs(what, where, bits, self._partial, self._limits)
+                accuracy = min(bits, unit + _MORE_ACCURATE)
+                own = ProgramPairs(what, where, accuracy, self._partial, self._limits)
                 self._known[number, bits] = own
             rate = arb(1) if run.subsample is None else to_ball(run.subsample)
             self._pairs[key] = (
-                own.above(rate, unit, added=added) if above else own.below(rate, added=added)
+                own.above(rate, arb(2) ** -unit, added=added)
+                if above
+                else own.below(rate, added=added)
             )
         return self._pairs[key]
 
@@ -188,11 +202,11 @@ def _alone(record: OfComposition, programs: _Programs, *, added: bool) -> list[E
     """The least δ of one run, from its pair."""
     found = []
     with precision(_PROFILE_BITS):
-        unit = arb(2) ** (8 - _PROFILE_BITS // 2)
         below, above = (
-            programs.pair(0, _PROFILE_BITS, unit, added=added, above=side) for side in (False, True)
+            programs.pair(0, _PROFILE_BITS, _PROFILE_UNIT, added=added, above=side)
+            for side in (False, True)
         )
-        doubt = unit if isinstance(record.runs[0].what, ProgramRun) else arb(0)
+        doubt = arb(2) ** -_PROFILE_UNIT if isinstance(record.runs[0].what, ProgramRun) else arb(0)
         for stated in record.deltas:
             alpha = to_ball(stated.eps_prv).exp()
             first, second = below.set_at(alpha)
@@ -256,7 +270,7 @@ class _OfGrid:
         surplus = arb(1)
         for k, piece in enumerate(pieces):
             losses = Distribution(piece.masses, scale, slip / number)
-            pair = self._pair(piece, bits, scale.unit, added=added, above=above)
+            pair = self._pair(piece, bits, scale.bits, added=added, above=above)
             compared = (losses.is_above if above else losses.is_below)(pair, self._limits)
             self._note(f"{'above' if above else 'below'}[{k}]", compared)
             if losses.places and losses.places[-1] - losses.places[0] > _MOST_DENSE:
@@ -275,7 +289,7 @@ class _OfGrid:
             found.append(_enclosed(value + doubt if above else value - doubt))
         return found
 
-    def _pair(self, piece: PieceOfRun, bits: int, unit: arb, *, added: bool, above: bool) -> Pair:
+    def _pair(self, piece: PieceOfRun, bits: int, unit: int, *, added: bool, above: bool) -> Pair:
         pair = self._programs.pair(piece.run, bits, unit, added=added, above=above)
         if piece.group == 1:
             return pair

@@ -45,7 +45,7 @@ class ProgramPairs:
     Args:
         run: Of the file.
         where: Its place there.
-        bits: The working precision.
+        bits: How accurate probabilities shall be, much more than a unit.
         partial: Where differences are noted.
         limits: Asked throughout.
 
@@ -120,8 +120,8 @@ class ProgramPairs:
         }
         if any((second, first) not in adjacent for first, second in adjacent):
             raise Stuck("inputs that are adjacent in one order only")
-        first, second = run.attained
-        chosen = values_of(first, program.inputs), values_of(second, program.inputs)
+        one, other = (values_of(each, program.inputs) for each in run.attained)
+        chosen = one, other
         if chosen not in adjacent:
             self._partial.differ(f"{self._where}.attained", f"{pair_text(chosen)} is not adjacent")
             return
