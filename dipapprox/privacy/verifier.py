@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
+from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, PairSelection, count_selected, select_pairs
+from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import (
@@ -39,11 +39,13 @@ from dipapprox.privacy.sources import (
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared, has_real_inputs, with_values
+from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from dipapprox.exact.real_outputs import comparison
     from dipapprox.pairs import maximum
     from dipapprox.pairs.boxes import together as real_pairs
+    from dipapprox.pairs.boxes import vertices
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
     from dipapprox.pairs.published import couplings
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.published import details as published_details
 else:
     maximum = Deferred("dipapprox.pairs.maximum")
+    vertices = Deferred("dipapprox.pairs.boxes.vertices")
     comparison = Deferred("dipapprox.exact.real_outputs.comparison")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
@@ -104,7 +107,7 @@ def verify(
             outputs=run.number_of_outputs,
             final_states=run.final_states,
             precision=search.bits if search is not None and search.bits else options.precision,
-            engine=_engine(options, run.source, search, run.real_pairs),
+            engine=_engine(options, run),
             seconds=options.limits.elapsed(),
             reason=conclusion.reason,
         ),
@@ -132,6 +135,8 @@ class _Run:
         self.outputs: Sequence[Sequence[Value]] = ()
         self.number_of_outputs = self.final_states = 0
         self.real_pairs: real_pairs.RealPairs | None = None
+        self.everywhere = False
+        self.lemma: str | None = None
 
     def conclude(self, stopped: str | None) -> Conclusion:
         """Turn what was found into an answer."""
@@ -189,36 +194,47 @@ class _Run:
     def check_real_inputs(self, program: Program) -> None:
         """Check all pairs of real inputs at once."""
         options = self.options
-        if program.real_outputs:
-            raise LimitReached("real inputs and real outputs together are not covered")
         states = execute_for_declared(program, options.merge, options.limits)
+        self.everywhere = True
+        if program.real_outputs:
+            pairs = vertices.vertex_pairs(states)
+            self.check_published_pairs(states, pairs, len(pairs))
+            if self.source is not None:
+                self.lemma = vertices.LEMMA
+            return
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
-        self.source, pairs = open_real_pairs(states, self.claim.eps, options)
-        self.real_pairs = pairs
+        self.source, real = open_real_pairs(states, self.claim.eps, options)
+        self.real_pairs = real
         search = self.opened(self.source, None)
-        with pairs.claiming(self.claim.delta):
-            maximum.search_together(search, pairs, 1)
+        with real.claiming(self.claim.delta):
+            maximum.search_together(search, real, 1)
 
     def check_published(self, program: Program) -> None:
         """Check the pairs of a program with real outputs."""
+        states = execute(program, self.options.merge, self.options.limits, real_outputs=True)
+        self.check_published_pairs(states, select_pairs(program, self.selection), self.total)
+
+    def check_published_pairs(
+        self, states: FinalStates, pairs: Iterable[Pair], total: int | None
+    ) -> None:
+        """Check some pairs of a program with real outputs."""
         options, limits = self.options, self.options.limits
-        states = execute(program, options.merge, limits, real_outputs=True)
         self.number_of_outputs, self.final_states = len(states.outputs()), len(states.states)
         divergences = open_published(states, self.claim.eps, options)
         self.source = divergences
         self.describe = published_details.PublishedDetails(divergences).describe
         exact = options.compares_exactly
-        pairs = published_search.PublishedPairs(
+        selected = published_search.PublishedPairs(
             divergences,
-            select_pairs(program, self.selection),
-            self.total,
+            pairs,
+            total,
             limits,
             couplings.Couplings(states, self.claim.eps, limits) if exact else None,
             self.claim.growth,
             comparison.ExactComparison(limits) if exact and not self.claim.delta else None,
         )
-        maximum.search_together(self.opened(divergences, None), pairs, self.total or 0)
+        maximum.search_together(self.opened(divergences, None), selected, total or 0)
 
     def opened(self, source: ProbabilitySource, exact: ExactPairs | None) -> Search:
         """Open the search that all strategies end in."""
@@ -232,22 +248,20 @@ class _Run:
 
 def _pairs(run: _Run) -> int | None:
     """How many pairs were looked at; None where they were infinitely many."""
-    if run.real_pairs is not None:
+    if run.everywhere:
         return None
     return 0 if run.search is None else run.search.checked
 
 
-def _engine(
-    options: Options,
-    source: ProbabilitySource | None,
-    search: Search | None,
-    real: real_pairs.RealPairs | None,
-) -> str:
+def _engine(options: Options, run: _Run) -> str:
     """Say what computed: the engine, and closed forms if they decided some pair."""
+    source, search = run.source, run.search
     if source is None:
         return options.engine.value
-    if real is not None:
-        return real.name
+    if run.real_pairs is not None:
+        return run.real_pairs.name
+    if run.lemma is not None:
+        return f"{source.name} + {run.lemma}"
     name, exact = source.name, Engine.EXACT.value
     exactly = search is not None and search.exactly > 0
     return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name

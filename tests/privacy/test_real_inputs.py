@@ -217,3 +217,56 @@ def test_curves_are_certified_at_their_points() -> None:
     curve = profile(program, eps=1, curve=(0, "1/4", 2))
     exact = float(ndtr(0.5) - ndtr(0.0))
     assert abs(float(curve.envelope.points[0].delta.lower) - exact) < 1e-10
+
+
+_GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" + (
+    "for i in 1..{n} do y[i] <- Gauss(q[i], 1) end\n"
+)
+
+
+def _balle_wang(shift: float, eps_prv: float) -> float:
+    """The profile of the Gaussian mechanism in closed form."""
+    half, place = shift / 2, eps_prv / shift
+    return float(ndtr(half - place) - 2.718281828459045**eps_prv * ndtr(-half - place))
+
+
+@pytest.mark.parametrize(
+    ("n", "rule", "shift"),
+    [(1, "linf 1", 1.0), (2, "linf 1", 2**0.5), (2, "l1 1/2", 0.5), (3, "l0 2", 2**0.5)],
+)
+def test_gaussian_mechanisms_depend_on_the_largest_norm(n: int, rule: str, shift: float) -> None:
+    program = parse(_GAUSS.format(n=n, rule=rule))
+    found = profile(program, eps=1, eps_prv=1).delta_enclosure
+    assert abs(float(found.lower) - _balle_wang(shift, 1.0)) < 1e-10
+    assert found.width < Fraction(1, 10**10)
+
+
+def test_the_gaussian_mechanism_on_the_unit_interval() -> None:
+    program = parse(_GAUSS.format(n=1, rule="linf 1"))
+    found = profile(program, eps=1, delta="1e-5")
+    assert found.eps_prv_enclosure.lower is not None
+    assert abs(float(found.eps_prv_enclosure.lower) - 4.3771780957) < 1e-9
+    assert "vertices" in found.engine
+    assert verify(program, eps=1, eps_prv="4.3771781", delta="1e-5").answer is Answer.DP
+    assert verify(program, eps=1, eps_prv="4.3771780", delta="1e-5").answer is Answer.NOT_DP
+
+
+def test_one_number_with_laplace_noise_is_as_private_as_its_scale() -> None:
+    text = _GAUSS.format(n=1, rule="linf 1").replace("Gauss(q[i], 1)", "Lap(q[i], 2)")
+    assert verify(parse(text), eps=1, eps_prv="1/2", delta=0).answer is Answer.DP
+    assert verify(parse(text), eps=1, eps_prv="0.499", delta=0).answer is Answer.NOT_DP
+
+
+def test_numbers_beside_guards_are_unknown() -> None:
+    text = "input q in real 0..1\noutput y in real\nr <- Gauss(q, 1)\ny <- 0\n"
+    text += "if r >= 0 then y <- r end\n"
+    found = verify(parse(text), eps=1, eps_prv=10, delta="0.9")
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None and "beside guards" in found.reason
+
+
+def test_monotone_guards_are_a_shortcut_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _SVT.format(domain="real -1..1", adjacency="all")
+    with_lemma = _delta(text, "1/5")
+    monkeypatch.setattr("dipapprox.pairs.boxes.models._growth", lambda _slopes: None)
+    assert with_lemma.meets(_delta(text, "1/5"))

@@ -12,8 +12,17 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import LimitReached
-from dipapprox.language.core import Cell, Everyone, Input, Norm, Value, Within
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import (
+    Cell,
+    Everyone,
+    Input,
+    Listed,
+    Norm,
+    Program,
+    Value,
+    Within,
+)
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 from dipapprox.pairs.boxes.polygons import Polygon, clipped, diagonal, extent, rectangle
@@ -75,6 +84,18 @@ def distances(polygon: Polygon) -> tuple[Fraction, Fraction]:
     values = [x - y for x, y in polygon]
     low, high = min(values), max(values)
     return max(low, -high, FREE), max(high, -low)
+
+
+def pairs_of(program: Program) -> list[PairSet]:
+    """Return sets that together hold the adjacent pairs of a program with real inputs.
+
+    Raises:
+        UserError: If the program lists pairs, or wants distances between named values.
+        LimitReached: As `all_pairs`.
+    """
+    if isinstance(program.adjacency, Listed):
+        raise UserError("pairs of real inputs cannot be listed in a program")
+    return all_pairs(program.inputs, program.adjacency)
 
 
 def all_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> list[PairSet]:

@@ -12,14 +12,13 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError
-from dipapprox.language.core import Listed, Program
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.boxes.cells import PairSet, all_pairs
+from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import extent
 from dipapprox.pairs.boxes.search import BoxSearch, Found, corner_pairs
@@ -82,7 +81,7 @@ class RealPairs:
     ) -> None:
         self._program = states.program
         self._source, self._limits = source, limits
-        self._roots = _roots(states.program)
+        self._roots = pairs_of(states.program)
         self._claimed: Fraction | None = None
         self._obstacle: str | None = None
         self.known: Known | None = None
@@ -221,10 +220,3 @@ def _is_final(known: Known) -> bool:
 
 def _interval_text(low: Fraction, high: Fraction) -> str:
     return f"[{float(low):.6g}, {float(high):.6g}]"
-
-
-def _roots(program: Program) -> list[PairSet]:
-    adjacency = program.adjacency
-    if isinstance(adjacency, Listed):
-        raise UserError("pairs of real inputs cannot be listed in a program")
-    return all_pairs(program.inputs, adjacency)

@@ -8,7 +8,7 @@ larger orders, with the same witness; an upper bound all smaller ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from typing import assert_never
@@ -29,6 +29,7 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.boxes.together import RealPairs
+from dipapprox.pairs.boxes.vertices import LEMMA, vertex_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.products.layout import select_parts
@@ -190,7 +191,7 @@ class Profiler:
             )
             self.details = ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
-        elif has_real_inputs(program):
+        elif has_real_inputs(program) and not program.real_outputs:
             remembered, real = open_real_pairs(executed, eps, options)
             self._source = self._real = real
             self.maxima = Maxima(None, ladder, real, None, remembered, options.limits, progress)
@@ -199,9 +200,16 @@ class Profiler:
         elif program.real_outputs:
             self._source = divergences = open_published(executed, eps, options)
             pairs = count_selected(program, selection)
+            stream: Iterable[Pair]
+            if has_real_inputs(program):
+                stream = vertices = vertex_pairs(executed)
+                pairs = len(vertices)
+                divergences.note(LEMMA)
+            else:
+                stream = select_pairs(program, selection)
             selected = PublishedPairs(
                 divergences,
-                select_pairs(program, selection),
+                stream,
                 pairs,
                 options.limits,
                 Couplings(executed, eps, options.limits) if options.compares_exactly else None,
@@ -225,7 +233,7 @@ class Profiler:
             inputs=program.inputs,
             output_cells=program.published,
             scope=scope_of(program, selection),
-            pairs=self.maxima.pairs,
+            pairs=None if has_real_inputs(program) else self.maxima.pairs,
             outputs=outputs,
             final_states=final_states,
             precision=options.precision,

@@ -1,0 +1,100 @@
+"""Programs that publish numbers and nothing else: finitely many pairs stand for all real ones.
+
+**Theorem.** Let all that a program publishes be y = A X + B u + c, X independent Gaussian, with no
+guard and no random choice. Then delta_{u,u'} depends on the difference t = u - u' only, and does
+not fall as the norm of B t for the covariance of A X grows (Balle and Wang 2018, theorem 8: it is
+Φ(m/2 - ε/m) - e^ε Φ(-m/2 - ε/m) for the norm m; if B t is not in the range of A the laws are
+singular, which no norm exceeds). Norms are convex: over a polytope of differences the largest is at
+a vertex.
+
+**One number, Laplace.** y = a X + b·u + c with X Laplace: delta is a function of |b·t| that does
+not fall (the likelihood ratio is monotone, so half-lines are optimal sets, and their probabilities
+move apart with the shift). |b·t| is convex, too.
+
+Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
+vertices are corners; for l1 with no input narrower than the radius they form a ball, whose vertices
+change one input by the whole radius. Finite inputs are gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.distributions import Family
+from dipapprox.errors import LimitReached
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.polygons import Point, Polygon
+from dipapprox.semantics.state import FinalStates
+
+MOST_VERTICES = 10_000
+
+LEMMA = "largest at vertices of the inputs' differences"
+"""The words in reports."""
+
+
+def vertex_pairs(states: FinalStates) -> list[Pair]:
+    """Return pairs of which one has the largest delta of all; see the module.
+
+    Args:
+        states: Of a program with real inputs and real outputs.
+
+    Raises:
+        UserError: If the adjacency does not suit the inputs.
+        LimitReached: If the theorems do not cover the program, or there are too many vertices.
+    """
+    _require_numbers(states)
+    found: dict[Pair, None] = {}
+    for root in pairs_of(states.program):
+        for corners in _vertices(root):
+            pair = root.pair(corners)
+            if pair[0] != pair[1]:
+                found[pair] = None
+            if len(found) > MOST_VERTICES:
+                raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices")
+    return list(found)
+
+
+def _require_numbers(states: FinalStates) -> None:
+    """Raise LimitReached unless one of the theorems covers the program."""
+    alone = len(states.states) == 1
+    state = states.states[0]
+    if not alone or state.path is not None or state.conditions or states.choices:
+        raise LimitReached(
+            "numbers published beside guards or random choices are not covered for real inputs"
+        )
+    families = [states.samples[k].family for form in state.reals for k in form.samples()]
+    if all(family is Family.GAUSSIAN for family in families):
+        return
+    if len(state.reals) != 1 or families != [Family.LAPLACE]:
+        raise LimitReached(
+            "for real inputs only numbers with Gaussian noise, or one number with Laplace noise, "
+            "are covered"
+        )
+
+
+def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:
+    """Yield points of the polygons for all vertices of the set of differences."""
+    if not pairs.is_bound or pairs.budget is None:
+        yield from product(*map(_ends, pairs.polygons))
+        return
+    budget = pairs.budget
+    for place, polygon in enumerate(pairs.polygons):
+        still: list[Point] = [(each[0][0], each[0][0]) for each in pairs.polygons]
+        for x, y in _ends(polygon):
+            if x != y:
+                if abs(x - y) < budget:
+                    raise LimitReached("an input is narrower than the radius of l1: not covered")
+                still[place] = (y + (budget if x > y else -budget), y)
+                yield list(still)
+
+
+def _ends(polygon: Polygon) -> tuple[Point, ...]:
+    """Return corners with the least and the greatest difference."""
+
+    def difference(corner: Point) -> Fraction:
+        return corner[0] - corner[1]
+
+    return tuple(dict.fromkeys((min(polygon, key=difference), max(polygon, key=difference))))

@@ -1,0 +1,121 @@
+"""Bounds of delta on sets of pairs hold for the pairs in them, and maxima lie where they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.language.core import Input, Norm, Within
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.numerics.rounding import above, below
+from dipapprox.pairs.boxes.bounds import FactorBounds, bound
+from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
+from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.polygons import Polygon, halves
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Factor, eps_prv_factor
+from dipapprox.pairs.search import RememberedInputs
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.semantics.execution import execute
+
+_SVT = """
+input q[2] in real -2..2
+output out[2] in {0, 1}
+adjacent linf 1
+for i in 1..2 do out[i] <- 0 end
+rT <- Gauss(0, 2 / eps)
+for i in 1..2 do
+    r <- Gauss(q[i], 4 / eps)
+    if r >= rT then out[i] <- 1; exit end
+end
+"""
+
+_BETWEEN = """
+input q[2] in real -1/2..1/2
+output out in {0, 1}
+adjacent linf 1
+out <- 0
+a <- Gauss(0, 2 / eps)
+b <- Gauss(2*q[1] - q[2], 3 / eps)
+c <- Gauss(0, 1 / eps)
+if b - q[2] >= a then if c <= a then out <- 1 end end
+"""
+
+
+@cache
+def _opened(text: str) -> tuple[OutputModels, RememberedInputs]:
+    states = execute(elaborate(parse(text), {}, "x"), True, Limits())
+    source = open_probabilities(states, Fraction(1), Options())
+    return OutputModels(states, Fraction(1), source, Limits()), RememberedInputs(source)
+
+
+def _delta(source: RememberedInputs, pair: tuple[Input, Input], factor: Factor) -> Fraction:
+    first, second = source.distributions(pair, 40)
+    return divergence(first, second, factor).lower  # type: ignore[arg-type]
+
+
+def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
+    weights = [data.draw(st.integers(0, 3)) for _ in polygon]
+    weights[0] += 1
+    total = sum(weights)
+    return (
+        sum((w * x for w, (x, _) in zip(weights, polygon, strict=True)), Fraction(0)) / total,
+        sum((w * y for w, (_, y) in zip(weights, polygon, strict=True)), Fraction(0)) / total,
+    )
+
+
+@pytest.mark.parametrize("text", [_SVT, _BETWEEN])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
+    models, source = _opened(text)
+    program = elaborate(parse(text), {}, "x")
+    adjacency = data.draw(
+        st.sampled_from([Within(Norm.LINF, Fraction(1)), Within(Norm.L1, Fraction(1))])
+    )
+    (pairs,) = all_pairs(program.inputs, adjacency)
+    for _ in range(data.draw(st.integers(0, 8))):
+        axis = data.draw(st.integers(0, 1))
+        polygons = list(pairs.polygons)
+        polygons[axis] = data.draw(st.sampled_from(halves(polygons[axis])))
+        pairs = PairSet(tuple(polygons), pairs.first, pairs.second, pairs.budget)
+    factor = eps_prv_factor(
+        data.draw(st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1)])), 64
+    )
+    assert factor.upper is not None
+    bounds = FactorBounds(below(factor.lower), above(factor.upper))
+
+    def on(each: PairSet) -> float:
+        first, second = (
+            models.on(box, fixed)
+            for box, fixed in zip(boxes(each), (each.first, each.second), strict=True)
+        )
+        found = bound(each, first, second, bounds)
+        parts.append(found.parts)
+        return found.upper
+
+    parts: list[tuple[tuple[Polygon, ...], ...]] = []
+    if pairs.is_empty:
+        return
+    upper = on(pairs)
+    whole = parts[0]
+    faces = max(
+        on(PairSet((a, b), pairs.first, pairs.second, pairs.budget))
+        for a in whole[0]
+        for b in whole[1]
+    )
+    for _ in range(4):
+        corners = [_point(data, polygon) for polygon in pairs.polygons]
+        if pairs.budget is not None and sum(abs(x - y) for x, y in corners) > pairs.budget:
+            continue
+        delta = _delta(source, pairs.pair(corners), factor)
+        assert delta <= Fraction(upper)
+        # The maximum lies on the faces: what bounds delta there bounds it everywhere.
+        assert delta <= Fraction(faces)
