@@ -36,16 +36,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from math import cos, lcm, log, pi
+from math import lcm
 
 import numpy as np
+from flint import arb
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.interpolation.entire import Tails
+from dipapprox.numerics.powers import logarithm
+from dipapprox.numerics.precision import precision
 from dipapprox.numerics.rounding import Array, above, total_above
 
 _XI = Fraction(1, 2**50)
+_NODE_BITS = 80
 _TINY = 2.0**-900
 _ULP = 2.0**-52
 _NEGLIGIBLE = 2.0**-60
@@ -57,14 +62,18 @@ Interval = tuple[Fraction, Fraction]
 @cache
 def nodes(count: int) -> tuple[Fraction, ...]:
     """Return `count` doubles in [-1, 1], within 2^-50 of the Chebyshev points of that number."""
-    # Library cosines are wrong by an ulp or two, far below 2^-50; the test compares with balls.
-    return tuple(Fraction(cos((2 * j + 1) * pi / (2 * count))) for j in range(count))
+    # Balls, and a double next to it: off by at most 2^-53 and what the ball's radius says.
+    with precision(_NODE_BITS):
+        points = [(arb(2 * j + 1) / (2 * count)).cos_pi() for j in range(count)]
+        if max(float(point.rad()) for point in points) > 2.0**-53:
+            raise BrokenInvariant("a Chebyshev point is not known to 53 bits")
+        return tuple(Fraction(float(point.mid())) for point in points)
 
 
 def lebesgue(count: int) -> Fraction:
     """Bound the Lebesgue constant of `nodes(count)` from above; see the module."""
-    # 2/pi < 0.6367; the logarithm of a whole number below 1000, and 2^-20 for its last digits.
-    points = 1 + Fraction(6367, 10_000) * (Fraction(log(count)) + Fraction(1, 2**20))
+    # 2/pi < 0.6367.
+    points = 1 + Fraction(6367, 10_000) * logarithm(Fraction(count), _NODE_BITS).upper
     return points / (1 - points * _XI * count**2)
 
 

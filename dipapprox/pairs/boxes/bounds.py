@@ -188,6 +188,7 @@ class _Sums:
             total = constant + rise + float(own @ (sign * self._values + self._off)) + form
             # Twice: once for these sums, once for the shares.
             total += 4 * float(own @ self._rounding) + 64 * _UNIT * (abs(constant) + rise)
+            total += float(own @ self._off) * (len(own) + 16) * _UNIT
             found.append((total, best))
         return min(found, key=itemgetter(0))
 
