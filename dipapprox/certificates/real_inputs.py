@@ -29,7 +29,7 @@ from dipapprox.certificates.statement import (
 )
 
 FORMAT = "dipapprox real-input certificate"
-VERSION = 1
+VERSION = 2
 
 Change = Literal[-1, 0, 1]
 
@@ -61,14 +61,21 @@ class RecordedShift(Struct, frozen=True, forbid_unknown_fields=True, array_like=
 
 
 class RecordedState(Statement, frozen=True):
-    """A state, and shifts that keep it; null where no upper bound is stated."""
+    """A state, and shifts that keep it; null where no upper bound is stated.
+
+    `shown` are the real outputs, as sums like those of half spaces.
+    """
 
     guards: tuple[HalfSpace, ...]
+    shown: tuple[HalfSpace, ...]
     shifts: tuple[RecordedShift, ...] | None
 
 
 class RecordedFlow(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """Multiples >= 0 of a state's guards that say what it costs at the target; null: no shift."""
+    """Multiples >= 0 of a state's guards that say what it costs at the target; null: no shift.
+
+    Behind the guards come, for each number that is shown, that it is no more and no less.
+    """
 
     flow: tuple[Coefficient, ...]
     cost: Fraction | None
@@ -91,7 +98,10 @@ class RecordedRay(Statement, frozen=True):
 
 
 class RecordedOutput(Statement, frozen=True):
-    """An output of a part, its states, and a ray if the lower bound needs one."""
+    """An output of a part, its states, and a ray if the lower bound needs one.
+
+    States that show other numbers, the same for all inputs and noise, are another output.
+    """
 
     output: PlainValues
     states: Annotated[tuple[RecordedState, ...], Meta(min_length=1)]
@@ -110,7 +120,7 @@ class RealInputCertificate(Statement, frozen=True):
     """What a proof states, and its evidence; `reals` takes finite domains as all numbers."""
 
     format: Literal["dipapprox real-input certificate"]
-    version: Literal[1]
+    version: Literal[2]
     program: RecordedProgram
     params: dict[str, Fraction]
     reals: bool

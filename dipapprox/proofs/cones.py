@@ -87,6 +87,7 @@ class Cone:
         start: Inputs at which the state has a positive probability.
         guards: The state itself: forms <= 0 over the samples' noise, by the places of their
             sources, and over inputs, by their names.
+        shown: What it publishes as real outputs: such forms, in the order of the program.
         inputs: The numbers of inputs, by their names.
     """
 
@@ -94,6 +95,7 @@ class Cone:
     sources: tuple[Source, ...]
     start: tuple[Fraction, ...]
     guards: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
+    shown: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
     inputs: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -123,8 +125,8 @@ class ConeBuilder:
         start = self._possible.of(guards)
         if start is None:
             return None
-        forms = [guard.form for guard in guards]
-        forms += [side for form in state.reals for side in (form, -form)]
+        own = [guard.form for guard in guards]
+        forms = own + [side for form in state.reals for side in (form, -form)]
         numbers = sorted({sample for form in forms for sample in form.samples()})
         places = {number: place for place, number in enumerate(numbers)}
         rows = dict.fromkeys(self._row(form, places) for form in forms)
@@ -133,9 +135,10 @@ class ConeBuilder:
             number: LinearForm.symbol(place) + self._means[number]
             for number, place in places.items()
         }
-        centred = tuple(dict.fromkeys(form.substitute(around) for form in forms))
+        centred = tuple(dict.fromkeys(form.substitute(around) for form in own))
+        shown = tuple([form.substitute(around) for form in state.reals])
         sources = tuple(self._sources[number] for number in numbers)
-        return Cone(kept, sources, start, centred, self._inputs)
+        return Cone(kept, sources, start, centred, shown, self._inputs)
 
     def _row(self, form: LinearForm, places: dict[int, int]) -> Row:
         noise = {places[s]: c for s, c in form.terms if isinstance(s, int)}

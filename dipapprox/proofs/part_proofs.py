@@ -8,6 +8,14 @@ an output of their own: the event that the atoms are these and the other numbers
 without any atom. At all inputs the other states have probability 0 there: a number with a density
 is no given atom, guards or not, and an atom lies in none of the intervals. Atoms that move with the
 inputs may enter intervals, and integer noise has atoms everywhere: there nothing is told apart.
+
+**A real output that is a form of inputs alone**, f(q) + c with f ≠ 0, in some state that is
+possible leaves no budget, if there is no integer noise and inputs have no bounds. *Proof.* The
+state has a positive probability on an open set of inputs q; there the output is f(q) + c with
+positive probability. Let Δ be a change with f(Δ) ≠ 0; all multiples of it up to 1 are changes, too.
+At q + Δ a state with noise in the output gives this number with probability 0, another one, with
+g(q) + d, only if g(q + Δ) + d = f(q) + c. If g ≠ f, almost no q obeys that; if g = f, one multiple
+of Δ does, and f itself none. So some q and Δ make an event impossible that was possible. ∎
 """
 
 from __future__ import annotations
@@ -16,7 +24,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.language.core import Value
+from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, ConeBuilder
@@ -64,12 +72,28 @@ class PartRun:
                 key = id(state.outputs), _atoms(state) if tells_atoms else ()
                 groups.setdefault(key, (state.outputs, []))[1].append(cone)
         self._groups = tuple(groups.values())
+        self._reals = part.program.real_outputs
+        self._is_continuous = not any(sample.family.is_discrete for sample in states.samples)
         self._costs: list[list[CostOfChanges]] = []
         self._proofs: list[OutputProof] = []
 
     def own(self, box: Box) -> Box:
         """Return the changes of the part's inputs in changes of all."""
         return tuple(box[k] for k in self.inputs)
+
+    @property
+    def telling(self) -> Cell | None:
+        """A real output that is a form of inputs alone in some state; None if nothing is known."""
+        cones = [cone for _, cones in self._groups for cone in cones]
+        return next(
+            (
+                cell
+                for cone in cones
+                for cell, form in zip(self._reals, cone.shown, strict=True)
+                if self._is_continuous and not form.is_constant and not form.samples()
+            ),
+            None,
+        )
 
     def prove(self, climbs: bool = True) -> None:
         """Prove all outputs; one without a budget ends the search.

@@ -132,7 +132,12 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     if bounded:
         with EarlyEnd():
             known = _with_places(known, limits)
-    return _concluded(known, runs, () if bounded else losses, ended)
+    found = _concluded(known, runs, () if bounded else losses, ended)
+    told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
+    if found.answer is Answer.UNKNOWN and told is not None:
+        reason = f"in some outcomes '{told.name}' is made of inputs alone"
+        return replace(found, answer=Answer.NOT_DP, reason=reason, losses=(), lower=Fraction(0))
+    return found
 
 
 def _with_places(known: Proof, limits: Limits) -> Proof:

@@ -43,6 +43,7 @@ from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.subject import with_real_inputs
 from dipapprox.proofs.worst_change import BoxShift, Flow
 from dipapprox.semantics.cells import statements_in
+from dipapprox.semantics.linear import LinearForm
 
 
 def certify_real(proof: RealProof, text: str) -> Certificate:
@@ -115,14 +116,14 @@ def without_evidence(proof: RealProof) -> str | None:
     adjacency = found.program.adjacency
     if proof.answer is Answer.UNKNOWN:
         return "the answer is Unknown"
-    if found.program.real_outputs:
-        return "the check does not know outputs that are real numbers"
     if found.changes is None or not found.changes.radius:
         return "adjacent inputs are equal"
     if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
         return "adjacent inputs may differ by any amount"
     if proof.answer is Answer.NOT_DP and found.places is not None:
         return "what is lost between two inputs is not recorded"
+    if proof.answer is Answer.NOT_DP and not found.losses:
+        return "that an output tells inputs is not recorded"
     if any(isinstance(each, core.Choose) for each in statements_in(found.program.body)):
         return "the program chooses at random among finitely many values"
     cones = [s.cone for part in found.parts for output in part.outputs for s in output.states]
@@ -170,11 +171,13 @@ def _state(state: StateProof, part: PartProof, private: bool) -> RecordedState:
                 for each in state.shifts
             ]
         )
-    return RecordedState(guards=tuple(_guards(state.cone)), shifts=shifts)
+    cone = state.cone
+    guards, shown = _half_spaces(cone.guards, cone), _half_spaces(cone.shown, cone)
+    return RecordedState(guards=tuple(guards), shown=tuple(shown), shifts=shifts)
 
 
-def _guards(cone: Cone) -> Iterator[HalfSpace]:
-    for form in cone.guards:
+def _half_spaces(forms: Iterable[LinearForm], cone: Cone) -> Iterator[HalfSpace]:
+    for form in forms:
         noise = sorted((cone.sources[s].site, c) for s, c in form.terms if isinstance(s, int))
         inputs = sorted((cone.inputs[s], c) for s, c in form.terms if isinstance(s, str))
         yield HalfSpace(_coefficients(noise), _coefficients(inputs), form.constant)
@@ -216,7 +219,8 @@ def _flow(flow: Flow, cone: Cone) -> RecordedFlow:
 
 def _guard_of(row: Row, cone: Cone) -> tuple[int, Fraction]:
     """Return a guard that a row is a multiple of, and the factor."""
-    for place, form in enumerate(cone.guards):
+    sides = [side for form in cone.shown for side in (form, -form)]
+    for place, form in enumerate((*cone.guards, *sides)):
         noise = {s: c for s, c in form.terms if isinstance(s, int)}
         inputs = {cone.inputs[s]: -c for s, c in form.terms if isinstance(s, str)}
         factor = _factor(dict(row.noise) | {-1 - k: c for k, c in row.inputs}, noise | {

@@ -38,6 +38,13 @@ TEXTS = {
     + "r <- Gauss(q[1], 1/eps)\nt <- Lap(0, 1/eps)\nif r >= t then out <- 1 end\n",
     "bounded": HEAD.format("linf 3").replace("real", "real 0..1")
     + "r <- Lap(q[1] + q[2], 1/eps)\nif r >= 0 then out <- 1 end\n",
+    "a number": "input q[2] in real\noutput out in 0..1\noutput y in real\nadjacent linf 1\n"
+    "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\nout <- 0\n"
+    "if r >= t then\nout <- 1\ny <- Lap(q[2] - q[1], 3/eps)\nelse\ny <- 7\nend\n",
+    "atoms": "input q in real\noutput y in real\nadjacent linf 1\n"
+    "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n",
+    "one number shown twice": "input q in real\noutput y in real\noutput z in real\n"
+    "adjacent linf 1\nr <- Lap(q, 2/eps)\ny <- r\nz <- 2 * r + q\n",
     "parts": "input q[2] in real\noutput out[2] in 0..1\nadjacent linf 1\n"
     "r <- Lap(q[1], 2/eps)\nout[1] <- 0\nif r >= 0 then out[1] <- 1 end\n"
     "s <- Lap(q[1] + q[2], 3/eps)\nout[2] <- 0\nif s >= 0 then out[2] <- 1 end\n",
@@ -79,6 +86,11 @@ def outcome_of(fields: Fields) -> Outcome | None:
         ("literature/noisy_max_exponential", "1", "1"),
         ("literature/laplace_parallel", "20", "20"),
         ("dipc/hist1_linf", "2", "2"),
+        ("numbers/noisy_max_with_value", "3/2", "3/2"),
+        ("numbers/numeric_sparse_vector", "7/4", "7/4"),
+        ("numbers/smart_sums", "2", "2"),
+        ("numbers/clamped_laplace", "1", "1"),
+        ("numbers/truncated_gauss", None, None),
     ],
 )
 def test_shipped_programs(name: str, lower: str | None, upper: str | None) -> None:

@@ -282,7 +282,8 @@ def test_between_bounds_two_inputs_lose(
     [
         ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
         ("y <- Lap(3, 1/eps)", "0", "1"),  # densities everywhere: the branch is not told
-        ("y <- q", "1", None),  # the atom moves: nothing but Unknown is promised
+        ("y <- q", "0", None),  # what another q never gives
+        ("y <- q + 1", "0", None),
     ],
 )
 def test_numbers_with_densities_are_told_from_atoms(
@@ -294,4 +295,4 @@ def test_numbers_with_densities_are_told_from_atoms(
     )
     assert proof.lower == Fraction(lower)
     assert proof.upper == (None if upper is None else Fraction(upper))
-    assert proof.answer is (Answer.UNKNOWN if upper is None else Answer.DP)
+    assert proof.answer is (Answer.NOT_DP if upper is None else Answer.DP)

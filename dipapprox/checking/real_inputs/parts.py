@@ -23,7 +23,13 @@ from dipapprox.checking.facts import Line
 from dipapprox.checking.inputs import values_of
 from dipapprox.checking.real_inputs.boxes import Box, cover, is_within
 from dipapprox.checking.real_inputs.runs import runs, tape_of
-from dipapprox.checking.real_inputs.states import Geometry, StateOf
+from dipapprox.checking.real_inputs.states import (
+    Atoms,
+    Geometry,
+    StateOf,
+    atoms_of,
+    tells_atoms,
+)
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
@@ -50,11 +56,20 @@ class _Guard:
     noise: dict[int, Fraction]
     inputs: dict[int, Fraction]
 
+    @property
+    def negative(self) -> _Guard:
+        """The other side."""
+        noise = {symbol: -a for symbol, a in self.noise.items()}
+        return _Guard(noise, {k: -b for k, b in self.inputs.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class _KnownState:
-    guards: tuple[_Guard, ...]
+    """Lines <= 0, the real outputs, and what shifts have to keep: for these, both sides."""
+
     lines: tuple[Line, ...]
+    shown: tuple[Line, ...]
+    guards: tuple[_Guard, ...]
 
 
 class PartCheck:
@@ -79,19 +94,32 @@ class PartCheck:
         self.states = [[self._state(each) for each in output.states] for output in record.outputs]
         followed = list(runs(part.program, self.tape, limits))
         outputs = [_values(output, part.program.outputs, where) for output in record.outputs]
-        if len(set(outputs)) < len(outputs):
-            # A ray is about all states of its output.
-            raise Untrue(where, "an output comes twice")
+        tells = tells_atoms((run.shown for run in followed), self.tape)
+        self._require_distinct(outputs, tells)
         states = [
-            StateOf(output, state.lines)
+            StateOf(output, state.shown, state.lines)
             for output, known in zip(outputs, self.states, strict=True)
             for state in known
         ]
-        misfit = self.geometry.misfit if whole else self.geometry.misfit_of_some
-        found = misfit(followed, states)
+        if whole:
+            found = self.geometry.misfit(followed, states)
+        else:
+            found = self.geometry.misfit_of_some(followed, states, tells=tells)
         if found is not None:
             raise Untrue(where, found)
         self._require_one_direction()
+
+    def _require_distinct(self, outputs: Sequence[tuple[core.Value, ...]], tells: bool) -> None:
+        """Raise Untrue unless all states of an output are together: a ray is about all of them."""
+        seen = set[tuple[tuple[core.Value, ...], Atoms]]()
+        for output, known in zip(outputs, self.states, strict=True):
+            atoms = {atoms_of(state.shown) if tells else () for state in known}
+            if len(atoms) > 1:
+                raise Untrue(self.where, "states of an output show different numbers")
+            key = output, atoms.pop()
+            if key in seen:
+                raise Untrue(self.where, "an output comes twice")
+            seen.add(key)
 
     def _require_one_direction(self) -> None:
         scales = [d.scale for d in self.tape.draws.values() if not d.family.is_gaussian]
@@ -110,15 +138,22 @@ class PartCheck:
         return self.draws[symbol - self.tape.inputs]
 
     def _state(self, record: RecordedState) -> _KnownState:
-        guards, lines = list[_Guard](), list[Line]()
+        guards, lines, shown = list[_Guard](), list[Line](), list[Line]()
         for half_space in record.guards:
-            noise = self._noise(half_space.noise)
-            if not noise:
+            guard = self._guard(half_space)
+            if not guard.noise:
                 raise Untrue(self.where, "a half space of inputs alone")
-            inputs = _numbers(half_space.inputs, len(self.inputs), self.where)
-            guards.append(_Guard(noise, inputs))
-            lines.append(self._line(half_space, noise, inputs))
-        return _KnownState(tuple(guards), tuple(lines))
+            guards.append(guard)
+            lines.append(self._line(half_space, guard.noise, guard.inputs))
+        for half_space in record.shown:
+            guard = self._guard(half_space)
+            shown.append(self._line(half_space, guard.noise, guard.inputs))
+            guards += [guard, guard.negative]
+        return _KnownState(tuple(lines), tuple(shown), tuple(guards))
+
+    def _guard(self, half_space: HalfSpace) -> _Guard:
+        inputs = _numbers(half_space.inputs, len(self.inputs), self.where)
+        return _Guard(self._noise(half_space.noise), inputs)
 
     @staticmethod
     def _line(

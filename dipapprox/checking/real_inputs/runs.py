@@ -27,9 +27,16 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One way through the program: where every line is <= 0; symbols are those of a `Tape`."""
+    """One way through the program: where every line is <= 0; symbols are those of a `Tape`.
+
+    Attributes:
+        output: The values of the finite outputs.
+        shown: The real outputs.
+        lines: What is assumed.
+    """
 
     output: tuple[core.Value, ...]
+    shown: tuple[Line, ...]
     lines: tuple[Line, ...]
 
 
@@ -136,7 +143,7 @@ def runs(program: core.Program, tape: Tape, limits: Limits) -> Iterator[Run]:
         while state.rest is not None:
             state, *others = _step(state, state.rest, tape, symbols)
             states += others
-        yield Run(_output(program, state.store), state.facts.lines)
+        yield Run(_output(program, state.store), _shown(program, state.store), state.facts.lines)
 
 
 def _step(state: _State, rest: _Rest, tape: Tape, symbols: Mapping[int, int]) -> list[_State]:
@@ -219,4 +226,14 @@ def _output(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Val
         if value not in cell.domain:
             raise Stuck(f"{value} is not in the domain of '{cell.name}'")
         values.append(value)
+    return tuple(values)
+
+
+def _shown(program: core.Program, store: Mapping[str, Datum]) -> tuple[Line, ...]:
+    values = list[Line]()
+    for cell in program.real_outputs:
+        found = store.get(cell.name)
+        if not isinstance(found, Line):
+            raise Stuck(f"the output '{cell.name}' has no value that is known")
+        values.append(found)
     return tuple(values)

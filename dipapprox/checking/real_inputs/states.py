@@ -25,10 +25,32 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class StateOf:
-    """A recorded state: its output and its lines, all <= 0."""
+    """A recorded state: its output, the real ones, and its lines, all <= 0."""
 
     output: tuple[core.Value, ...]
+    shown: tuple[Line, ...]
     lines: tuple[Line, ...]
+
+
+Atoms = tuple[Fraction | None, ...]
+"""For each real output the number that it is whatever inputs and noise are; None for another."""
+
+
+def tells_atoms(shown: Iterable[tuple[Line, ...]], tape: Tape) -> bool:
+    """Whether every real output is a number that never changes, or has a density at all inputs.
+
+    Then states that show other such numbers have nothing in common that could be seen.
+    """
+    return not any(law.family.is_discrete for law in tape.laws) and all(
+        not line.terms or any(symbol >= tape.inputs for symbol, _ in line.terms)
+        for lines in shown
+        for line in lines
+    )
+
+
+def atoms_of(shown: Iterable[Line]) -> Atoms:
+    """Return what never changes among real outputs."""
+    return tuple([None if line.terms else line.constant for line in shown])
 
 
 class Geometry:
@@ -79,13 +101,9 @@ class Geometry:
         forms = [frozenset(map(self.form, state.lines)) for state in states]
         for run in runs:
             wanted = frozenset(map(self.form, run.lines))
-            alike = [
-                each
-                for state, each in zip(states, forms, strict=True)
-                if state.output == run.output
-            ]
+            alike = [each for state, each in zip(states, forms, strict=True) if _same(state, run)]
             if wanted not in alike and not self._is_covered(wanted, alike):
-                return f"some run with the output {_text(run.output)} lies in no state"
+                return f"some run with the output {_text(run)} lies in no state"
         for place, one in enumerate(forms):
             for other in forms[:place]:
                 opposite = any(-form in other for form in one)
@@ -93,26 +111,33 @@ class Geometry:
                     return "two states have noises and inputs in common"
         return None
 
-    def misfit_of_some(self, runs: Sequence[Run], states: Sequence[StateOf]) -> str | None:
+    def misfit_of_some(
+        self, runs: Sequence[Run], states: Sequence[StateOf], *, tells: bool
+    ) -> str | None:
         """Do the same where only some outputs have states: all of these are recorded.
 
         No two states need be apart: that their union is what leads to the output is enough for
         lower bounds.
+
+        Args:
+            runs: Of the program.
+            states: What is recorded.
+            tells: Whether `tells_atoms`.
         """
-        outputs = {state.output for state in states}
+        outputs = {(state.output, atoms_of(state.shown) if tells else ()) for state in states}
         forms = [frozenset(map(self.form, state.lines)) for state in states]
         for run in runs:
             wanted = frozenset(map(self.form, run.lines))
             pairs = list(zip(states, forms, strict=True))
-            alike = [each for state, each in pairs if state.output == run.output]
-            known = run.output not in outputs or wanted in alike
-            if not known and not self._is_covered(wanted, alike):
-                return f"some run with the output {_text(run.output)} lies in no state"
+            alike = [each for state, each in pairs if _same(state, run)]
+            known = (run.output, atoms_of(run.shown) if tells else ()) not in outputs
+            if not known and wanted not in alike and not self._is_covered(wanted, alike):
+                return f"some run with the output {_text(run)} lies in no state"
             for state, each in pairs:
-                if state.output != run.output:
+                if not _same(state, run):
                     opposite = any(-form in each for form in wanted)
                     if not opposite and self.is_open(wanted | each):
-                        return f"a state has runs with the output {_text(run.output)}"
+                        return f"a state has runs with the output {_text(run)}"
         return None
 
     def _is_covered(
@@ -138,5 +163,10 @@ def _form(terms: Iterable[tuple[int, Fraction]], constant: Fraction) -> LinearFo
     return LinearForm.of(found, constant)
 
 
-def _text(output: Sequence[core.Value]) -> str:
-    return ", ".join(map(str, output))
+def _same(state: StateOf, run: Run) -> bool:
+    """Whether a run publishes what a state does."""
+    return (state.output, state.shown) == (run.output, run.shown)
+
+
+def _text(run: Run) -> str:
+    return ", ".join([*map(str, run.output), *("a number" for _ in run.shown)])
