@@ -1,7 +1,7 @@
 """Certificates of budgets for real inputs are written: what was proved, and all a check needs.
 
 In: a proof and the program's text. Out: the JSON object that `certificates.real_inputs` defines.
-Unknown has no certificate, nor have programs with finite noise, and adjacency without bounds.
+Unknown has no certificate, nor have programs with finite noise.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def without_evidence(proof: RealProof) -> str | None:
         return "the answer is Unknown"
     if found.changes is None or not found.changes.radius:
         return "adjacent inputs are equal"
-    if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
-        return "adjacent inputs may differ by any amount"
+    if isinstance(adjacency, core.Listed):
+        return "adjacent inputs are listed"
     if proof.answer is Answer.NOT_DP and found.places is not None:
         return "what is lost between two inputs is not recorded"
     if proof.answer is Answer.NOT_DP and not found.losses:

@@ -45,6 +45,11 @@ TEXTS = {
     "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n",
     "one number shown twice": "input q in real\noutput y in real\noutput z in real\n"
     "adjacent linf 1\nr <- Lap(q, 2/eps)\ny <- r\nz <- 2 * r + q\n",
+    "any amount": HEAD.format("l0 1")
+    + "r <- Lap(q[1], 2/eps)\ns <- Lap(q[2], 3/eps)\nif r >= s then out <- 1 end\n",
+    "anybody": HEAD.format("all") + "r <- Lap(q[1], 2/eps)\nif r >= 0 then out <- 1 end\n",
+    "any amount between bounds": HEAD.format("l0 1").replace("real", "real -1..2")
+    + "r <- Lap(q[1] + q[2], 1/eps)\nif r >= 0 then out <- 1 end\n",
     "parts": "input q[2] in real\noutput out[2] in 0..1\nadjacent linf 1\n"
     "r <- Lap(q[1], 2/eps)\nout[1] <- 0\nif r >= 0 then out[1] <- 1 end\n"
     "s <- Lap(q[1] + q[2], 3/eps)\nout[2] <- 0\nif s >= 0 then out[2] <- 1 end\n",
@@ -200,8 +205,6 @@ def test_inputs_that_are_compared_without_noise_are_not_followed() -> None:
 def test_what_has_no_certificate() -> None:
     response = (PROGRAMS / "literature" / "randomised_response.dpg").read_text("utf-8")
     assert without_evidence(proved(response)) == "the answer is Unknown"
-    far = TEXTS["one input changes"].replace("l1 1", "all")
-    assert "any amount" in str(without_evidence(proved(far)))
     text = TEXTS["one input changes"]
     with pytest.raises(UserError, match="not that of the program"):
         other = text.replace("3/eps", "5/eps")

@@ -91,7 +91,7 @@ class _Examination:
             raise Untrue("program.text", "it goes on for ever")
         self.integers = any(d.family.is_discrete for d in tape_of(program).draws.values())
         self._require_reals()
-        self.changes, radius = self._changes()
+        self.changes, radius, self.are_all = self._changes()
         self.boxes = self.changes
         if record.radius != radius or not radius:
             raise Untrue("radius", f"inputs change by {radius}")
@@ -118,7 +118,11 @@ class _Examination:
                 raise Untrue(
                     "least_budget.upper", f"the shifts prove {dearest * self.record.radius}"
                 )
+            if dearest and not self.are_all:
+                raise Untrue("least_budget.upper", "adjacent inputs may differ by any amount")
         lost = self._lost(known)
+        if lost and not self.are_all:
+            lost = None  # so many times as much as one wants
         stated = None if bounds is None else bounds.lower
         if (None if lost is None else lost * self.record.radius) != stated:
             found = "no budget" if lost is None else str(lost * self.record.radius)
@@ -137,46 +141,51 @@ class _Examination:
         for cell in self.program.inputs:
             yield cell.domain.bounds if isinstance(cell.domain, AllReals) else None
 
-    def _changes(self) -> tuple[list[Box], Fraction]:
-        """Return boxes whose convex hull are all changes of adjacent inputs, and their unit."""
-        adjacency, count = self.program.adjacency, len(self.program.inputs)
-        if not isinstance(adjacency, core.Within) or adjacency.norm is core.Norm.L0:
-            raise Stuck("adjacent inputs may differ by any amount, or are listed")
-        radius = adjacency.radius
+    def _width(self) -> Fraction | None:
+        """Return the most that any input can change by between its bounds; None for no limit."""
         bounds = list(self._bounds())
         known = [each for each in bounds if each is not None]
-        if len(known) == count:
-            low_high = (
-                (ceil(low), floor(high)) if self.integers else (low, high) for low, high in known
-            )
-            width = max((Fraction(b - a) for a, b in low_high), default=_ZERO)
-            if self.integers:
-                radius = Fraction(floor(radius))
-            if adjacency.norm is core.Norm.L1 and 0 < width < radius:
-                # Several inputs may change by w: no more than r / w of them, rounded up.
-                most = min(ceil(radius / width), count)
-                if comb(count, most) > _MOST_BOXES:
-                    most = count
-                return [
-                    tuple((-1, 1) if k in chosen else (0, 0) for k in range(count))
-                    for chosen in map(frozenset, combinations(range(count), most))
-                ], width
-            radius = min(radius, width)
-        if self.integers:
-            radius = Fraction(floor(radius))
-        match adjacency.norm:
-            case core.Norm.LINF:
-                return [((-1, 1),) * count], radius
-            case core.Norm.INCREASING:
-                return [((0, 1),) * count], radius
-            case core.Norm.DECREASING:
-                return [((-1, 0),) * count], radius
+        if len(known) < len(bounds):
+            return None
+        low_high = (
+            (ceil(low), floor(high)) if self.integers else (low, high) for low, high in known
+        )
+        return max((Fraction(b - a) for a, b in low_high), default=_ZERO)
+
+    def _changes(self) -> tuple[list[Box], Fraction, bool]:
+        """Return boxes whose convex hull are all changes of adjacent inputs, and their unit.
+
+        And whether these are all; else their multiples are changes, too.
+        """
+        adjacency, count, width = self.program.adjacency, len(self.program.inputs), self._width()
+        one = [
+            tuple((sign, sign) if k == cell else (0, 0) for k in range(count))
+            for cell in range(count)
+            for sign in (1, -1)
+        ]
+        every: list[Box] = [((-1, 1),) * count]
+        match adjacency:
+            case core.Everyone():
+                return (one, Fraction(1), False) if width is None else (every, width, True)
+            case core.Within(norm=core.Norm.L0, radius=radius):
+                if width is None:
+                    return one, Fraction(min(floor(radius), 1)), False
+                most = min(floor(radius), count)
+                return _of_some(count, most), width if most else _ZERO, True
+            case core.Within(norm=norm, radius=radius):
+                if self.integers:
+                    radius = Fraction(floor(radius))
+                if width is not None and norm is core.Norm.L1 and 0 < width < radius:
+                    # Several inputs may change by w: no more than r / w of them, rounded up.
+                    return _of_some(count, min(ceil(radius / width), count)), width, True
+                if width is not None:
+                    radius = min(radius, width)
+                ends = {core.Norm.INCREASING: (0, 1), core.Norm.DECREASING: (-1, 0)}
+                if norm is core.Norm.L1:
+                    return one, radius, True
+                return [(ends.get(norm, (-1, 1)),) * count], radius, True
             case _:
-                return [
-                    tuple((sign, sign) if k == cell else (0, 0) for k in range(count))
-                    for cell in range(count)
-                    for sign in (1, -1)
-                ], radius
+                raise Stuck("adjacent inputs are listed")
 
     # --- at least ---------------------------------------------------------------------------------
 
@@ -207,3 +216,13 @@ class _Examination:
                 raise Untrue("evidence", "one ray without bound is enough")
             return None
         return sum((loss for loss in losses if loss is not None), _ZERO)
+
+
+def _of_some(count: int, most: int) -> list[Box]:
+    """Return changes of so many inputs at a time; of all, where these are too many boxes."""
+    if comb(count, most) > _MOST_BOXES:
+        most = count
+    return [
+        tuple((-1, 1) if k in chosen else (0, 0) for k in range(count))
+        for chosen in map(frozenset, combinations(range(count), most))
+    ]
