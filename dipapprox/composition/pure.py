@@ -1,12 +1,8 @@
-"""Compositions that have exact answers: δ = 0, finitely many rational outcomes, geometric noise.
+"""Compositions that have exact answers: δ = 0, geometric noise.
 
 δ = 0. The greatest loss of a product is the sum of the greatest losses. Of a Poisson sample of rate
 r, with greatest losses a of (P, Q) and b of (Q, P): P' / Q = 1 - r + r P/Q is at most
 1 + r (e^a - 1), and Q / P' at most 1 / (1 - r + r e^-b).
-
-Rational outcomes. The loss distribution is kept exactly, by the ratios P / Q of the products:
-
-    H(α) = Σ P (1 - α / ratio)₊ + p_∞,  a rational number at rational α = e^ε.
 
 Geometric noise. With a = e^-eps, the T-fold composition of discrete Laplace noise of scale 1/eps on
 a number of sensitivity Δ has losses k eps, and P masses that are polynomials in a over (1 + a)^T;
@@ -18,24 +14,21 @@ is one formula for all eps > 0. With Δ = 1 it is randomised response, true with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from flint import arb, fmpz_poly
 
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric
+from dipapprox.composition.exact_profiles import rational_pairs
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
-    Atoms,
     DiscreteLaplace,
     ExponentialMechanism,
     Laplace,
     Mechanism,
-    RandomisedResponse,
     Subsampled,
 )
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -91,102 +84,11 @@ def _largest_factors(mechanism: Mechanism) -> tuple[arb, arb] | None:
             return None
         rate = to_ball(mechanism.rate)
         return 1 + rate * (inner[0] - 1), 1 / (1 - rate + rate / inner[1])
-    pairs = _rational_pairs(mechanism)
+    pairs = rational_pairs(mechanism)
     if pairs is None or not all(p and q for p, q in pairs):
         return None
     largest = to_ball(max(p / q for p, q in pairs)), to_ball(max(q / p for p, q in pairs))
     return (largest[0], largest[0]) if is_symmetric(mechanism) else largest
-
-
-def exact_delta(composition: Composition, factor: Fraction, limits: Limits) -> Fraction | None:
-    """Return the least δ for which a composition is (ln factor, δ)-private, exactly.
-
-    Args:
-        composition: Of mechanisms.
-        factor: e^ε, >= 1.
-        limits: The time, and how many ratios of outcomes.
-
-    Returns:
-        None if a mechanism's outcomes are not finitely many, exact and rational.
-
-    Raises:
-        UserError: If the factor is less than 1.
-        LimitReached: If the limits are.
-    """
-    if factor < 1:
-        raise UserError(f"e^eps must be >= 1, got {factor}")
-    found = []
-    pairs = [_rational_pairs(run.mechanism) for run in composition.runs]
-    symmetric = all(is_symmetric(run.mechanism) for run in composition.runs)
-    for turned in (False,) if symmetric else (False, True):
-        total = _Ratios({Fraction(1): Fraction(1)}, _ZERO)
-        for own, run in zip(pairs, composition.runs, strict=True):
-            if own is None:
-                return None
-            one = _ratios([(q, p) for p, q in own] if turned else own)
-            total = total.times(one.power(run.times, limits), limits)
-        inner = (p * (1 - factor / ratio) for ratio, p in total.masses.items() if ratio > factor)
-        found.append(sum(inner, total.infinite))
-    return max(found)
-
-
-def _rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | None:
-    """(P, Q) masses of outcomes that a mechanism has, exactly."""
-    match mechanism:
-        case RandomisedResponse(probability, values):
-            other = (1 - probability) / (values - 1)
-            rest = 1 - probability - other
-            pairs = [(probability, other), (other, probability)]
-            return [*pairs, (rest, rest)] if rest else pairs
-        case Atoms(masses, attained=True) if all(not p.width and not q.width for p, q in masses):
-            return [(p.lower, q.lower) for p, q in masses if p.lower or q.lower]
-        case Subsampled(inner, rate):
-            pairs_or_none = _rational_pairs(inner)
-            if pairs_or_none is None:
-                return None
-            return [(rate * p + (1 - rate) * q, q) for p, q in pairs_or_none]
-        case _:
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Ratios:
-    """An exact loss distribution: P mass by the ratio P / Q, and where Q has none."""
-
-    masses: dict[Fraction, Fraction]
-    infinite: Fraction
-
-    def times(self, other: _Ratios, limits: Limits) -> _Ratios:
-        """Compose two."""
-        found: dict[Fraction, Fraction] = {}
-        for ratio, mass in self.masses.items():
-            limits.check()
-            limits.check_atoms(len(found))
-            for factor, share in other.masses.items():
-                product = ratio * factor
-                found[product] = found.get(product, _ZERO) + mass * share
-        infinite = self.infinite + other.infinite - self.infinite * other.infinite
-        return _Ratios(found, infinite)
-
-    def power(self, times: int, limits: Limits) -> _Ratios:
-        """Compose with itself, times >= 1."""
-        found = self
-        for digit in bin(times)[3:]:
-            found = found.times(found, limits)
-            if digit == "1":
-                found = found.times(self, limits)
-        return found
-
-
-def _ratios(pairs: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
-    masses: dict[Fraction, Fraction] = {}
-    infinite = _ZERO
-    for p, q in pairs:
-        if not q:
-            infinite += p
-        elif p:
-            masses[p / q] = masses.get(p / q, _ZERO) + p
-    return _Ratios(masses, infinite)
 
 
 def geometric_delta(sensitivity: int, times: int, steps: int, limits: Limits) -> ExponentialRatio:

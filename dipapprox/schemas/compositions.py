@@ -38,12 +38,26 @@ class CurvePoint(Statement, frozen=True):
     delta_enclosure: Enclosure
 
 
+class ExactPiece(Statement, frozen=True):
+    """The least δ where e^eps_prv is below a number, and not below that of the piece before."""
+
+    below: Rational | None
+    delta: Text
+
+
 class Composed(Statement, frozen=True):
-    """What all answers have; `step` is null where no grid was needed."""
+    """What all answers have; `step` is null where no grid was needed.
+
+    `order` says in which order runs may come: programs as listed, or all in any. `exact` is the
+    least δ at eps_prv and `pieces` that at every eps_prv >= 0, where few rational numbers tell it.
+    """
 
     runs: Annotated[tuple[PipelineRun, ...], Meta(min_length=1)]
     times: Positive
     adjacency: Literal["add/remove", "substitution"]
+    order: Literal["any", "as listed"]
+    exact: Text | None
+    pieces: tuple[ExactPiece, ...] | None
     step: Text | None
     atoms: Count
     seconds: Seconds

@@ -11,6 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import optimize, special
 
 from dipapprox.composition.accountant import Answer, Composition
+from dipapprox.composition.exact_profiles import exact_delta
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -27,7 +28,6 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import Run
-from dipapprox.composition.pure import exact_delta
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

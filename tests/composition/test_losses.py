@@ -28,7 +28,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
 )
 from dipapprox.composition.profile import Ends, Point
-from dipapprox.composition.reading import deltas, least_epsilon
+from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -260,6 +260,20 @@ def test_what_is_read_is_on_the_safe_side_of_many_digits(side: Side) -> None:
         with precision(1000):
             true = exactly(least)
             assert true < to_ball(delta) if up else true > to_ball(delta)
+
+
+def test_profiles_of_one_run_are_read_on_the_safe_side() -> None:
+    """With few bits balls are wide, and the truth is somewhere in their middle."""
+    mechanism, budgets = Gaussian(F(1), F(3, 4)), [F(0), F(1, 3), F(2)]
+    with precision(400):
+        exactly = [low for low, _ in deltas_of(profile_of(mechanism, 400), budgets)]
+    with precision(20):
+        profile = profile_of(mechanism, 20)
+        known = deltas_of(profile, budgets)
+        ((least, most),) = epsilon_of(profile, exactly[2], F(1, 2**40))
+    for (low, high), true in zip(known, exactly, strict=True):
+        assert low < true < high < low + F(1, 2**10)
+    assert least is not None and most is not None and least < 2 < most < least + F(1, 2**6)
 
 
 def test_limits_are_kept() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.composition.accountant import Composition
+from dipapprox.composition.exact_profiles import exact_delta
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -22,7 +23,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import Run
-from dipapprox.composition.pure import exact_delta, geometric_delta, pure_epsilon
+from dipapprox.composition.pure import geometric_delta, pure_epsilon
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

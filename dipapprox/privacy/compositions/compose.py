@@ -3,9 +3,9 @@
     pipeline ─ programs: pairs at their eps (`programs`) ─┐
              └ mechanisms of the catalogue ───────────────┴─ Composition (`accountant`)
 
-Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and of
-ε = 0 for finitely many rational outcomes. A claim (ε, δ) is decided by ever narrower intervals of
-the least δ at ε; it is undecided as long as δ lies in them.
+Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
+all ε of few rational outcomes (`exact_profiles`). A claim (ε, δ) is decided by ever narrower
+intervals of the least δ at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
 way to run them, that violate the claim: independently of one another, and for programs with
@@ -15,15 +15,14 @@ queries whose answers on the two data sets are the inputs of a pair that was fou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from math import exp, fsum, log
 
 from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.accountant import Composition
+from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
 from dipapprox.composition.grid import Step
-from dipapprox.composition.losses import LossDistribution
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -32,7 +31,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import Run
-from dipapprox.composition.pure import exact_delta, pure_epsilon
+from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
 from dipapprox.language.values import exact_rational
@@ -42,9 +41,10 @@ from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
+from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
-from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, CurvePoint
+from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
@@ -56,9 +56,6 @@ from dipapprox.privacy.verdict import Answer
 Number = int | Fraction | Decimal | str
 """An exact number: "0.1", "1/10", Fraction(1, 10)."""
 
-LogMasses = dict[int | str, float]
-"""Logarithms of masses by their place on a grid."""
-
 DEFAULT_WIDTH = Fraction(1, 1000)
 """Of a least eps_prv; of a least delta, as a share of it."""
 
@@ -69,7 +66,14 @@ _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2*
 
 _WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
 
-_MOST_EXACT_RUNS = 64
+_MOST_EXACT_RUNS = 128
+_MOST_RATIOS = 1024
+"""Of exact profiles."""
+
+_EXACT_BITS = 256
+_EXACT_WIDTH = Fraction(1, 2**100)
+"""Of the interval of an exact δ, as a share of it."""
+
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
 
@@ -88,6 +92,7 @@ class Composed:
         self.pipeline = pipeline
         self._progress = progress
         self._options = Options() if options is None else options
+        self._exact: tuple[ExactProfile | None] | None = None
         self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Between]] = {}
 
     @sound_arithmetic()
@@ -127,11 +132,14 @@ class Composed:
         begun = time.monotonic()
         eps_prv = _budget(eps_prv)
         narrow = None if width is None else exact_rational(width, "width")
-        exact = self._exact_delta(eps_prv)
-        if exact is not None:
-            return self._answer(begun, None, None, eps_prv=eps_prv, delta_enclosure=exact)
+        line = self._line(eps_prv)
+        if line is not None:
+            bounds = _exactly(line, eps_prv, None)
+            return self._answer(
+                begun, None, None, eps_prv=eps_prv, delta_enclosure=bounds, exact=line
+            )
         wanted = narrow or DEFAULT_WIDTH
-        bounds: Enclosure = UNIT
+        bounds = UNIT
         while True:
             found, reason = self._delta(eps_prv, wanted)
             bounds = bounds.intersect(_unit(found))
@@ -152,13 +160,20 @@ class Composed:
             UserError: If the range is empty or reversed, or numbers are out of range.
         """
         begun = time.monotonic()
-        ends = exact_rational(low, "low"), exact_rational(high, "high")
-        budgets = evenly(*ends, points)
+        budgets = evenly(exact_rational(low, "low"), exact_rational(high, "high"), points)
         wanted = exact_rational(width, "width")
+        exact = self._exact_profile()
+        if exact is not None:
+            known = [_exactly(exact.line(budget), budget, None) for budget in budgets]
+            profiled = ComposedCurve.of(budgets, known, exact.pieces())
+            return self._answer(begun, None, None, curve=profiled)
         found, reason = self._ask(
             wanted, lambda each: each.delta(budgets, wanted, self._options.limits, self._progress)
         )
-        return self._answer(begun, found, reason, curve=_curve(budgets, found))
+        ends = [UNIT] * len(budgets)
+        if found is not None:
+            ends = [_unit(replace(found, bounds=(each,))) for each in found.bounds]
+        return self._answer(begun, found, reason, curve=ComposedCurve.of(budgets, ends))
 
     @sound_arithmetic()
     def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
@@ -173,9 +188,9 @@ class Composed:
             raise UserError(f"delta must be in [0, 1], got {delta}")
         known: Enclosure = UNIT
         found, reason = None, None
-        exact = self._exact_delta(eps_prv)
-        if exact is not None:
-            known = exact
+        line = self._line(eps_prv)
+        if line is not None:
+            known = _exactly(line, eps_prv, delta)
         elif not delta:
             return self._verify_pure(begun, eps_prv)
         else:
@@ -197,6 +212,7 @@ class Composed:
             delta=delta,
             answer=verdict,
             delta_enclosure=known,
+            exact=line,
         )
 
     @sound_arithmetic()
@@ -223,7 +239,7 @@ class Composed:
         composition = self._composition(_EXPORT_ACCURACY)
         grid = Step(unit)
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
-        return _log_masses(losses, grid)
+        return log_masses(losses, grid)
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
         """Record an answer of this pipeline, so that `check` can check it.
@@ -329,15 +345,22 @@ class Composed:
             inner = known[1]
         return inner if run.rate is None else Subsampled(inner, run.rate)
 
-    def _exact_delta(self, eps_prv: Fraction) -> Enclosure | None:
-        """The least delta, if it is rational and few numbers tell it."""
-        programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
-        if eps_prv or programs or self.pipeline.times > _MOST_EXACT_RUNS:
-            return None
-        with EarlyEnd():
-            found = exact_delta(self._composition(Fraction(1)), Fraction(1), self._options.limits)
-            return None if found is None else Enclosure.exact(found)
-        return None
+    def _line(self, eps_prv: Fraction) -> Line | None:
+        """The exact least delta, if few rational numbers tell it."""
+        exact = self._exact_profile()
+        return None if exact is None else exact.line(eps_prv)
+
+    def _exact_profile(self) -> ExactProfile | None:
+        """The exact profile, if few rational numbers tell it."""
+        if self._exact is None:
+            self._exact = (None,)
+            programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
+            if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
+                limits = self._options.limits
+                few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
+                with EarlyEnd():
+                    self._exact = (exact_profile(self._composition(Fraction(1)), few),)
+        return self._exact[0]
 
     def _answer(
         self,
@@ -351,6 +374,7 @@ class Composed:
         eps_prv_enclosure: Extended | None = None,
         delta_enclosure: Enclosure | None = None,
         curve: ComposedCurve | None = None,
+        exact: Line | None = None,
     ) -> ComposedAnswer:
         return ComposedAnswer(
             pipeline=self.pipeline,
@@ -360,6 +384,7 @@ class Composed:
             eps_prv_enclosure=eps_prv_enclosure,
             delta_enclosure=delta_enclosure,
             curve=curve,
+            exact=exact,
             grid=None if found is None else found.grid,
             atoms=0 if found is None else found.atoms,
             reason=reason,
@@ -394,46 +419,20 @@ def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
     return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
 
 
+def _exactly(line: Line, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
+    """Enclose an exact δ, so that it is told from a claimed one."""
+    bits = _EXACT_BITS
+    while True:  # ends: a δ that is not rational is no claimed one, and not 0
+        found = line.enclosed(eps_prv, bits)
+        told = claimed is None or _verdict(found, claimed) is not Answer.UNKNOWN
+        if told and found.width <= found.upper * _EXACT_WIDTH:
+            return found
+        bits *= 2
+
+
 def _unit(found: Found | None) -> Enclosure:
     """What is known of one least delta."""
     bounds = None if found is None else found.bounds[0]
     if bounds is None or bounds.lower is None or bounds.upper is None:
         return UNIT
     return Enclosure(bounds.lower, bounds.upper)
-
-
-def _curve(budgets: Sequence[Fraction], found: Found | None) -> ComposedCurve:
-    """Use that the profile does not increase: what bounds it at one point does at others."""
-    known = [UNIT] * len(budgets)
-    if found is not None:
-        known = [_unit(replace(found, bounds=(each,))) for each in found.bounds]
-    lower, upper = [each.lower for each in known], [each.upper for each in known]
-    for k in range(len(known) - 2, -1, -1):
-        lower[k] = max(lower[k], lower[k + 1])
-    for k in range(1, len(known)):
-        upper[k] = min(upper[k], upper[k - 1])
-    return ComposedCurve(
-        tuple(
-            CurvePoint(budget, Enclosure(low, high))
-            for budget, low, high in zip(budgets, lower, upper, strict=True)
-        )
-    )
-
-
-def _log_masses(losses: LossDistribution, step: Step) -> tuple[LogMasses, LogMasses]:
-    """Return Q and P of a loss distribution, as logarithms in doubles."""
-    size = float(step.loss(1))
-    upper: LogMasses = {}
-    lower: LogMasses = {}
-    unit = losses.bits * log(2)
-    for k, mass in enumerate(losses.masses()):
-        if mass:
-            place = losses.start + 2 * k
-            upper[place] = log(mass) - unit
-            lower[place] = upper[place] - place * size
-    if losses.infinite:
-        upper["infinite"] = log(losses.infinite) - unit
-    rest = 1 - fsum(map(exp, lower.values()))
-    if rest > 0:
-        lower["none"] = log(rest)
-    return lower, upper

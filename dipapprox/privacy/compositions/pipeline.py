@@ -101,6 +101,11 @@ class Pipeline:
             )
 
     @property
+    def ordered(self) -> bool:
+        """Whether the order of runs may matter: that of programs with several worst pairs does."""
+        return sum(isinstance(run.what, ProgramAt) for run in self.runs) > 1
+
+    @property
     def times(self) -> int:
         """How many runs there are."""
         return sum(run.times for run in self.runs)

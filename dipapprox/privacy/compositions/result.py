@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.composition.exact_profiles import Line, Piece
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass
@@ -34,6 +35,9 @@ from dipapprox.privacy.verdict import Answer
 
 _FACTOR_BITS = 96
 
+_LONGEST_LINE = 120
+"""Characters of an exact δ that people may want to see."""
+
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
@@ -49,9 +53,30 @@ class ComposedCurve:
 
     As for one run, it does not increase, and it is convex in e^eps_prv: between two points it lies
     below the chord of the upper ends, and above the lower end of the next point.
+
+    Attributes:
+        points: Ascending.
+        pieces: The exact profile, for every eps_prv; None if it is not known, or no single list.
     """
 
     points: tuple[CurvePoint, ...]
+    pieces: tuple[Piece, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        budgets: Sequence[Fraction],
+        known: Sequence[Enclosure],
+        pieces: tuple[Piece, ...] | None = None,
+    ) -> ComposedCurve:
+        """Use that the profile does not increase: what bounds it at one point does at others."""
+        lower, upper = [each.lower for each in known], [each.upper for each in known]
+        for k in range(len(known) - 2, -1, -1):
+            lower[k] = max(lower[k], lower[k + 1])
+        for k in range(1, len(known)):
+            upper[k] = min(upper[k], upper[k - 1])
+        deltas = map(Enclosure, lower, upper)
+        return cls(tuple(map(CurvePoint, budgets, deltas)), pieces)
 
     def at(self, eps_prv: Fraction | int | str) -> Enclosure:
         """Enclose the least delta at any eps_prv between the first and the last point.
@@ -93,6 +118,7 @@ class ComposedAnswer(Result):
         grid: The finest grid that was used; None if what was asked is exact.
         atoms: How many losses the composition has on it.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
+        exact: The least delta at eps_prv, as a line in e^eps_prv; None if there is none.
     """
 
     pipeline: Pipeline
@@ -106,6 +132,7 @@ class ComposedAnswer(Result):
     atoms: int
     reason: str | None
     seconds: float
+    exact: Line | None = None
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 
@@ -126,6 +153,7 @@ class ComposedAnswer(Result):
             "runs": [run.fields() for run in self.pipeline.runs],
             "times": self.pipeline.times,
             "adjacency": self.pipeline.adjacency.value,
+            "order": "as listed" if self.pipeline.ordered else "any",
             "eps_prv": None if self.eps_prv is None else exact_text(self.eps_prv),
             "delta": None if self.delta is None else exact_text(self.delta),
             "verdict": None if self.answer is None else self.answer.value,
@@ -137,6 +165,16 @@ class ComposedAnswer(Result):
             else [
                 {"eps_prv": exact_text(each.eps_prv), "delta_enclosure": ends(each.delta)}
                 for each in curve.points
+            ],
+            "exact": None if self.exact is None else str(self.exact),
+            "pieces": None
+            if curve is None or curve.pieces is None
+            else [
+                {
+                    "below": None if each.below is None else exact_text(each.below),
+                    "delta": str(each.line),
+                }
+                for each in curve.pieces
             ],
             "step": self.step,
             "atoms": self.atoms,
@@ -156,6 +194,7 @@ class ComposedAnswer(Result):
             facts=known(
                 *(("runs" if k == 0 else "and", run.text()) for k, run in enumerate(runs)),
                 ("data sets", _RELATIONS[self.pipeline.adjacency]),
+                ("order", _ORDERED if self.pipeline.ordered else None),
                 *_inputs_of_programs(runs),
                 (
                     "least δ",
@@ -163,11 +202,16 @@ class ComposedAnswer(Result):
                     if self.answer is None or self.delta_enclosure is None
                     else interval(self.delta_enclosure),
                 ),
+                ("exactly", self._exactly()),
                 ("reason", self.reason),
                 ("computed", ", ".join(filter(None, (grid, atoms, seconds_text(self.seconds))))),
             ),
             below=() if self.curve is None else (curve_table(self.curve.points),),
         )
+
+    def _exactly(self) -> str | None:
+        text = "" if self.exact is None else f"least δ = {self.exact}"
+        return text if 0 < len(text) <= _LONGEST_LINE else None
 
     def _found(self) -> str:
         if self.answer is not None:
@@ -188,6 +232,8 @@ class ComposedAnswer(Result):
         points = self.curve.points
         return f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
 
+
+_ORDERED = "programs in that of the list, all else in any"
 
 _RELATIONS = {
     Adjacency.ADD_REMOVE: "adjacent if one has a record more",
