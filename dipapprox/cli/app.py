@@ -9,13 +9,15 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from dipapprox.cli import plain
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import COMMANDS, Status
+from dipapprox.cli.parser import Parser
 from dipapprox.deferred import Deferred
 from dipapprox.errors import (
     INTERRUPTED,
@@ -30,8 +32,9 @@ from dipapprox.errors import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import arguments
+    from dipapprox.cli import arguments, described
 else:
+    described = Deferred("dipapprox.cli.described")
     arguments = Deferred("dipapprox.cli.arguments")
 
 _EPILOG = """examples:
@@ -54,10 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The words after the program's name; None takes those of the process.
     """
+    plain.register()
     for stream in (sys.stdout, sys.stderr):
-        # A terminal without Greek letters gets '?', not an exception.
+        # A terminal without Greek letters gets words, not an exception.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=plain.HANDLER)
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         parsed = build_parser(words).parse_args(words)
@@ -137,7 +141,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         words: What it will parse, after all names of commands if they begin with none; None for
             a parser of all commands, which loads them all.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="dipapprox",
         description="Verify differential privacy of programs with Gaussian, Laplace and discrete\n"
         "noise. DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
@@ -152,17 +156,14 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     )
     chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
     for name in chosen:
-        import_module(f"dipapprox.cli.{name}").add_parser(commands)
+        if words is not None and ("--help" in words or "-h" in words):
+            described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
+        else:
+            import_module(f"dipapprox.cli.{name}").add_parser(commands)
     if not chosen:  # what comes is help, the version or a complaint
         for name, line in COMMANDS.items():
             commands.add_parser(name, help=line)
     return parser
-
-
-def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    """Return the parsers of its commands, by name."""
-    (commands,) = (each.choices for each in parser._actions if isinstance(each.choices, dict))
-    return commands
 
 
 class _ShowVersion(argparse.Action):

@@ -18,7 +18,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.load import DIP, Source, language_of, load, read_source
+from dipapprox.language.load import DIP, Source, file_or_bundled, language_of, load, read_source
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
@@ -82,7 +82,9 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add FILE, its parameters and wider domains."""
-    add_file(parser, "a program (.dpg, .dip, or a mechanism in Python: module.py:name)")
+    add_file(
+        parser, "a program (.dpg, .dip, module.py:name), the name of one that comes along, or -"
+    )
     add_parameters(parser)
     parser.add_argument(
         "--widen",
@@ -149,7 +151,7 @@ def _file(text: str) -> Path:
     # An empty path would mean the current directory.
     if not text:
         raise argparse.ArgumentTypeError("the file name is empty")
-    return Path(text)
+    return file_or_bundled(Path(text))
 
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"

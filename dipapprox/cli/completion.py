@@ -1,33 +1,30 @@
 """`dipapprox completion`: a script that teaches a shell the commands and flags.
 
 The words of a command stand in its module, which loads all that the command needs. Here they are
-read from a file, which `python -m dipapprox.cli.write_words` (`make completion`) writes when a flag
-has changed.
+taken from `described`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import shtab
 
-from dipapprox.cli.app import build_parser, commands_of
-from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.app import build_parser
+from dipapprox.cli.command import COMMANDS, Commands, add_command
+from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
+from dipapprox.cli.parser import commands_of
 from dipapprox.data_classes import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-WORDS = Path(__file__).parent / "words.json"
-"""For each command what `argparse` is told of its words: their names, and keyword arguments."""
-
 _EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
   dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
+  dipapprox completion fish > ~/.config/fish/completions/dipapprox.fish
 
 exit status: 0 done, 2 bad usage, 130 interrupted
 """
@@ -60,7 +57,7 @@ def add_parser(commands: Commands) -> None:
         read=read,
         run=run,
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh", "fish"), help="for which shell")
 
 
 def read(words: argparse.Namespace) -> CompletionCommand:
@@ -70,7 +67,9 @@ def read(words: argparse.Namespace) -> CompletionCommand:
 
 def run(command: CompletionCommand, console: Console) -> int:
     """Print the script, and return the exit status."""
-    write(console, script(described_parser(), command.shell))
+    parser = described_parser()
+    fish = command.shell == "fish"
+    write(console, fish_script(parser) if fish else script(parser, command.shell))
     return 0
 
 
@@ -86,8 +85,38 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 def described_parser() -> argparse.ArgumentParser:
     """Return a parser of the words of all commands, which are not loaded."""
     parser = build_parser(())
-    words = json.loads(WORDS.read_text(encoding="utf-8"))
     for name, command in commands_of(parser).items():
-        for word in words[name]:
-            command.add_argument(*word.pop("names"), **word)
+        add_described(command, name)
+        command.description = None  # shells show the line of `--help`, which is whole
     return parser
+
+
+def fish_script(parser: argparse.ArgumentParser) -> str:
+    """Return what teaches fish the words of a parser, and the names of the examples."""
+    commands = commands_of(parser)
+    lines = ["complete -c dipapprox -n __fish_use_subcommand -f"]
+    for name in commands:
+        lines.append(
+            f"complete -c dipapprox -n __fish_use_subcommand -a {name} -d {_fish(COMMANDS[name])}"
+        )
+    for name, command in commands.items():
+        seen = f"complete -c dipapprox -n '__fish_seen_subcommand_from {name}'"
+        for word in command._actions:
+            flags = [
+                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
+                for flag in word.option_strings
+            ]
+            takes = word.nargs != 0
+            choices = f" -x -a {_fish(' '.join(map(str, word.choices)))}" if word.choices else ""
+            if flags:
+                needs = " -r" if takes and not choices else ""
+                text = f" -d {_fish((word.help or '').replace('%%', '%').partition(' (')[0])}"
+                lines.append(f"{seen} {' '.join(flags)}{needs}{choices}{text}")
+            elif choices:
+                lines.append(f"{seen}{choices}")
+    return "\n".join(lines) + "\n"
+
+
+def _fish(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

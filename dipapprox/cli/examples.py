@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +15,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.diagnosis import did_you_mean
-from dipapprox.language.load import BUNDLED, DIPA, DPG
+from dipapprox.language.load import DIPA, DPG, bundled_programs
 
 _EXAMPLES = """examples:
   dipapprox examples                          what there is
@@ -60,8 +59,8 @@ def read(words: argparse.Namespace) -> ExamplesCommand:
 def run(command: ExamplesCommand, console: Console) -> int:
     if command.name is None:
         table = Table("name", "what it is", box=None, pad_edge=False)
-        for path in _programs():
-            table.add_row(_name(path), _title(path))
+        for name, path in bundled_programs().items():
+            table.add_row(name, _title(path))
         show(console, table)
         return 0
     path = _find(command.name)
@@ -75,15 +74,6 @@ def run(command: ExamplesCommand, console: Console) -> int:
     return 0
 
 
-def _programs() -> Iterator[Path]:
-    found = (path for kind in (DPG, DIPA) for path in BUNDLED.rglob(f"*.{kind}"))
-    yield from sorted(found, key=lambda path: (path.parent, path.name))
-
-
-def _name(path: Path) -> str:
-    return path.relative_to(BUNDLED).with_suffix("").as_posix()
-
-
 def _title(path: Path) -> str:
     """The first line of the program's header."""
     with path.open(encoding="utf-8") as lines:
@@ -91,7 +81,7 @@ def _title(path: Path) -> str:
 
 
 def _find(name: str) -> Path:
-    known = {_name(path): path for path in _programs()}
+    known = bundled_programs()
     wanted = name.removesuffix(f".{DPG}").removesuffix(f".{DIPA}")
     if wanted not in known:
         alike = next((each for each in known if each.endswith(f"/{wanted}")), None)

@@ -88,7 +88,7 @@ def add_parser(commands: Commands) -> None:
         read=read,
         run=run,
     )
-    add_file(parser, "a program (.dpg), or an automaton (.dipa)")
+    add_file(parser, "a program (.dpg, module.py:name), an automaton (.dipa), or the name of one")
     add_parameters(parser)
     parser.add_argument(
         "--for-all",

@@ -6,10 +6,15 @@ from collections.abc import Iterable
 
 from rich import table
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
 from rich.panel import Panel
 from rich.text import Text
 
+from dipapprox.cli.plain import shown
 from dipapprox.privacy.description import Description, Fact, Table, Tone
+
+WIDEST_PANEL = 100
+"""Columns: longer lines are hard to read."""
 
 _COLOURS = {Tone.HOLDS: "green", Tone.FAILS: "red", Tone.OPEN: "yellow"}
 
@@ -22,7 +27,7 @@ def report(description: Description) -> RenderableType:
     for each in description.below:
         match each:
             case str():
-                parts.append(Text(each))
+                parts.append(Text(shown(each)))
             case Table():
                 parts.append(_table(each))
             case Description():
@@ -30,14 +35,15 @@ def report(description: Description) -> RenderableType:
     return Group(*parts)
 
 
-def _panel(description: Description) -> Panel:
+def _panel(description: Description) -> RenderableType:
     colour = _COLOURS.get(description.tone)
-    headline = Text(description.headline, style=f"bold {colour or ''}".strip())
-    return Panel(
+    headline = Text(shown(description.headline), style=f"bold {colour or ''}".strip())
+    panel = Panel(
         Group(headline, _grid(description.facts)),
         title=description.label,
         border_style=colour or "none",
     )
+    return Constrain(panel, WIDEST_PANEL)
 
 
 def _grid(facts: Iterable[Fact]) -> table.Table:
@@ -45,15 +51,15 @@ def _grid(facts: Iterable[Fact]) -> table.Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
-        grid.add_row(Text(name), Text(value))
+        grid.add_row(Text(shown(name)), Text(shown(value)))
     return grid
 
 
 def _table(described: Table) -> table.Table:
-    found = table.Table(title=described.title or None, title_justify="left")
+    found = table.Table(title=shown(described.title) or None, title_justify="left")
     for place, name in enumerate(described.columns):
         right = place in described.right
-        found.add_column(Text(name), overflow="fold", justify="right" if right else "left")
+        found.add_column(Text(shown(name)), overflow="fold", justify="right" if right else "left")
     for row in described.rows:
-        found.add_row(*map(Text, row))
+        found.add_row(*(Text(shown(each)) for each in row))
     return found

@@ -15,6 +15,7 @@ from dipapprox.cli.junit import junit_xml
 from dipapprox.cli.output import check_place, show_json, write, write_whole
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
+from dipapprox.language.load import file_or_bundled
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import count, seconds_text
 from dipapprox.privacy.options import Options
@@ -114,7 +115,7 @@ def run(command: TestCommand, console: Console) -> int:
         check_place(command.junit, _JUNIT)
     claims: dict[Path, tuple[Claim, ...]] = {}
     for path in command.files:
-        found = claims_in(path)
+        found = claims_in(file_or_bundled(path))
         if not command.may_be_none and not any(found.values()):
             hint = "a line such as '# claim: DP at eps = 1, delta = 0' is one"
             raise UserError(f"there are no claims in '{path}'", hint)

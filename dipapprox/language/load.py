@@ -1,12 +1,14 @@
 """Files to core programs; the extension chooses the reader.
 
-`module.py:name` is a mechanism in a Python file, which is run (`functions`).
+`module.py:name` is a mechanism in a Python file, which is run (`functions`); `-` is standard input.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
+from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
@@ -37,6 +40,9 @@ LARGEST_FILE = 5 * 2**20  # bytes
 
 BUNDLED = Path(__file__).parent.parent / "programs"
 """The programs that come with dipapprox."""
+
+STANDARD_INPUT = Path("-")
+"""What is read once, and is a program of the language DPG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,24 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
-    return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
+    name = "program" if path == STANDARD_INPUT else path.stem
+    return Source(name, language, text, parse_program(text, language, str(path)), parameters)
+
+
+def bundled_programs() -> dict[str, Path]:
+    """Return the programs and automata that come with dipapprox, by name: "dipc/svt1"."""
+    found = (path for kind in (DPG, DIPA) for path in BUNDLED.rglob(f"*.{kind}"))
+    listed = sorted(found, key=lambda path: (path.parent, path.name))
+    return {path.relative_to(BUNDLED).with_suffix("").as_posix(): path for path in listed}
+
+
+def file_or_bundled(path: Path) -> Path:
+    """Return a path, or the program of that name that comes along if there is no such file."""
+    if path.suffix or path == STANDARD_INPUT or path.exists():
+        return path
+    return next(
+        (file for kind in (DPG, DIPA) if (file := BUNDLED / f"{path}.{kind}").exists()), path
+    )
 
 
 def parts_of_python(path: Path) -> tuple[Path, str]:
@@ -167,15 +190,29 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         UserError: If it is missing, a directory, unreadable, too large or not UTF-8 text.
     """
     try:
+        if path == STANDARD_INPUT:
+            return _decoded(_standard_input(), path, largest)
         if path.is_dir():
             raise UserError(f"'{path}' is a directory", "give a program file")
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except FileNotFoundError:
-        raise UserError(f"there is no file '{path}'") from None
+        names = bundled_programs() if path.parent == Path() else ()
+        hint = did_you_mean(path.stem, names)
+        said = f"{hint} dipapprox examples lists what there is" if hint else ""
+        raise UserError(f"there is no file '{path}'", said) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"cannot read '{path}': {reason}") from None
+    return _decoded(data, path, largest)
+
+
+@cache
+def _standard_input() -> bytes:
+    return sys.stdin.buffer.read(LARGEST_FILE + 1)
+
+
+def _decoded(data: bytes, path: Path, largest: int) -> str:
     if len(data) > largest:
         raise UserError(f"'{path}' is larger than {largest // 2**20} MiB")
     try:

@@ -102,21 +102,29 @@ def test_a_bug_is_not_a_traceback(
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "message", "hint"),
     [
-        "",
-        "frobnicate",
-        "verify",
-        "verify svt.dpg --eps",
-        "verify svt.dpg --eps 1",
-        "verify svt.dpg --eps 1 --delta 0 --engine magic",
+        ("", "a command is missing", "dipapprox --help lists them"),
+        ("frobnicate", "there is no command 'frobnicate'", "dipapprox --help lists them"),
+        ("verfy svt.dpg", "there is no command 'verfy'", "did you mean 'verify'?"),
+        ("svt.dpg", "there is no command 'svt.dpg'", "dipapprox verify svt.dpg --eps 1 --delta 0"),
+        ("--vresion", "--vresion is no flag", "did you mean '--version'?"),
+        ("verify", "FILE, --eps and --delta are missing", "dipapprox verify --help explains it"),
+        ("verify svt.dpg --eps", "--eps needs a value", "dipapprox verify --help explains it"),
+        ("verify svt.dpg --eps 1", "--delta is missing", "dipapprox verify --help explains it"),
+        ("verify svt.dpg --esp 1", "--esp is no flag of verify", "did you mean '--eps'?"),
+        (
+            "verify svt.dpg --eps 1 --delta 0 --engine nestd",
+            "--engine cannot be 'nestd'",
+            "did you mean 'nested'?",
+        ),
     ],
 )
-def test_usage_errors_exit_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors_take_two_lines(
+    words: str, message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert app.main(words.split()) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.startswith("usage: dipapprox")
+    assert capsys.readouterr() == ("", f"error: {message}\nhint: {hint}\n")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from cli.running import run
-from dipapprox.cli.app import build_parser, commands_of
-from dipapprox.cli.completion import WORDS, script
+from dipapprox.cli.app import build_parser
+from dipapprox.cli.command import COMMANDS
+from dipapprox.cli.completion import fish_script, script
+from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
+from dipapprox.cli.parser import commands_of
 from dipapprox.cli.write_words import describe
 from dipapprox.language.load import BUNDLED, load
 
@@ -57,6 +60,23 @@ def test_the_words_to_complete_are_those_of_the_commands() -> None:
         command.description = None  # shells show the line of `--help`, which is whole
     for shell in ("bash", "zsh", "tcsh"):
         assert run("completion", shell) == (0, script(parser, shell))
+    assert run("completion", "fish") == (0, fish_script(parser))
+
+
+def test_help_is_that_of_the_loaded_command() -> None:
+    loaded = commands_of(build_parser())
+    for name in COMMANDS:
+        (shown,) = commands_of(build_parser([name, "--help"])).values()
+        assert shown.format_help() == loaded[name].format_help()
+
+
+def test_fish_completes_flags_and_choices() -> None:
+    lines = run("completion", "fish")[1].splitlines()
+    asked = "complete -c dipapprox -n '__fish_seen_subcommand_from verify' "
+    (eps,) = (line for line in lines if line.startswith(f"{asked}-l eps "))
+    assert " -r -d 'the program" in eps
+    (engine,) = (line for line in lines if line.startswith(f"{asked}-l engine "))
+    assert " -x -a 'auto elimination nested exact' " in engine
 
 
 def test_completion_scripts_are_shell(tmp_path: Path) -> None:
