@@ -18,7 +18,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.load import DIP, Source, file_or_bundled, language_of, load, read_source
+from dipapprox.language.load import DIP, DPG, Source, file_or_bundled, program_from, read_source
+from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
@@ -60,11 +61,13 @@ class ProgramFile:
             UserError: If the file or the program is wrong, or a parameter or a domain does not
                 suit it.
         """
-        program = load(self.path, self.parameters, self.widening, self.rounds, reals=reals)
-        if language_of(self.path) != DIP:
+        source = self.source()
+        program = program_from(source, self.widening, self.rounds, reals=reals)
+        warn_unused(source)
+        if source.language != DIP:
             return program
         wider = widening_by_pairs(pairs, program)
-        return program if wider is AS_DECLARED else load(self.path, self.parameters, wider)
+        return program if wider is AS_DECLARED else program_from(source, wider)
 
     def source(self) -> Source:
         """Read the program as it is written.
@@ -73,6 +76,13 @@ class ProgramFile:
             UserError: If the file is wrong.
         """
         return read_source(self.path, self.parameters)
+
+
+def warn_unused(source: Source) -> None:
+    """Say what a program declares and does not use; of a function it is what that declares."""
+    if source.language == DPG:
+        for each in unused(source.program):
+            print(each.render(), file=sys.stderr)
 
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:

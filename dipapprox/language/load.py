@@ -86,7 +86,17 @@ def load(
             the inputs, or the program has no finite domains.
         SourceError: If the program is wrong.
     """
-    source = read_source(path, parameters)
+    return program_from(read_source(path, parameters), widening, rounds, reals=reals)
+
+
+def program_from(
+    source: Source,
+    widening: Widening = AS_DECLARED,
+    rounds: FiniteRounds | None = None,
+    *,
+    reals: bool = False,
+) -> core.Program:
+    """Check and elaborate a program that was read; see `load`."""
     program = source.program
     if rounds is not None:
         program = finite_rounds.with_finite_rounds(program, rounds)

@@ -238,7 +238,8 @@ def _answer(claim: Claim, path: Path, options: Options) -> Result:
     if isinstance(question, Prove):
         subject = load_subject(path, claim.parameters, claim.for_all)
         return question.answer(subject, options)
-    program = load(path, claim.parameters)
+    reals = isinstance(question, Verify) and question.takes_reals
+    program = load(path, claim.parameters, reals=reals)
     if language_of(path) == DIP and isinstance(question, Verify | Decide):
         wider = widening_by_pairs(question.pairs.text, program)
         program = load(path, claim.parameters, wider)
