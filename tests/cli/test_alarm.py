@@ -107,7 +107,7 @@ def test_every_command_that_computes_has_a_time_limit(
 def test_reading_a_program_is_watched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dipapprox.cli.asking.load", busy)
+    monkeypatch.setattr("dipapprox.cli.asking.read_source", busy)
     status, out = run("explain", PROGRAM, "--timeout", "0.5")
     assert (status, out) == (3, "")
     assert capsys.readouterr().err == "unknown: time limit: 0.5 s\n"
