@@ -156,7 +156,7 @@ def test_what_there_is_is_documented() -> None:
     sweeps = (ROOT / "docs" / "sweeps-and-tables.md").read_text(encoding="utf-8")
     keys = {key.name for task in TASKS for key in keys_of(task)}
     assert not [key for key in sorted({*keys, *TASKS}) if f"`{key}`" not in sweeps]
-    pages = [ROOT / "docs" / name for name in ("python.md", "functions.md")]
+    pages = [ROOT / "docs" / name for name in ("python.md", "functions.md", "ci.md")]
     python = "".join(page.read_text(encoding="utf-8") for page in pages)
     functions = [name for name in dipapprox.__all__ if name.islower()]
     assert not [name for name in functions if not re.search(rf"\b{name}[(`]", python)]
