@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
+from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.mechanisms import Laplace, Mechanism, Profiled
 from dipapprox.composition.mixtures import mixture
@@ -43,6 +44,10 @@ _ACCURATE = 60
 _ACCURATE_TERMS = 20
 """The same for the terms of sums of products: these add up to bounds only."""
 
+_REMEMBERED = 2_000
+
+_Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
+
 
 class ProductMeasures:
     """Divergences of measures in space; see `HockeyStick` for the arguments.
@@ -54,6 +59,7 @@ class ProductMeasures:
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
         self.line = HockeyStick(method, limits, tier)
         self._limits = limits
+        self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
 
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
@@ -78,7 +84,10 @@ class ProductMeasures:
             return self._only(first, second, bits)
         factors = factored(first, second)
         if isinstance(factors, Mixed):
-            return self._mixed(first, second, factors, growth, bits)
+            # Bounds of sums do not get narrower with more bits than these.
+            own = min(bits, _ACCURATE_TERMS)
+            mixed, key = factors, (tuple(first), tuple(second), growth, own)
+            return self._sums.find(key, lambda: self._mixed(first, second, mixed, growth, own))
         shared = self.mass(factors.common, bits + 2)
         if isinstance(shared, NotEnclosed):
             return shared
@@ -124,7 +133,7 @@ class ProductMeasures:
             own,
             other,
             growth,
-            min(bits, _ACCURATE_TERMS),
+            bits,
             lambda one, two, accuracy: self.divergence(one, two, growth, accuracy),
             self.line,
         )
