@@ -1,4 +1,4 @@
-"""Every program is decided as its header promises, for all ε; those of the DiPC paper all promise it.
+"""Every program is decided as its header promises, for all ε; those of the DiPC paper all are.
 
     # decide: DP at N = 3, c = 2, budget = 1/2, delta = exp(-2)
     # decide: Not_DP for eps in 0..1 at N = 3
