@@ -143,7 +143,7 @@ def test_random_programs_are_near_plain_integration(seed: int) -> None:
     lines += ["else", f"if {first} or {second} then", "out <- 3", "end", "end", "end"]
     found = probability(parse("\n".join(lines)), eps=1, input=(0,))
 
-    size = 60
+    size = 100 if integers else 60
     places = (np.arange(size) + 0.5) / size
     weights = np.full(size, 1 / size)
     axes = []
