@@ -44,6 +44,7 @@ from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
+from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
@@ -333,17 +334,20 @@ class Composed:
         if isinstance(inner, ProgramAt):
             known = self._programs.get((inner, run.times))
             if known is None or known[0] > accuracy:
-                bounds = bounds_of_program(
-                    inner.program,
-                    inner.eps,
-                    self.pipeline.adjacency,
-                    run.times,
-                    accuracy,
-                    self._options,
-                )
+                if inner.program.real_outputs:  # what is found then serves for a long time
+                    accuracy /= 2**20
+                bounds = self._bounds(inner, run.times, accuracy)
                 known = self._programs[inner, run.times] = accuracy, bounds
             inner = known[1]
         return inner if run.rate is None else Subsampled(inner, run.rate)
+
+    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Between:
+        """Bound a program by two pairs."""
+        relation, options = self.pipeline.adjacency, self._options
+        if run.program.real_outputs:
+            require_symmetric(run.program)
+            return bounds_of_real_program(run.program, run.eps, relation, accuracy, options)
+        return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
 
     def _line(self, eps_prv: Fraction) -> Line | None:
         """The exact least delta, if few rational numbers tell it."""

@@ -250,10 +250,11 @@ def hull(points: Sequence[tuple[Fraction, Fraction]]) -> Masses:
         least = min(least, value)
         falling.append((x, least))
     turned = [(1 / x, 1 - 1 / x + value / x) for x, value in reversed(falling[1:])]
-    return _atoms(_lower_hull([(_ZERO, _ONE), *turned, *falling]))
+    return atoms_of_chain(lower_hull([(_ZERO, _ONE), *turned, *falling]))
 
 
-def _lower_hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+def lower_hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Return the greatest convex chain below points, ascending in their places."""
     chain: list[tuple[Fraction, Fraction]] = []
     for x, y in points:
         while len(chain) > 1 and _slope(chain[-2], (x, y)) <= _slope(chain[-2], chain[-1]):
@@ -262,8 +263,8 @@ def _lower_hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fract
     return chain
 
 
-def _atoms(chain: Sequence[tuple[Fraction, Fraction]]) -> Masses:
-    """The masses whose profile is a chain of chords, from 0 on, and its last value beyond."""
+def atoms_of_chain(chain: Sequence[tuple[Fraction, Fraction]]) -> Masses:
+    """Return masses whose profile is a chain of chords, from 0 on, and its last value beyond."""
     slopes = [_slope(one, two) for one, two in pairwise(chain)] + [_ZERO]
     found = []
     for (x, _), before, after in zip(chain[1:], slopes, slopes[1:], strict=False):
@@ -308,7 +309,7 @@ def undominated(rows: Sequence[Row]) -> list[tuple[Masses, Row]]:
         for alpha, limit in zip(alphas, limits[1:], strict=True):
             height = min(Fraction(limit, _UNIT << _PLACE_BITS), _ONE)
             points.append((Fraction(alpha, 1 << _PLACE_BITS), height))
-        found.append((_atoms(_lower_hull(points)), rows[best]))
+        found.append((atoms_of_chain(lower_hull(points)), rows[best]))
         left = [k for k, above in zip(left, below, strict=True) if above]
     return found
 

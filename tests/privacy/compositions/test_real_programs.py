@@ -1,0 +1,92 @@
+"""Programs that publish real numbers, many times: bounds against closed forms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special
+
+import dipapprox
+from dipapprox.composition.mechanisms import Adjacency, Masses
+from dipapprox.privacy.compositions import real_programs
+from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
+from dipapprox.privacy.options import Options
+
+F = Fraction
+NOISE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {law}\n"
+
+
+def height(masses: Masses, alpha: float) -> float:
+    return sum(max(float(p.lower) - alpha * float(q.lower), 0.0) for p, q in masses)
+
+
+def gaussian(shift: float, alpha: float) -> float:
+    place = special.log1p(alpha - 1) / shift
+    return float(special.ndtr(shift / 2 - place) - alpha * special.ndtr(-shift / 2 - place))
+
+
+def laplace(shift: float, alpha: float) -> float:
+    if alpha >= exp(shift):
+        return 0.0
+    if alpha <= exp(-shift):
+        return 1 - alpha
+    return float(1 - exp(-shift / 2) * alpha**0.5)
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from([gaussian, laplace]),
+    st.floats(0.2, 3),
+    st.sets(st.integers(1, 4000), min_size=2, max_size=9),
+    st.integers(8, 40),
+)
+def test_hulls_are_below_what_is_known(
+    profile: object, shift: float, places: set[int], bits: int
+) -> None:
+    """However few places there are, and however wide the intervals."""
+    assert callable(profile)
+    known: list[Known] = []
+    for place in sorted(places):
+        value = F(profile(shift, place / 200))
+        doubt = F(1, 2**bits)
+        known.append((F(place, 200), max(value - doubt, F(0)), value + doubt))
+    masses = inner_hull(known)
+    assert all(p.lower >= 0 and q.lower >= 0 for p, q in masses)
+    assert sum(p.lower for p, _ in masses) == 1 == sum(q.lower for _, q in masses)
+    for k in range(1, 2400, 150):
+        alpha = k / 100
+        assert height(masses, alpha) <= profile(shift, alpha) + 1e-12
+
+
+@pytest.mark.parametrize(("law", "profile"), [("Gauss(q, 2)", gaussian), ("Lap(q, 2)", laplace)])
+def test_programs_lie_between_their_pairs(
+    law: str, profile: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert callable(profile)
+    monkeypatch.setattr(real_programs, "_MOST_PLACES", 16)
+    program = dipapprox.parse(NOISE.format(law=law))
+    found = bounds_of_real_program(program, F(1), Adjacency.ADD_REMOVE, F(1, 10**6), Options())
+    assert found.exact
+    for k in range(1, 60):
+        alpha = k / 20
+        true = profile(0.5, alpha)
+        low, high = height(found.below.masses, alpha), height(found.above.masses, alpha)
+        assert low - 1e-12 <= true <= high + 1e-12 and high - low < 0.05
+
+
+def test_many_releases_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred of Gaussian noise, written as a program."""
+    monkeypatch.setattr(real_programs, "_MOST_PLACES", 48)
+    program = dipapprox.parse(NOISE.format(law="Gauss(q, 10)"))
+    answer = dipapprox.compose([{"program": program, "eps": 1, "times": 100}]).epsilon(
+        "1e-3", "0.4"
+    )
+    true = optimize.brentq(lambda e: gaussian(1.0, exp(e)) - 1e-3, 0, 10)
+    least = answer.eps_prv_enclosure
+    assert least is not None and least.lower is not None and least.upper is not None
+    assert float(least.lower) <= true <= float(least.upper)
+    assert answer.reason is None and least.upper - least.lower <= F(2, 5)
