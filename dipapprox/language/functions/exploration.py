@@ -60,6 +60,7 @@ def explore(
     ways: list[bool] = []
     expected: list[Event] = []
     waiting: list[Course] = []
+    kinds: dict[str, str] = {}
     first: tuple[list[bool], list[Event], End] | None = None
     count = 0
     while True:
@@ -68,7 +69,7 @@ def explore(
             line = places.span_of_definition(code)
             hint = "dipapprox.where(condition, a, b) chooses a value without a path of its own"
             raise refusal("limit", f"the function has more than {MOST_PATHS} paths", hint, line)
-        run = PathRun(list(ways), expected, domains, names)
+        run = PathRun(list(ways), expected, domains, names, kinds)
         end = _execute(run, function, code)
         first = first or (list(run.ways), list(run.events), end)
         course = course_of(end)
@@ -90,7 +91,7 @@ def explore(
                 ways.pop()
                 course = joined(event.condition, waiting.pop(), course, finite)
         else:
-            _repeat(first, function, code, domains, names)
+            _repeat(first, function, code, domains, names, kinds)
             return course
 
 
@@ -100,10 +101,11 @@ def _repeat(
     code: CodeType,
     domains: Mapping[str, tuple[Value, ...]],
     names: Names,
+    kinds: dict[str, str],
 ) -> None:
     """Run the first path once more: what runs before it must not matter."""
     ways, events, end = first
-    again = PathRun(list(ways), events, domains, names)
+    again = PathRun(list(ways), events, domains, names, kinds)
     if _execute(again, function, code) != end or len(again.events) != len(events):
         message = "the function returns something else when it runs again"
         hint = "a mechanism depends on its arguments and draws alone"

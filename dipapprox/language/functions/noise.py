@@ -86,7 +86,7 @@ def choose(options: Mapping[Any, Any] | Iterable[Any]) -> Any:
         span=places.here(),
     )
     finite = [run.knowledge.possible(value) for value in values if isinstance(value, Quantity)]
-    place = _assigned(run, call, "c")
+    place = _assigned(run, call, "c", "number" if finite else "truth")
     if not finite:
         return run.truth(place)
     if None in finite:
@@ -144,7 +144,7 @@ def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     centre = _number(run, mean, "the mean")
     width = _weight(run, scale, "the scale")
     call = ast.Call(family.value, (centre.node, width.node), span=places.here())
-    return run.random(_assigned(run, call, "r"))
+    return run.random(_assigned(run, call, "r", "integer" if family.is_discrete else "real"))
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:
@@ -153,7 +153,7 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
     nodes = [each.node for each in numbers]
     if rate is not None:
         nodes.insert(0, _weight(run, rate, "the rate").node)
-    place = _assigned(run, ast.Call(word, tuple(nodes), span=places.here()), "i")
+    place = _assigned(run, ast.Call(word, tuple(nodes), span=places.here()), "i", "number")
     domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
     return run.variable(place, domain) - 1
 
@@ -164,8 +164,8 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
     if len(numbers) == 1:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=places.here())
-    place = _assigned(run, call, "m")
     domains = [run.knowledge.possible(each) for each in numbers]
+    place = _assigned(run, call, "m", "mixed" if None in domains else "number")
     if None in domains:
         return run.random(place)
     return run.variable(place, tuple(dict.fromkeys(v for each in domains for v in each or ())))
@@ -192,8 +192,8 @@ def _weight(run: PathRun, value: Any, what: str) -> Weight:
     return found
 
 
-def _assigned(run: PathRun, value: ast.Expression, otherwise: str) -> ast.Name:
+def _assigned(run: PathRun, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
     span = places.here()
-    target = ast.Name(run.fresh(otherwise), span=span)
+    target = ast.Name(run.fresh(otherwise, kind), span=span)
     run.emit(ast.Assign((target,), value, span=span))
     return target

@@ -62,6 +62,7 @@ class PathRun:
         expected: list[Event],
         domains: Mapping[str, tuple[Value, ...]],
         names: Names,
+        kinds: dict[str, str],
     ) -> None:
         """Make a run.
 
@@ -70,6 +71,7 @@ class PathRun:
             expected: What these ways led to before.
             domains: The values of the input cells that have finitely many.
             names: Taken by declarations.
+            kinds: What variables of earlier runs hold; those of this run are added.
         """
         self.ways = ways
         self.expected = expected
@@ -80,6 +82,7 @@ class PathRun:
         self._taken = 0
         self.knowledge = Knowledge(domains)
         self._used = set(names)
+        self._kinds = kinds
 
     # --- what quantities ask
 
@@ -151,7 +154,8 @@ class PathRun:
         ways = [self.quantity(each, "a value") for each in (yes, no)]
         if not all(isinstance(way, Condition) for way in ways):
             ways = [way.number() if isinstance(way, Condition) else way for way in ways]
-        name = self.fresh("w")
+        values = [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
+        name = self.fresh("w", "mixed" if None in values else "number" if values else "truth")
         place, span = ast.Name(name), places.here()
         target = ast.Name(name, span=span)
         branch = ast.Branch(
@@ -159,7 +163,6 @@ class PathRun:
         )
         self.emit(ast.Assign((target,), ways[1].node, span=span))
         self.emit(ast.If((branch,), (), span=span))
-        values = [self.knowledge.possible(way) for way in ways if isinstance(way, Quantity)]
         if not values:
             return self.truth(place)
         if None in values:
@@ -172,18 +175,24 @@ class PathRun:
         """Execute a statement of the program."""
         self._record(statement)
 
-    def fresh(self, otherwise: str) -> str:
-        """Return a new name: that of the Python variable it is assigned to, if there is one."""
+    def fresh(self, otherwise: str, kind: str) -> str:
+        """Return a new name: that of the Python variable it is assigned to, if there is one.
+
+        Args:
+            otherwise: For values that are assigned to none.
+            kind: What the variable holds: in programs that is the same on all paths.
+        """
         wish = places.assigned_name() or otherwise
         if not (wish.isidentifier() and wish.isascii() and len(wish) <= 40):
             wish = otherwise
         if wish in _RESERVED:
             wish += "_"
         name, count = wish, 1
-        while name in self._used:
+        while name in self._used or self._kinds.get(name, kind) != kind:
             count += 1
             name = f"{wish}_{count}"
         self._used.add(name)
+        self._kinds[name] = kind
         return name
 
     def variable(self, place: ast.Target, domain: tuple[Value, ...]) -> Quantity:

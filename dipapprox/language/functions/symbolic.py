@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
@@ -85,6 +85,12 @@ class Symbolic(ABC):
 
     def __float__(self) -> float:
         raise self.run.refusal("type error", f"{self.WHAT} is no float: it is exact, and not known")
+
+    def __copy__(self) -> Self:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
     def __bytes__(self) -> bytes:
         raise self.run.refusal("type error", f"{self.WHAT} has no bytes")

@@ -124,6 +124,29 @@ def test_a_condition_that_the_path_decides_is_not_asked_again() -> None:
     assert text.count("if ") == 1
 
 
+def test_a_name_holds_one_kind_of_values_on_all_paths() -> None:
+    text = made(
+        """
+        if laplace(0, 1) > 1:
+            x = choose([0, 1])
+        elif laplace(0, 1) > 2:
+            x = choose([True, False])
+        else:
+            x = laplace(q, 1 / eps) > 0
+            x = laplace(x, 1 / eps)
+        return x > 0 if not isinstance(x, Condition) else x
+        """
+    ).text()
+    for line in ("x <- choose {0 : 1 / 2, 1 : 1 / 2}", "x_2 <- choose {true", "x_3 <- Lap(x, 1"):
+        assert line in text, text
+    dipapprox.verify(dipapprox.parse(text), eps=1, delta=1)
+
+
+def test_copies_are_the_same() -> None:
+    text = made("import copy\nreturn copy.deepcopy([laplace(q, 1 / eps)])[0] > 0").text()
+    assert text.endswith("r <- Lap(q, 1 / eps)\nout <- r > 0\n")
+
+
 def test_values_of_many_kinds() -> None:
     text = made(
         """
