@@ -100,7 +100,7 @@ def test_every_promise_can_be_read(path: Path) -> None:
     assert text.count("# expected:") == len(expectations(path))
     assert text.count("# decide:") == len(decisions(path))
     for decision in decisions(path):
-        program = load(path, decision.parameters())
+        program = load(path, decision.parameters(), reals=True)
         assert decision.parameters().items() <= program.parameters.items()
 
 
@@ -119,6 +119,7 @@ def test_the_verdict_is_the_expected_one(path: Path, answer: str, settings: dict
         parse_rational(values.pop("delta"), "delta"),
         parse_rational(values.pop("eps_prv"), "eps_prv") if "eps_prv" in values else None,
     )
-    program = load(path, {name: parse_rational(text, name) for name, text in values.items()})
+    parameters = {name: parse_rational(text, name) for name, text in values.items()}
+    program = load(path, parameters, reals=True)
     verdict = verify(program, claim, select(which, program), Options())
     assert verdict.answer.value == answer, verdict

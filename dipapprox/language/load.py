@@ -17,7 +17,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.diagnosis import did_you_mean
-from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
+from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 
@@ -115,7 +115,8 @@ def finite(program: core.Program, *, reals: bool = False) -> core.Program:
             "for some rounds and finitely many values: --rounds 3 --values -1..1",
         )
     for cell in program.inputs:
-        if isinstance(cell.domain, AllReals) and not reals:
+        taken = reals and not isinstance(cell.domain, AllIntegers)
+        if isinstance(cell.domain, AllReals) and not taken:
             raise UserError(
                 f"the input '{cell.name}' may be any real number: ask 'dipapprox prove', or "
                 "'verify', 'profile' or 'calibrate' about one ε",

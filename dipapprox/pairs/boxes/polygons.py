@@ -98,7 +98,8 @@ def faces(polygon: Polygon, directions: Sequence[Direction]) -> tuple[Polygon, .
         before = blocked[k - 1]
         if not all(blocks) and not all(before) and all(map(max, blocks, before)):
             found.append((edges[k][0][0],))
-    return tuple(found)
+    # By the lemma there is one; a polygon without an inside may have none that is seen so.
+    return tuple(found) or (polygon,)
 
 
 def _end(segment: Polygon, directions: Sequence[Direction]) -> Polygon:
