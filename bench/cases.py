@@ -77,7 +77,7 @@ class Case:
     def read(self, programs: Path) -> Program:
         """Load the program from a folder."""
         parameters = {"N": Fraction(self.n)} if self.n else {}
-        return load(programs / f"{self.program}.dpg", parameters)
+        return load(programs / f"{self.program}.dpg", parameters, reals=True)
 
     def claim(self) -> Claim:
         """Return the claim that the published tables check."""
