@@ -41,6 +41,10 @@ class Enclosure:
         """upper - lower, exact."""
         return self.upper - self.lower
 
+    def __float__(self) -> float:
+        """About its middle: for people and plots, no bound."""
+        return float((self.lower + self.upper) / 2)
+
     def __contains__(self, value: Fraction | int) -> bool:
         return self.lower <= value <= self.upper
 

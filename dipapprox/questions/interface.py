@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from dipapprox.automata.model import Automaton
@@ -22,7 +23,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.diagnosis import shorten
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
-from dipapprox.language.load import DPG, finite
+from dipapprox.language.load import DPG, Source, finite, read_source
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.services import Service
 from dipapprox.language.values import exact_rational
@@ -67,18 +68,21 @@ of inputs."""
 
 
 def parse(
-    text: str,
+    text: str | Path,
     parameters: Mapping[str, Number] | None = None,
-    name: str = "program",
+    name: str | None = None,
     *,
     widen: Wider | Mapping[str, Wider] | None = None,
     for_all: str | None = None,
     rounds: int | None = None,
     values: Wider | None = None,
 ) -> Program:
-    """Read a program from text, with some of its parameters set.
+    """Read a program from text, or from a file, with some of its parameters set.
 
     Args:
+        text: The program; or the `Path` of a .dpg or .dip file, or of a function, "file.py:name".
+        parameters: Values in place of their defaults.
+        name: What answers call it; None for "program", or that of the file.
         for_all: A parameter that may be any number: only `prove` answers for such a program.
         rounds: How many rounds of a program with streams are taken; with `values`.
         values: What the inputs may be then, as in `widen`.
@@ -90,8 +94,8 @@ def parse(
         UserError: If an argument is of the wrong type, a parameter does not exist, or `widen` does
             not suit the inputs.
     """
-    if not isinstance(text, str):
-        hint = "a file is read by Path(name).read_text()"
+    if not isinstance(text, str | Path):
+        hint = "a file is read by parse(Path(name))"
         raise UserError(f"text must be a text, got {type(text).__name__}", hint)
     if parameters is not None and not isinstance(parameters, Mapping):
         hint = 'for example {"N": 2}'
@@ -99,16 +103,21 @@ def parse(
     for key in parameters or {}:
         if not isinstance(key, str):
             raise UserError(f"parameters must have names, got {shorten(repr(key))}")
-    if not isinstance(name, str):
+    if name is not None and not isinstance(name, str):
         raise UserError(f"name must be a text, got {shorten(repr(name))}")
     if for_all is not None and not isinstance(for_all, str):
         raise UserError(f"for_all must be the name of a parameter, got {shorten(repr(for_all))}")
     exact = {key: exact_rational(value, key) for key, value in (parameters or {}).items()}
-    program = parse_text(text)
+    if isinstance(text, Path):
+        source = read_source(text, exact)
+    else:
+        source = Source("program", DPG, text, parse_text(text), exact)
+    program = source.program
     finite_rounds = read_rounds(rounds, values)
     if finite_rounds is not None:
         program = with_finite_rounds(program, finite_rounds)
-    return elaborate(program, exact, name, widening_of(widen), for_all)
+    called = source.name if name is None else name
+    return elaborate(program, source.parameters, called, widening_of(widen), for_all)
 
 
 @overload

@@ -234,6 +234,17 @@ def test_parameters_are_exact() -> None:
     assert mechanism.program(N=2, T="1/3").name == "f(N=2, T=1/3)"
 
 
+def test_programs_are_read_from_files() -> None:
+    program = dipapprox.parse(Path(f"{EXAMPLES}:svt"), {"N": 3})
+    assert program == example("svt").program(N=3)
+    assert dipapprox.parse(PROGRAMS / "svt_gauss.dpg", {"N": "3"}) == load(
+        PROGRAMS / "svt_gauss.dpg", {"N": Fraction(3)}
+    )
+    assert dipapprox.parse(PROGRAMS / "svt_gauss.dpg", name="mine").name == "mine"
+    found = dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
+    assert found.lower <= Fraction(float(found)) <= found.upper or found.width < 1e-12
+
+
 def test_noise_outside_a_mechanism_says_so() -> None:
     with pytest.raises(UserError, match="a mechanism that dipapprox executes"):
         example("sign")(0, 1)
