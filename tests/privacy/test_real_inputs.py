@@ -192,6 +192,8 @@ def test_too_many_inputs_and_too_wide_ones_end_with_bounds() -> None:
     found = verify(many, eps=_HALF, eps_prv="3/2", delta="1e-9")
     assert found.answer is Answer.UNKNOWN
     assert found.reason is not None and "too many real inputs" in found.reason
+    leaks = verify(many, eps=_HALF, eps_prv="1/10", delta="1e-3")
+    assert leaks.answer is Answer.NOT_DP
     wide = parse(_ONE.format(domain="real -10^9..10^9".replace("^9", "0" * 8), adjacency="all"))
     assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
 

@@ -43,8 +43,11 @@ _NODE_BITS = 40
 _MOST_TERMS = 24
 """In one input; wider boxes are cut into patches."""
 
-_MOST_NODES = 400_000
+_MOST_NODES = 200_000
 """Of all outputs in one patch."""
+
+_MOST_PROBABILITIES = 300_000
+"""Of all outputs in all patches: some ten seconds."""
 
 _MOST_PATCHES = 64
 _PORTION = 20_000
@@ -53,8 +56,8 @@ _PORTION = 20_000
 _REMEMBERED = 20_000
 
 
-class NotSmooth(LimitReached):
-    """Probabilities are not known to be smooth functions of the real inputs."""
+class OutOfReach(LimitReached):
+    """Polynomials are not known to be near, or too many of them would be needed."""
 
 
 Box = tuple[Interval, ...]
@@ -109,7 +112,8 @@ class OutputModels:
         outputs: How many outputs there are.
 
     Raises:
-        NotSmooth: If noise around a real input is not Gaussian, or a sample lies between several.
+        OutOfReach: If noise around a real input is not Gaussian, a sample lies between several, or
+            a range is too wide.
     """
 
     def __init__(
@@ -127,9 +131,10 @@ class OutputModels:
             domain = states.program.inputs[place].domain
             assert isinstance(domain, AllReals)
             if domain.bounds is None:
-                raise NotSmooth(f"the input '{states.program.inputs[place].name}' has no bounds")
+                raise OutOfReach(f"the input '{states.program.inputs[place].name}' has no bounds")
             self._whole.append(domain.bounds)
         self._parts = self._patches()
+        self._asked = 0
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
         self._models: Cache[tuple[int, Box, Fixed], Model] = Cache(_REMEMBERED)
 
@@ -152,6 +157,7 @@ class OutputModels:
         """Return near forms of all outputs on a box inside one patch.
 
         Raises:
+            OutOfReach: If too many probabilities would be needed.
             LimitReached: If a limit is reached.
         """
         self._limits.check()
@@ -187,7 +193,7 @@ class OutputModels:
                     break
                 parts[axis] *= 2
             else:
-                raise LimitReached("the range of a real input is too wide for its noise")
+                raise OutOfReach("the range of a real input is too wide for its noise")
         return parts
 
     def _sizes_along(self, axis: int, half: Fraction) -> list[int]:
@@ -223,9 +229,15 @@ class OutputModels:
             sizes[k] = sizes_for(self._outputs[k].states, halves, tolerance)
         total = sum(prod(each) for each in sizes.values())
         if total > _MOST_NODES:
-            raise LimitReached(
+            raise OutOfReach(
                 f"too many real inputs for their noise: {total} probabilities would be needed, "
                 f"more than {_MOST_NODES}"
+            )
+        self._asked += total
+        if self._asked > _MOST_PROBABILITIES:
+            raise OutOfReach(
+                "the ranges of real inputs are too wide for their noise: more than "
+                f"{_MOST_PROBABILITIES} probabilities would be needed"
             )
         asked: list[int] = []
         inputs: list[Input] = []
@@ -256,7 +268,7 @@ class OutputModels:
             bounds = self._bulk.cells(asked[start:stop], inputs[start:stop], _NODE_BITS)
             lower[start:stop], upper[start:stop] = bounds.lower, bounds.upper
             if bounds.obstacle is not None and (bounds.upper - bounds.lower).max() > 2.0**-20:
-                raise LimitReached(f"no enclosure: {bounds.obstacle}")
+                raise OutOfReach(f"no enclosure: {bounds.obstacle}")
         start = 0
         for k, key in missing:
             stop = start + prod(sizes[k])
@@ -279,7 +291,7 @@ def _moving(states: FinalStates, eps: Fraction, names: Sequence[str]) -> list[_O
     for outline in instantiator.outlines:
         freed = without_inputs(len(outline.samples), outline.guards)
         if freed is None:
-            raise NotSmooth("a sample is compared with several real inputs")
+            raise OutOfReach("a sample is compared with several real inputs")
         shifts, guards = freed
         means: dict[int, LinearForm] = {}
         rows: dict[int, list[Fraction]] = {}
@@ -292,7 +304,7 @@ def _moving(states: FinalStates, eps: Fraction, names: Sequence[str]) -> list[_O
             if any(row):
                 if sample.family is not Family.GAUSSIAN:
                     where = "" if sample.line is None else f"line {sample.line}: "
-                    raise NotSmooth(
+                    raise OutOfReach(
                         f"{where}{sample.family.value} noise around real inputs has kinks; "
                         "(ε, δ) for all of them is known for Gauss only"
                     )

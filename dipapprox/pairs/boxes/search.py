@@ -231,6 +231,13 @@ class BoxSearch:
             self._put(PairSet(polygons, pairs.first, pairs.second, pairs.budget), upper, None)
 
 
+def better(first: Found, second: Found) -> Found:
+    """Join what two searches for the same found; what the first one left open is open."""
+    pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
+    delta = first.delta.intersect(second.delta)
+    return Found(delta, pair or second.pair, first.left, first.sets + second.sets)
+
+
 def corner_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits) -> Found:
     """Look at some corners of sets; nothing is known from above.
 

@@ -19,9 +19,9 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.models import OutOfReach, OutputModels
 from dipapprox.pairs.boxes.polygons import extent
-from dipapprox.pairs.boxes.search import BoxSearch, Found, corner_pairs
+from dipapprox.pairs.boxes.search import BoxSearch, Found, better, corner_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
@@ -89,7 +89,7 @@ class RealPairs:
         self._models: OutputModels | None = None
         try:
             self._models = OutputModels(states, eps, bulk, limits)
-        except LimitReached as reached:
+        except OutOfReach as reached:
             self._obstacle = reached.reason
 
     @contextmanager
@@ -156,6 +156,10 @@ class RealPairs:
 
         try:
             return Known(search.run(enough), bits, None)
+        except OutOfReach as reached:
+            self._obstacle, self._models = reached.reason, None
+            corners = corner_pairs(self._roots, exact, self._limits)
+            return Known(better(search.found(), corners), bits, reached.reason)
         except LimitReached as reached:
             return Known(search.found(), bits, reached.reason)
 
