@@ -148,8 +148,9 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     text = read_text(path)
     if not text.strip():
         raise UserError(f"'{path}' is empty")
-    name = "program" if path == STANDARD_INPUT else path.stem
-    return Source(name, language, text, parse_program(text, language, str(path)), parameters)
+    if path == STANDARD_INPUT:
+        return Source("program", DPG, text, parse(text, "standard input"), parameters)
+    return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
 
 
 def bundled_programs() -> dict[str, Path]:

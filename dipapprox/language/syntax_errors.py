@@ -80,6 +80,10 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
         if name.lower() in KEYWORDS:
             return f"keywords are written in lower case: '{name.lower()}'"
     match previous, kind:
+        case "IN", "LBRACK" | "LPAREN":
+            return (
+                "whole numbers are written '0..1', sets '{0, 1}', all numbers between 'real 0..1'"
+            )
         case "NUMBER", "NAME" | "LPAREN" if before.endlexpos == token.lexpos:
             return "multiplication is written with '*'"
         case "NAME", "EQ" | "ARROW" if kind == "EQ":

@@ -39,6 +39,18 @@ def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     load._standard_input.cache_clear()
 
 
+def test_an_interval_in_brackets_is_told_how_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load._standard_input.cache_clear()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"input q in [0, 1]\n")))
+    assert run("show", "-")[0] == 2
+    said = capsys.readouterr().err
+    assert said.startswith("standard input:1:12: syntax error: unexpected '['")
+    assert "all numbers between 'real 0..1'" in said
+    load._standard_input.cache_clear()
+
+
 def test_what_is_not_used_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "slip.dpg"
     file.write_text(
