@@ -22,6 +22,7 @@ from dipapprox import (
     profile,
     verify,
 )
+from tests.schemas import check_schema
 
 _SVT = """
 param N = 2
@@ -272,3 +273,12 @@ def test_monotone_guards_are_a_shortcut_only(monkeypatch: pytest.MonkeyPatch) ->
     with_lemma = _delta(text, "1/5")
     monkeypatch.setattr("dipapprox.pairs.boxes.models._growth", lambda _slopes: None)
     assert with_lemma.meets(_delta(text, "1/5"))
+
+
+def test_answers_about_all_pairs_keep_to_the_schemas() -> None:
+    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
+    for eps_prv in ("1/2", "0"):
+        found = verify(program, eps=1, eps_prv=eps_prv, delta="0.01").to_dict()
+        assert found["pairs"] is None
+        check_schema("verify", found)
+    check_schema("profile", profile(program, eps=1, delta="0.01").to_dict())
