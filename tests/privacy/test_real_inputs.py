@@ -120,6 +120,11 @@ def test_a_box_without_a_size_is_a_value() -> None:
     assert verify(parse(alone), eps=1, eps_prv=0, delta=0).answer is Answer.DP
 
 
+def test_very_narrow_boxes_are_no_trouble() -> None:
+    text = _ONE.format(domain="real 0..1/10000000000000000", adjacency="linf 1")
+    assert _delta(text, "0").upper < Fraction(1, 10**12)
+
+
 def test_finite_inputs_stand_beside_real_ones() -> None:
     text = "input k in {0, 1, 5}\ninput q in real 0..1\noutput o in {0, 1}\nadjacent {rule}\n"
     text += "r <- Gauss(q + k, 2)\no <- 0\nif r >= 1 then o <- 1 end\n"

@@ -77,7 +77,7 @@ class Tails:
 def sizes_for(
     states: Sequence[StateBound], halves: Sequence[Fraction], tolerance: float
 ) -> tuple[int, ...]:
-    """Guess how many terms per axis leave out about `tolerance`; nothing is claimed.
+    """Guess how many terms per axis, at least 2, leave out about `tolerance`; nothing is claimed.
 
     Args:
         states: Of one output; their probabilities add up.
@@ -122,7 +122,7 @@ def _weight(states: Sequence[StateBound], axis: int, half: Fraction) -> float:
 
 
 def _terms(weight: float, tolerance: float) -> int:
-    size = 1
+    size = 2  # a linear form has two
     while size < 400 and _logarithm(weight, float(_best(weight, size)), size) > log(tolerance):
         size += 1
     return size
