@@ -36,7 +36,7 @@ _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
 
 
-_POLYNOMIALS = "polynomials in the inputs"
+_POLYNOMIALS = "polynomials"
 
 
 @dataclass(frozen=True, slots=True)
