@@ -41,7 +41,11 @@ class GaussianProfile:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceProfile:
-    """Laplace laws of scale 1 about 0 and m: for |ln α| < m, best sets are x < (m - ln α) / 2.
+    """Laplace laws of scale 1 about 0 and m: for |ln α| <= m, best sets are x < (m - ln α) / 2.
+
+    Where balls do not tell α from a threshold T, e^m or e^-m, it may lie beyond. Then the set has
+    P mass e^x / 2 beyond e^m, and Q mass 1 - e^(m-x) / 2 beyond e^-m, which lie between the
+    formula of the range and 1/2, and the balls have both; it is |α - T| / 2 from the best at most.
 
     Attributes:
         shift: m > 0.
@@ -63,13 +67,8 @@ class LaplaceProfile:
             return _point(alpha, arb(1), arb(1), 1 / most)
         half = (-self.shift / 2).exp() / 2
         threshold = most if alpha > 1 else 1 / most
-        if alpha.overlaps(threshold):
-            # The set is best at α if that is in range, else at the threshold.
-            alpha_or_threshold = alpha.union(threshold)
-            root = alpha_or_threshold.sqrt()
-            return _point(alpha, 1 - half * root, half / root, threshold)
         root = alpha.sqrt()
-        return _point(alpha, 1 - half * root, half / root, alpha)
+        return _point(alpha, 1 - half * root, half / root, threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +178,6 @@ def _at_least(left: arb, right: arb) -> bool:
 def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> Point:
     """A point whose set is best at α, or at a threshold that balls do not tell from it."""
     bound = first - alpha * second
-    if threshold is not alpha and alpha.overlaps(threshold):
+    if alpha.overlaps(threshold):
         bound += up_to(2 * (alpha.rad() + threshold.rad()))
     return Point(bound, first, second)

@@ -16,8 +16,11 @@ class DiscreteProfile:
     """Finitely many losses. Best sets are the atoms of ratio P / Q > α, and those where Q is 0.
 
     A set that errs, where balls do not tell a ratio ρ from α, loses |P - α Q| = P |1 - α/ρ| in each
-    such atom. Of middles a, r and relative radii u, v <= 1/8, one errs only if |r - a| is at most
-    v r + u a <= 2 (u + v) a, and loses at most (v r + u a) / ρ <= 2 (u + v) of P.
+    such atom. Of middles a, r and relative radii u and v <= 1/8, one errs only
+
+    - if r <= a, and a - r <= u a + v r <= (u + v) a: it loses 1 - (1 - u) / (1 + v) <= u + v of P;
+    - if r > a, and r - a <= u a + v r <= (u + 8/7 v (1 + u)) a <= 2 (u + v) a: it loses at most
+      (1 + u) / (1 - v) - 1 <= 2 (u + v).
 
     Attributes:
         places: Middles of the ratios, ascending.
@@ -41,10 +44,7 @@ class DiscreteProfile:
         start = bisect_right(self.places, middle)
         first, second = self.firsts[start], self.seconds[start]
         bound = first - alpha * second + up_to(self.missing)
-        own = alpha.rad() / middle
-        if not own <= _TOLD:
-            return Point(bound + up_to(arb(1)), first, second)
-        doubt = (2 * (own + self.spread)).upper()
+        doubt = (2 * (alpha.rad() / middle + self.spread)).upper()
         reach = (doubt * middle).upper()
         near = self.places[max(start - 1, 0) : start + 1]
         if not all(abs(place - middle) > reach for place in near):
@@ -53,6 +53,7 @@ class DiscreteProfile:
 
 
 _TOLD = arb(1) / 8
+"""Wider ratios are told from nothing."""
 
 
 def discrete_profile(masses: Sequence[tuple[arb, arb]], missing: arb) -> DiscreteProfile:

@@ -12,6 +12,8 @@ from flint import arb
 from scipy import integrate, stats
 
 from dipapprox.composition.catalogue import is_symmetric, profile_of
+from dipapprox.composition.closed_profiles import LaplaceProfile
+from dipapprox.composition.discrete_profiles import discrete_profile
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -27,7 +29,7 @@ from dipapprox.composition.mechanisms import (
     RenyiStatement,
     Subsampled,
 )
-from dipapprox.composition.profile import ReversedProfile
+from dipapprox.composition.profile import ReversedProfile, SubsampledProfile
 from dipapprox.errors import UserError
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball
@@ -193,24 +195,72 @@ def test_masses_that_are_enclosed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "middle"),
+    ("mechanism", "middle", "radius"),
     [
-        (Subsampled(GAUSSIAN, F(1, 5)), F(4, 5)),
-        (Laplace(F(1), F(3, 4)), F(379, 100)),
-        (Laplace(F(1), F(3, 4)), F(264, 1000)),
-        (ExponentialMechanism(F(1)), F(272, 100)),
+        (Subsampled(GAUSSIAN, F(1, 5)), F(4, 5), F(1, 100)),
+        (Laplace(F(1), F(3, 4)), F(379, 100), F(1, 100)),
+        (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 100)),
+        (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 4)),
+        (ExponentialMechanism(F(1)), F(272, 100), F(1, 100)),
+        (RandomisedResponse(F(3, 4)), F(3), F(2)),
+        (RandomisedResponse(F(3, 4)), F(1, 3), F(1, 4)),
+        (RandomisedResponse(F(3, 4)), F(1, 2), F(3, 7)),
     ],
 )
-def test_factors_known_to_a_hundredth_about_a_bend(mechanism: Mechanism, middle: F) -> None:
+def test_factors_known_roughly_about_a_bend(mechanism: Mechanism, middle: F, radius: F) -> None:
     """What holds for a ball holds for each of its numbers."""
     with precision(BITS):
         profile = profile_of(mechanism, BITS)
         for shift in (-1, 0, 1):
-            place = middle + F(shift, 400)
-            bound = profile.at(to_ball(place) + arb(0, 0.01)).bound
+            place = middle + radius * F(shift, 4)
+            if place <= radius:
+                continue
+            bound = profile.at(to_ball(place) + arb(0, 1) * to_ball(radius)).bound
             for k in range(-4, 5):
-                true = profile.at(to_ball(place + F(k, 400))).bound
+                true = profile.at(to_ball(place + radius * F(k, 4))).bound
                 assert bound.upper() >= true.lower()
+
+
+def test_laplace_laws_whose_shift_is_known_to_a_hundredth() -> None:
+    """Near the greatest factors, whatever the shift is: a bound, and masses of one set."""
+    rough = LaplaceProfile(arb(1, 0.01))
+    for k in range(-10, 11):
+        for place in (1 + k / 1000, -1 - k / 1000):
+            alpha = arb(place).exp().mid()
+            found = rough.at(alpha)
+            for m in (0.99, 0.995, 1.0, 1.005, 1.01):
+                assert found.bound.upper() >= LaplaceProfile(arb(m)).at(alpha).bound.lower()
+                cut = (m - place) / 2
+                below = math.exp(min(cut, 0.0)) / 2 if cut < 0 else 1 - math.exp(-cut) / 2
+                there = math.exp(cut - m) / 2 if cut < m else 1 - math.exp(m - cut) / 2
+                # One of the sets, best at α or all or nothing, has both masses.
+                sets = ((below, there), (0.0, 0.0), (1.0, 1.0))
+                assert any(
+                    found.first.overlaps(arb(p, 1e-9)) and found.second.overlaps(arb(q, 1e-9))
+                    for p, q in sets
+                )
+
+
+def test_samples_whose_rate_is_known_to_a_hundredth() -> None:
+    """About α = 1 - r, of a pair that shares no outcome, whose profile is 1."""
+    disjoint = discrete_profile([(arb(1), arb(0)), (arb(0), arb(1))], arb(0))
+    rough = SubsampledProfile(disjoint, arb(0.5, 0.01))
+    for k in range(-12, 13):
+        alpha = arb(0.5 + k / 1000)
+        bound = rough.at(alpha).bound
+        for rate in (0.4901, 0.5, 0.5099):
+            assert float(bound.upper()) >= max(rate, 1 - float(alpha))
+        assert bound.upper() < 0.56
+
+
+def test_the_pair_the_other_way_round() -> None:
+    """Its masses are those of the complements, and what P alone had is what Q alone has."""
+    with precision(BITS):
+        turned = ReversedProfile(profile_of(SKEWED, BITS))
+        point = turned.at(arb(1))
+        assert point.first.overlaps(to_ball(F(2, 3))) and point.second.overlaps(to_ball(F(1, 4)))
+        assert turned.ends.infinite.overlaps(to_ball(F(1, 3)))
+        assert turned.ends.lost.overlaps(to_ball(F(1, 4)))
 
 
 def test_subsampling_is_for_add_remove() -> None:
