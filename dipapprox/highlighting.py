@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
 
@@ -74,6 +76,13 @@ class DpgLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (r"[()\[\]{},;:]", Punctuation),
         ]
     }
+
+
+def highlighted(program: str) -> str:
+    """Write a `.dpg` program as HTML: words in `span` elements with Pygments' short classes."""
+    # Blank lines at the ends belong to the program that was read.
+    lexer = DpgLexer(stripnl=False, ensurenl=False)
+    return str(highlight(program, lexer, HtmlFormatter(nowrap=True)))
 
 
 def textmate_grammar() -> dict[str, object]:

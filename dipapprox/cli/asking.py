@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic
 
 from dipapprox.cli import arguments
 from dipapprox.cli.command import Status
+from dipapprox.cli.output import check_new, check_place
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -30,15 +31,22 @@ from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import AnyQuestion, Question
 
 if TYPE_CHECKING:
-    from dipapprox.cli import certificate
+    from dipapprox.cli import certificate, review
     from dipapprox.language.finite_rounds import FiniteRounds
+    from dipapprox.privacy import page as pages
+    from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.result import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
+    pages = Deferred("dipapprox.privacy.page")
+    review = Deferred("dipapprox.cli.review")
+
+REPORT = "--report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,7 @@ class Asking(Generic[AnyQuestion]):
 
     Attributes:
         certificate: Where to write one; None for nowhere.
+        report: Where to write the page for a reviewer; None for nowhere.
     """
 
     program: ProgramFile
@@ -183,6 +192,7 @@ class Asking(Generic[AnyQuestion]):
     options: Options
     json: bool
     certificate: Path | None
+    report: Path | None
 
 
 def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> None:
@@ -201,6 +211,64 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add --report, for answers that are handed to others."""
+    parser.add_argument(
+        REPORT,
+        type=Path,
+        metavar="OUT.html",
+        help="write a page to hand to a reviewer: program, answer, pictures, in one file",
+    )
+
+
+def check_places(certificate_path: Path | None, report: Path | None) -> None:
+    """Refuse places where no certificate or no report can be, before anything is computed.
+
+    Raises:
+        UserError: If there can be no file, or there is a report already.
+    """
+    if certificate_path is not None:
+        check_place(certificate_path, certificate.FLAG)
+    if report is not None:
+        check_new(report, REPORT)
+
+
+def listing_of(command: Asking[AnyQuestion]) -> tuple[pages.Listing, ...]:
+    """Read the text of the program for its report, if one is wanted: before it is loaded.
+
+    Raises:
+        UserError: If the file is wrong.
+    """
+    if command.report is None:
+        return ()
+    source = command.program.source()
+    return (pages.Listing(source.name, source.language, source.text),)
+
+
+def write_report(
+    command: Asking[AnyQuestion],
+    listings: tuple[pages.Listing, ...],
+    found: Result,
+    digest: str | None,
+    *others: Chart,
+) -> None:
+    """Write the page for a reviewer, if one is wanted.
+
+    Args:
+        command: What was asked.
+        listings: What `listing_of` has read before.
+        found: The answer.
+        digest: Of the certificate that was written; None for none.
+        others: Pictures besides those of the answer.
+
+    Raises:
+        UserError: If it cannot be written, or the program's file has changed.
+    """
+    if command.report is not None:
+        review.refuse_changes(listings, listing_of(command))
+        review.write(command.report, found, listings, command.certificate, digest, others)
+
+
 def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
     """Read the words of `add_asking` and `add_certificate`.
 
@@ -213,6 +281,7 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
         options=arguments.options_of(words),
         json=words.json,
         certificate=getattr(words, "certificate", None),
+        report=getattr(words, "report", None),
     )
 
 
@@ -230,22 +299,22 @@ def loaded(program: ProgramFile, pairs: Pairs, *, reals: bool = False) -> Progra
 
 def write_certificate(
     command: Asking[AnyQuestion], program: Program, found: Verdict | Decision, pairs: Pairs
-) -> None:
-    """Write the certificate of an answer, if one is wanted.
+) -> str | None:
+    """Write the certificate of an answer, if one is wanted; return its digest.
 
     Raises:
         UserError: If it cannot be written.
     """
-    if command.certificate is not None:
-        selection = pairs.select(program)
-        certificate.write(
-            command.certificate,
-            command.program.source(),
-            program,
-            found,
-            selection,
-            command.options,
-        )
+    if command.certificate is None:
+        return None
+    return certificate.write(
+        command.certificate,
+        command.program.source(),
+        program,
+        found,
+        pairs.select(program),
+        command.options,
+    )
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof | FamilyProof) -> int:

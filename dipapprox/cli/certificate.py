@@ -14,7 +14,7 @@ from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import Source
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
-from dipapprox.privacy.certificate import ProgramText, certify
+from dipapprox.privacy.certificate import Certificate, ProgramText, certify
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
@@ -34,8 +34,11 @@ def write(
     found: Verdict | Decision,
     selection: PairSelection,
     options: Options,
-) -> None:
+) -> str | None:
     """Write the certificate of a verdict or decision; if it can have none, say so.
+
+    Returns:
+        Its digest; None if there is none.
 
     Raises:
         UserError: If the program's file has changed, or the certificate cannot be written.
@@ -52,22 +55,23 @@ def write(
             assert_never(found)
     if missing is not None:
         print(f"no certificate: {missing}", file=sys.stderr)
-        return
+        return None
     written = ProgramText(program.name, source.language, source.text)
     try:
-        text = certified(program, written, selection=selection, options=options).to_json()
+        certificate = certified(program, written, selection=selection, options=options)
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
-        return
+        return None
     except NoCertificate as none:
         print(none.message, file=sys.stderr)
-        return
-    write_whole(path, text, FLAG)
+        return None
+    digest = _write(path, certificate)
     if private and isinstance(selection, AllPairs):
         _warn(program)
+    return digest
 
 
-def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -> None:
+def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -> str | None:
     """Write the certificate of a proved budget; if it can have none, say so.
 
     Args:
@@ -76,35 +80,45 @@ def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -
         proof: What was found.
         options: Their limits.
 
+    Returns:
+        Its digest; None if there is none.
+
     Raises:
         UserError: If the text has changed, or the certificate cannot be written.
     """
     missing = without_proof_evidence(proof)
     if missing is None:
         try:
-            text = certify_proof(proof, source, options.limits).to_json()
+            return _write(path, certify_proof(proof, source, options.limits))
         except LimitReached as limit:
             missing = limit.reason
-    if missing is None:
-        write_whole(path, text, FLAG)
-    else:
-        print(f"no certificate: {missing}", file=sys.stderr)
+    print(f"no certificate: {missing}", file=sys.stderr)
+    return None
 
 
-def write_composition(path: Path, found: ComposedAnswer, options: Options) -> None:
+def write_composition(path: Path, found: ComposedAnswer, options: Options) -> str | None:
     """Write the certificate of a composition; if it can have none, say so.
+
+    Returns:
+        Its digest; None if there is none.
 
     Raises:
         UserError: If the certificate cannot be written.
     """
     try:
-        text = certify_composition(found, options).to_json()
+        certificate = certify_composition(found, options)
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
+        return None
     except UserError as missing:
         print(missing.message, file=sys.stderr)
-    else:
-        write_whole(path, text, FLAG)
+        return None
+    return _write(path, certificate)
+
+
+def _write(path: Path, certificate: Certificate) -> str:
+    write_whole(path, certificate.to_json(), FLAG)
+    return str(certificate.fields["digest"])
 
 
 def _warn(program: Program) -> None:

@@ -9,28 +9,31 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import arguments, asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import check_place, show_answer
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.plot import plot_composed
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import picture_format
-from dipapprox.language.load import load
+from dipapprox.language.load import load, read_text
 from dipapprox.privacy.certificate import text_of
-from dipapprox.privacy.compositions.pipeline import Pipeline
+from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.questions.compose import Compose
 from dipapprox.questions.pipelines import read_pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     from rich.console import Console
 
-    from dipapprox.cli import certificate
+    from dipapprox.cli import certificate, review
+    from dipapprox.privacy import page as pages
 else:
+    pages = Deferred("dipapprox.privacy.page")
+    review = Deferred("dipapprox.cli.review")
     certificate = Deferred("dipapprox.cli.certificate")
 
 _EXAMPLES = """examples:
@@ -75,6 +78,7 @@ class ComposeCommand:
     json: bool
     plot: Path | None
     certificate: Path | None
+    report: Path | None
 
     def pipeline(self) -> Pipeline:
         """Read the files.
@@ -123,6 +127,7 @@ def add_parser(commands: Commands) -> None:
         help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
     )
     asking.add_certificate(parser)
+    asking.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ComposeCommand:
@@ -144,23 +149,42 @@ def read(words: argparse.Namespace) -> ComposeCommand:
         json=words.json,
         plot=words.plot,
         certificate=words.certificate,
+        report=words.report,
     )
 
 
 def run(command: ComposeCommand, console: Console) -> int:
     """Compose, report on `console`, and return the exit status."""
+    described = [] if command.report is None else _described(command.files)
     pipeline = command.pipeline()
-    if command.certificate is not None:
-        check_place(command.certificate, certificate.FLAG)
+    asking.check_places(command.certificate, command.report)
     with Reporter("grids") as reporter:
         found = command.question.answer(pipeline, command.options, reporter)
     if command.plot is not None and found.curve is not None:
         plot_composed(found, command.plot)
+    digest = None
     if command.certificate is not None:
-        certificate.write_composition(command.certificate, found, command.options)
+        digest = certificate.write_composition(command.certificate, found, command.options)
     show_answer(console, found, json=command.json)
+    if command.report is not None:
+        review.refuse_changes(described, _described(command.files))
+        listings = [*described, *_programs(pipeline)]
+        review.write(command.report, found, listings, command.certificate, digest)
     if found.interrupted:
         return Status.INTERRUPTED
     if found.answer is not None:
         return asking.STATUS[found.answer]
     return 0 if found.reason is None else Status.UNKNOWN
+
+
+def _described(files: Sequence[Path]) -> list[pages.Listing]:
+    """Read the file of a pipeline, if it has one."""
+    described = [path for path in files if path.suffix.lower() == ".toml"]
+    return [pages.Listing(path.name, "toml", read_text(path)) for path in described]
+
+
+def _programs(pipeline: Pipeline) -> list[pages.Listing]:
+    """Return the texts of the programs of a pipeline, each once."""
+    texts = [run.what.text for run in pipeline.runs if isinstance(run.what, ProgramAt)]
+    known = dict.fromkeys(text for text in texts if text is not None)
+    return [pages.Listing(text.name, text.language, text.text) for text in known]

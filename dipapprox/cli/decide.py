@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import check_place, show_answer
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import Reporter
-from dipapprox.deferred import Deferred
 from dipapprox.questions.decide import Decide
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import certificate
-else:
-    certificate = Deferred("dipapprox.cli.certificate")
 
 _EXAMPLES = """examples:
   dipapprox decide svt1.dpg -p N=3                  ε-DP for all ε > 0
@@ -44,16 +40,18 @@ def add_parser(commands: Commands) -> None:
     )
     asking.add_asking(parser, Decide)
     asking.add_certificate(parser)
+    asking.add_report(parser)
 
 
 def run(command: Asking[Decide], console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
-    if command.certificate is not None:
-        check_place(command.certificate, certificate.FLAG)
+    asking.check_places(command.certificate, command.report)
+    listings = asking.listing_of(command)
     question = command.question
     program = asking.loaded(command.program, question.pairs)
     with Reporter() as reporter:
         decision = question.answer(program, command.options, reporter)
     show_answer(console, decision, json=command.json)
-    asking.write_certificate(command, program, decision, question.pairs)
+    digest = asking.write_certificate(command, program, decision, question.pairs)
+    asking.write_report(command, listings, decision, digest)
     return asking.status_of(decision)

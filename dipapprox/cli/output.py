@@ -94,6 +94,17 @@ def check_place(path: Path, flag: str) -> None:
         raise UserError(f"{flag}: cannot write in '{path.parent}'")
 
 
+def check_new(path: Path, flag: str) -> None:
+    """Refuse a place where a file cannot be, or is already, before anything is computed.
+
+    Raises:
+        UserError: If there is something, or nothing can be.
+    """
+    check_place(path, flag)
+    if path.exists():
+        raise UserError(f"{flag}: '{path}' exists already", "choose another name")
+
+
 def write_whole(path: Path, text: str, flag: str) -> None:
     """Write a text file whole or not at all.
 

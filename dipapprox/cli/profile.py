@@ -61,6 +61,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Profile)
+    asking.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     parser.add_argument(
         "--plot",
@@ -89,6 +90,8 @@ def read(words: argparse.Namespace) -> ProfileCommand:
 def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
     asked = command.asking
+    asking.check_places(None, asked.report)
+    listings = asking.listing_of(asked)
     program = asked.program.load(asked.question.pairs.text, reals=True)
     with Reporter() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
@@ -98,6 +101,7 @@ def run(command: ProfileCommand, console: Console) -> int:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
+    asking.write_report(asked, listings, answer, None)
     return 0 if answer.reason is None else Status.UNKNOWN
 
 

@@ -14,9 +14,10 @@ from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.load import DIPA, language_of, source_text
+from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
@@ -30,6 +31,13 @@ from dipapprox.services.implementation import prove_implementation
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import review
+    from dipapprox.privacy import page as pages
+    from dipapprox.privacy.result import Result
+else:
+    pages = Deferred("dipapprox.privacy.page")
+    review = Deferred("dipapprox.cli.review")
 
 _EXAMPLES = """examples:
   dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
@@ -60,6 +68,7 @@ class ProveCommand:
         for_all: The parameter that may be any number; None for none.
         draw: Where to draw the automaton; None for nowhere.
         certificate: Where to write one; None for nowhere.
+        report: Where to write the page for a reviewer; None for nowhere.
         families: Relations to check, for a service; None to find the budget.
         implements: A service that it has the laws of; None to find the budget of its own.
     """
@@ -72,6 +81,7 @@ class ProveCommand:
     json: bool
     draw: Path | None
     certificate: Path | None
+    report: Path | None
     families: Path | None
     implements: Path | None
 
@@ -115,6 +125,7 @@ def add_parser(commands: Commands) -> None:
         help="show that a service with subroutines has the laws of this one, and find its budget",
     )
     asking.add_certificate(parser)
+    asking.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ProveCommand:
@@ -132,6 +143,7 @@ def read(words: argparse.Namespace) -> ProveCommand:
         json=words.json,
         draw=words.draw,
         certificate=words.certificate,
+        report=words.report,
         families=words.families,
         implements=words.implements,
     )
@@ -141,22 +153,23 @@ def run(command: ProveCommand, console: Console) -> int:
     """Prove, report on `console`, and return the exit status."""
     if command.draw is not None:
         check_place(command.draw, _DRAW)
-    if command.certificate is not None:
-        check_place(command.certificate, certificate.FLAG)
+    asking.check_places(command.certificate, command.report)
+    listings = _listings(command)
     subject = load_subject(command.path, command.parameters, command.for_all)
     endless = isinstance(subject, Program) and subject.rounds is not None
     if command.draw is not None and not endless and language_of(command.path) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
     if command.implements is not None:
-        return _check_implementation(command, subject, console)
+        return _check_implementation(command, subject, listings, console)
     if command.families is not None:
-        return _check_families(command, subject, console)
+        return _check_families(command, subject, listings, console)
     proof = command.question.answer(subject, command.options)
     if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
         write_whole(command.draw, proof.to_dot(), _DRAW)
+    digest = None
     if command.certificate is not None and isinstance(proof, Certifiable):
         text = source_text(command.path, command.parameters)
-        certificate.write_proof(command.certificate, text, proof, command.options)
+        digest = certificate.write_proof(command.certificate, text, proof, command.options)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
         where = ", ".join(proof.stopping)
         print(
@@ -164,10 +177,42 @@ def run(command: ProveCommand, console: Console) -> int:
             file=sys.stderr,
         )
     show_answer(console, proof, json=command.json)
+    _write_report(command, listings, proof, digest)
     return asking.status_of(proof)
 
 
-def _check_implementation(command: ProveCommand, subject: Subject, console: Console) -> int:
+def _listings(command: ProveCommand) -> tuple[pages.Listing, ...]:
+    """Read the texts for the report, if one is wanted."""
+    if command.report is None:
+        return ()
+    files = [each for each in (command.path, command.implements) if each is not None]
+    return tuple(
+        pages.Listing(path.stem, _shown_as(path), source_text(path, command.parameters))
+        for path in files
+    )
+
+
+def _shown_as(path: Path) -> str:
+    # What stands for a mechanism in Python is the program that it is.
+    language = language_of(path)
+    return DPG if language == PYTHON else language
+
+
+def _write_report(
+    command: ProveCommand,
+    listings: tuple[pages.Listing, ...],
+    proof: Result,
+    digest: str | None = None,
+) -> None:
+    """Write the page for a reviewer, if one is wanted."""
+    if command.report is not None:
+        review.refuse_changes(listings, _listings(command))
+        review.write(command.report, proof, listings, command.certificate, digest)
+
+
+def _check_implementation(
+    command: ProveCommand, subject: Subject, listings: tuple[pages.Listing, ...], console: Console
+) -> int:
     """Compare with an idealised service, report on `console`, and return the exit status."""
     path, question = command.implements or Path(), command.question
     idealised = load_subject(path, command.parameters)
@@ -182,10 +227,13 @@ def _check_implementation(command: ProveCommand, subject: Subject, console: Cons
         subject, idealised, question.budget, question.examiner, command.options.limits
     )
     show_answer(console, proof, json=command.json)
+    _write_report(command, listings, proof)
     return asking.status_of(proof)
 
 
-def _check_families(command: ProveCommand, subject: Subject, console: Console) -> int:
+def _check_families(
+    command: ProveCommand, subject: Subject, listings: tuple[pages.Listing, ...], console: Console
+) -> int:
     """Check given families, report on `console`, and return the exit status."""
     if not isinstance(subject, Service):
         raise UserError(f"{_FAMILIES} is for services: '{command.path}' is none")
@@ -198,4 +246,5 @@ def _check_families(command: ProveCommand, subject: Subject, console: Console) -
         subject, families, question.budget, question.examiner, limits, question.eps
     )
     show_answer(console, proof, json=command.json)
+    _write_report(command, listings, proof)
     return asking.status_of(proof)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import check_place, show_answer
+from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import Reporter
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -19,15 +19,17 @@ from dipapprox.questions.verify import Verify
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import certificate
+    from dipapprox.cli import review
+    from dipapprox.privacy.charts import Chart
 else:
-    certificate = Deferred("dipapprox.cli.certificate")
+    review = Deferred("dipapprox.cli.review")
 
 _EXAMPLES = """examples:
   dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
   dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
   dipapprox verify svt4.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
   dipapprox verify svt_gauss.dpg --eps 0.1..1 --eps-prv "2.6 * eps" --delta 0.01    every ε
+  dipapprox verify svt_gauss.dpg --eps 0.5 --delta 0.01 --report svt.html    for a reviewer
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
@@ -45,20 +47,26 @@ def add_parser(commands: Commands) -> None:
     )
     asking.add_asking(parser, Verify)
     asking.add_certificate(parser)
+    asking.add_report(parser)
 
 
 def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     question = command.question
-    if command.certificate is not None:
-        check_place(command.certificate, certificate.FLAG)
-        if question.claim is None:
-            raise UserError("--certificate needs one eps and a claim of rational numbers")
+    asking.check_places(command.certificate, command.report)
+    listings = asking.listing_of(command)
+    if command.certificate is not None and question.claim is None:
+        raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
     program = asking.loaded(command.program, question.pairs, reals=question.takes_reals)
     with Reporter("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
     show_answer(console, verdict, json=command.json)
+    digest: str | None = None
+    profile: tuple[Chart, ...] = ()
     if isinstance(verdict, Verdict):
-        asking.write_certificate(command, program, verdict, question.pairs)
+        digest = asking.write_certificate(command, program, verdict, question.pairs)
+        if command.report is not None:
+            profile = review.profile_of(program, verdict, question.pairs, command.options)
+    asking.write_report(command, listings, verdict, digest, *profile)
     return asking.status_of(verdict)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import ClassVar, NoReturn
 
 from dipapprox.errors import NoTruth
+from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, html, text
 
 
@@ -30,6 +31,10 @@ class Result(ABC):
     @abstractmethod
     def describe(self) -> Description:
         """Return what people see of it."""
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return pictures of it: none, if there is nothing to draw."""
+        return ()
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""

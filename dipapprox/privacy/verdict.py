@@ -9,6 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.language.core import Cell, Input
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.charts import Bars, Chart
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
     Description,
@@ -133,6 +134,20 @@ class Witness:
         }
 
 
+def witness_bars(
+    title: str, pair: tuple[str, str], cells: tuple[Cell, ...], rows: Sequence[WitnessRow]
+) -> Bars:
+    """Draw the outputs of a witness: how likely each is for the two inputs."""
+    return Bars(
+        title,
+        (f"input {pair[0]}", f"adjacent {pair[1]}"),
+        tuple(
+            (valuation_text(cells, row.output), (row.probability, row.adjacent_probability))
+            for row in rows
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict(RunResult):
     """The result of one verification.
@@ -212,6 +227,19 @@ class Verdict(RunResult):
             below=() if self.witness is None else self._witness(self.witness),
         )
 
+    def charts(self) -> tuple[Chart, ...]:
+        """Return its witness, drawn."""
+        witness = self.witness
+        if witness is None or not witness.rows:
+            return ()
+        pair = witness.pair_text(self.inputs)
+        return (witness_bars(self._witness_title, pair, self.output_cells, witness.rows),)
+
+    @property
+    def _witness_title(self) -> str:
+        certain = self.answer is Answer.NOT_DP
+        return "Witness: these outputs are too likely" if certain else "Closest pair"
+
     def _checked(self) -> str:
         what = f"{count(self.outputs, 'output')}, {count(self.final_states, 'final state')}"
         if self.scope.everywhere and not self.scope.listed:
@@ -222,7 +250,6 @@ class Verdict(RunResult):
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP
-        title = "Witness: these outputs are too likely" if certain else "Closest pair"
         pair = witness.pair_text(self.inputs)
         relation = f" > {self.delta_text} = δ" if certain else ""
         if witness.argument is not None:
@@ -232,4 +259,5 @@ class Verdict(RunResult):
             f"Pr[S | input] - e^({self.eps_prv_text}) Pr[S | adjacent] in "
             f"{interval(witness.delta_enclosure)}{relation}"
         )
-        return pair_table(title, pair, self.output_cells, witness.rows), *examples, total
+        table = pair_table(self._witness_title, pair, self.output_cells, witness.rows)
+        return table, *examples, total

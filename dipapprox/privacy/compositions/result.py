@@ -17,6 +17,7 @@ from dipapprox.language.values import exact_rational
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.privacy.charts import Chart, Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.description import (
     Description,
@@ -180,6 +181,15 @@ class ComposedAnswer(Result):
             "atoms": self.atoms,
             "seconds": round(self.seconds, 6),
         }
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the profile, drawn, if it was asked."""
+        if self.curve is None:
+            return ()
+        budgets = [point.eps_prv for point in self.curve.points]
+        drawn = between(budgets, self.curve.at)
+        title = "privacy profile of the composition"
+        return (Curve(title, "budget ε_prv (no unit)", "least δ (probability)", drawn),)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -19,6 +19,7 @@ from dipapprox.language.core import Input, Value
 from dipapprox.numerics.decimals import rounded_down, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
+from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.epsilons import claim_words, interval_words
@@ -29,7 +30,7 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Answer, WitnessRow, pair_table
+from dipapprox.privacy.verdict import Answer, WitnessRow, pair_table, witness_bars
 
 _PLACES = 9
 
@@ -286,6 +287,18 @@ class Decision(RunResult):
             "outputs": [valuation(self.output_cells, self.listed[o]) for o in inequality.outputs],
             "reason": inequality.reason,
         }
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the outputs of the violation, drawn at its ε."""
+        found = self.violation
+        if found is None or not found.rows:
+            return ()
+        pair = (
+            valuation_text(self.inputs, found.input),
+            valuation_text(self.inputs, found.adjacent),
+        )
+        title = f"Witness at ε = {exact_text(found.eps)}: these outputs are too likely"
+        return (witness_bars(title, pair, self.output_cells, found.rows),)
 
     def describe(self) -> Description:
         """Return what people see of it: the decision, then the violation."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import rounded_down, rounded_up
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, count, interval
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
@@ -79,6 +80,10 @@ class IntervalVerdict(RunResult):
     def witness(self) -> Witness | None:
         """For Not_DP the pair that violates the claim at the eps of `violation`."""
         return None if self.violation is None else self.violation.witness
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the violation's witness, drawn."""
+        return () if self.violation is None else self.violation.charts()
 
     def describe(self) -> Description:
         """Return what people see of it: the verdict, then that at the eps of the witness."""

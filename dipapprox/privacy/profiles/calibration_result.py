@@ -7,10 +7,11 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import exact_decimal, short
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, Fact
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Witness
+from dipapprox.privacy.verdict import Witness, witness_bars
 
 _UNCLAIMED = (
     "that the needed eps_prv grows with eps is not assumed, and nothing is claimed about other "
@@ -94,6 +95,15 @@ class Calibration(RunResult):
             **self.run.extent(),
             **self.run.footer(),
         }
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the witness at the refuted ε, drawn."""
+        witness = None if self.refuted is None else self.refuted.witness
+        if self.refuted is None or witness is None or not witness.rows:
+            return ()
+        title = f"Refuted at ε = {self.refuted.eps}: these outputs are too likely"
+        pair = witness.pair_text(self.inputs)
+        return (witness_bars(title, pair, self.output_cells, witness.rows),)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -10,6 +10,7 @@ from typing import Protocol
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import rounded_up, short
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import (
     Description,
     Fact,
@@ -26,7 +27,7 @@ from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Witness
+from dipapprox.privacy.verdict import Witness, witness_bars
 
 _PLACES = 20
 
@@ -50,6 +51,14 @@ def _witness_facts(run: Run, witness: Witness | None) -> tuple[Fact, ...]:
         ("attained by", f"input {first}; adjacent {second}"),
         ("outputs", "; ".join(shown[:_MOST_OUTPUTS]) + more + witness.others()),
     )
+
+
+def _witness_charts(run: Run, witness: Witness | None) -> tuple[Chart, ...]:
+    """Draw the outputs that tell the attaining pair apart."""
+    if witness is None or not witness.rows:
+        return ()
+    pair = witness.pair_text(run.inputs)
+    return (witness_bars("Attained by these outputs", pair, run.output_cells, witness.rows),)
 
 
 class Point(Protocol):
@@ -142,6 +151,10 @@ class LeastDelta(_AtOneEps):
             "witness": _witness_fields(self.run, self.witness),
         }
 
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the attaining pair, drawn."""
+        return _witness_charts(self.run, self.witness)
+
     def describe(self) -> Description:
         """Return what people see of it."""
         headline = f"least δ for ε_prv = {self.eps_prv}: {interval(self.delta_enclosure)}"
@@ -169,6 +182,10 @@ class LeastEpsPrv(_AtOneEps):
             "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
             "witness": _witness_fields(self.run, self.witness),
         }
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the attaining pair, drawn."""
+        return _witness_charts(self.run, self.witness)
 
     def describe(self) -> Description:
         """Return what people see of it."""
@@ -214,6 +231,29 @@ class PrivacyCurve(_AtOneEps):
         )
         headline = f"privacy profile for ε_prv from {points[0].eps_prv} to {points[-1].eps_prv}"
         return self._described(headline, facts, (curve_table(points),))
+
+    def chart(self, mark: tuple[Fraction, Fraction, str] | None = None) -> Curve:
+        """Draw the profile.
+
+        Args:
+            mark: (eps_prv, delta, name) of a point to show with it.
+        """
+        points = [point.eps_prv for point in self.envelope.points]
+        return Curve(
+            title=f"{self.program} at ε = {self.eps}: privacy profile",
+            across="budget ε_prv (no unit)",
+            up="least δ (probability)",
+            points=between(points, self.envelope.at),
+            mark=mark,
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the profile, drawn."""
+        return (self.chart(),)
+
+    def plot(self) -> Picture:
+        """Return the profile as a picture: notebooks show it, `.save("curve.svg")` keeps it."""
+        return Picture(self.chart())
 
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None

@@ -1,0 +1,102 @@
+"""The pages of commands with --report: an answer to hand to a reviewer, in one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from dipapprox.cli.output import write_whole
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import Program
+from dipapprox.pairs.adjacency import count_selected
+from dipapprox.privacy.charts import Chart
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.profile import Profile, Range
+
+FLAG = "--report"
+
+_MOST_PROBABILITIES = 5_000
+"""Outputs times pairs: beyond them no profile is drawn with a verdict."""
+_POINTS = 33
+
+
+def write(
+    path: Path,
+    found: Result,
+    listings: Sequence[Listing],
+    certificate: Path | None,
+    digest: str | None,
+    others: Sequence[Chart] = (),
+) -> None:
+    """Write the page of an answer.
+
+    Args:
+        path: Where to.
+        found: The answer.
+        listings: What it is about, as it was read.
+        certificate: Where its certificate was written, if `digest` is not None.
+        digest: Of the certificate.
+        others: Pictures besides those of the answer.
+
+    Raises:
+        UserError: If it cannot be written.
+    """
+    signed = None
+    if certificate is not None and digest is not None:
+        signed = Signed(certificate.name, digest)
+    charts = (*found.charts(), *others)
+    text = page(found.describe(), charts, listings, signed, _version())
+    write_whole(path, text, FLAG)
+
+
+def refuse_changes(before: Sequence[Listing], after: Sequence[Listing]) -> None:
+    """Refuse to show a text that may not be the one the answer is about.
+
+    Args:
+        before: As read before the program was loaded.
+        after: As read when there is an answer.
+
+    Raises:
+        UserError: If they differ.
+    """
+    if list(before) != list(after):
+        raise UserError("no report: the program's file has changed since it was read")
+
+
+def profile_of(
+    program: Program, verdict: Verdict, pairs: Pairs, options: Options
+) -> tuple[Chart, ...]:
+    """Draw the privacy profile around a claim, where that takes no longer than the verdict did.
+
+    Every point of a profile uses the same probabilities, so with few pairs and outputs it costs
+    about as much as the verdict. Real outputs and too many pairs have none drawn.
+    """
+    if verdict.scope.everywhere or program.real_outputs or verdict.answer is Answer.UNKNOWN:
+        return ()
+    # A search ends at the first violation: the verdict has counted fewer pairs than there are.
+    count = count_selected(program, pairs.select(program))
+    if count is None or count * verdict.outputs > _MOST_PROBABILITIES:
+        return ()
+    claim = verdict.claim
+    last = claim.eps_prv * 5 / 4 if claim.eps_prv else claim.eps
+    try:
+        question = Profile(eps=claim.eps, curve=Range(claim.eps * 0, last, _POINTS), pairs=pairs)
+        found = question.answer(program, options)
+    except (LimitReached, UserError):
+        return ()
+    if not isinstance(found, PrivacyCurve) or found.reason is not None:
+        return ()
+    return (found.chart((claim.eps_prv, claim.delta, "the claim")),)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("dipapprox")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,115 @@
+"""An answer as a page to hand to a reviewer: one HTML file that needs nothing else.
+
+description, pictures, program texts, certificate  →  `page`  →  HTML
+
+The answer is the description that terminals show (`description`); nothing is derived again. The
+page fetches nothing, runs nothing, follows the reader's light or dark setting, fits a telephone,
+and prints in black on white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dipapprox.data_classes import dataclass
+from dipapprox.highlighting import highlighted
+from dipapprox.language.load import DPG
+from dipapprox.privacy.charts import STYLE, Chart, svg
+from dipapprox.privacy.description import Description, escaped, html
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f4f4f2;--line:#ccc;--tone:#555;
+--word:#0550ae;--note:#5f6b66;--number:#953800;--name:#6639ba}
+@media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#16181a;--soft:#202326;--line:#444;
+--word:#79c0ff;--note:#9aa5a0;--number:#ffa657;--name:#d2a8ff}}
+body{max-width:58rem;margin:0 auto;padding:1.2rem;background:var(--paper);color:var(--ink);
+font:16px/1.5 system-ui,sans-serif}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}
+.answer{border-left:.4rem solid var(--tone);padding-left:1rem;overflow-x:auto}
+.holds{--tone:#009e73}.fails{--tone:#d55e00}.open{--tone:#e69f00}
+.answer b{color:var(--tone)}
+table{border-collapse:collapse;margin:.6rem 0}caption{text-align:left;font-weight:600}
+th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;
+border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+th{font-weight:600;white-space:nowrap}
+pre{background:var(--soft);padding:.8rem;overflow-x:auto;font:14px/1.45 ui-monospace,monospace}
+code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}
+.k,.kd,.kc,.kp,.ow{color:var(--word)}.c1{color:var(--note);font-style:italic}.m{color:var(--number)}
+.nb,.vm{color:var(--name)}
+figure{margin:1rem 0}figure svg{width:100%;max-width:40rem;height:auto}
+@media print{:root{--ink:#000;--paper:#fff;--soft:#fff;--line:#999;--word:#000;--note:#444;
+--number:#000;--name:#000}body{max-width:none;padding:0;font-size:11pt}
+pre{white-space:pre-wrap;border:1px solid var(--line)}figure,tr{break-inside:avoid}
+.answer{overflow:visible}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A text that the answer is about.
+
+    Attributes:
+        name: Of the program or pipeline.
+        language: "dpg", or another, which is shown without colours.
+    """
+
+    name: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A certificate that was written: the name of its file, and its digest."""
+
+    file: str
+    digest: str
+
+
+def page(
+    description: Description,
+    charts: Sequence[Chart],
+    listings: Sequence[Listing],
+    certificate: Signed | None,
+    version: str,
+) -> str:
+    """Write an answer as an HTML page.
+
+    Args:
+        description: The answer.
+        charts: Pictures of it.
+        listings: The programs as they were read.
+        certificate: The one that was written with it; None for none.
+        version: Of this package.
+    """
+    return "".join(_page(description, charts, listings, certificate, version))
+
+
+def _page(
+    description: Description,
+    charts: Sequence[Chart],
+    listings: Sequence[Listing],
+    certificate: Signed | None,
+    version: str,
+) -> Iterator[str]:
+    title = escaped(description.headline or description.label)
+    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f'<meta name="generator" content="dipapprox {escaped(version)}">'
+    yield f"<title>{title}</title><style>{_STYLE}{STYLE}</style></head>\n<body><main>"
+    yield f"<h1>{title}</h1>\n"
+    yield f'<section class="answer {description.tone.value}">{html(description)}</section>\n'
+    for chart in charts:
+        yield f"<figure>{svg(chart)}</figure>\n"
+    for listing in listings:
+        shown = highlighted(listing.text) if listing.language == DPG else escaped(listing.text)
+        yield f"<h2>{escaped(listing.name)}</h2>\n<pre><code>{shown}</code></pre>\n"
+    if certificate is not None:
+        file = escaped(certificate.file)
+        yield f"<h2>Certificate</h2>\n<p><code>{file}</code>, digest "
+        yield f"<code>{escaped(certificate.digest)}</code>.</p>\n<p>To check it by another route, "
+        yield "compare the digest with the one in the file, then run</p>\n"
+        yield f"<pre><code>dipapprox check {file}</code></pre>\n"
+    yield f"<p><small>Written by dipapprox {escaped(version)}. DP and Not_DP are proved; what is "
+    yield "not decided is Unknown, with the reason. Pictures are rounded.</small></p>"
+    yield "</main></body></html>\n"

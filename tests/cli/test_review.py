@@ -1,0 +1,146 @@
+"""Pages for reviewers: whole HTML that needs nothing else, with all that the answer says."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dipapprox.privacy.description import Description, Table, Tone
+from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.questions.verify import Verify
+from tests.cli.running import run
+
+VOID = {"meta", "br", "hr", "link", "img"}
+
+SVT = ("svt_gauss", "--eps", "1/2", "--eps-prv", "1/10")
+
+
+class Balanced(HTMLParser):
+    """Checks that elements close in order, and collects what a page says and refers to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.count: dict[str, int] = {}
+        self.words: list[str] = []
+        self.references: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.references += [str(v) for name, v in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def parsed(text: str) -> Balanced:
+    found = Balanced()
+    found.feed(text)
+    found.close()
+    assert not found.open
+    assert not found.references and "script" not in found.count
+    outside = text.replace("http://www.w3.org/2000/svg", "")
+    assert "://" not in outside and "url(" not in outside and "@import" not in outside
+    return found
+
+
+def said(path: Path) -> tuple[Balanced, str]:
+    found = parsed(path.read_text(encoding="utf-8"))
+    return found, "".join(found.words)
+
+
+def test_a_violated_claim(tmp_path: Path) -> None:
+    out, certificate = tmp_path / "svt.html", tmp_path / "svt.json"
+    words = ("--delta", "1/100", "--report", str(out), "--certificate", str(certificate))
+    assert run("verify", *SVT, *words)[0] == 1
+    found, words_of = said(out)
+    assert "svt_gauss: the claim is violated" in words_of
+    assert "(ε_prv, δ) = (1/10, 1/100), program run at ε = 1/2" in words_of
+    assert "for inputs q[1..2] in {0, 1}, adjacent linf 1" in words_of
+    assert "rT <- Gauss(T, 2 * Delta / eps)" in words_of
+    assert 'class="kd">param' in out.read_text(encoding="utf-8")
+    digest = json.loads(certificate.read_text(encoding="utf-8"))["digest"]
+    assert digest in words_of and "dipapprox check svt.json" in words_of
+    # The witness as bars, the profile with the claim.
+    assert found.count["figure"] == 2 and found.count["rect"] >= 4
+    assert found.count["circle"] == 1 and "the claim" in found.words
+
+
+def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "there.html"
+    out.write_text("mine")
+    status, text = run("verify", *SVT, "--delta", "1/100", "--report", str(out))
+    assert status == 2 and text == "" and out.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (("profile", *SVT), "least δ for ε_prv = 1/10"),
+        (("profile", "svt_gauss", "--eps", "1/2", "--curve", "0:0.3:4"), "privacy profile"),
+        (("decide", "svt_laplace", "--budget", "1/4"), "these outputs are too likely"),
+        (("prove", "svt_laplace", "--for-all", "N"), "its coupling"),
+        (("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100"), "Refuted at ε = "),
+        (("compose", "{svt_gauss}", "--eps", "1/2", "--times", "2", "--curve", "0:1:3"), "2 × "),
+    ],
+)
+def test_every_judging_command_has_one(
+    command: tuple[str, ...], shown: str, tmp_path: Path
+) -> None:
+    program = Path(__file__).parent.parent.parent / "programs" / "svt_gauss.dpg"
+    words = [str(program) if word == "{svt_gauss}" else word for word in command]
+    run(*words, "--report", str(tmp_path / "page.html"))
+    found, text = said(tmp_path / "page.html")
+    assert shown in text
+    assert "q[N] in {0, 1}" in text
+    assert ("figure" in found.count) == (command[0] != "prove")
+
+
+def test_names_are_no_markup() -> None:
+    wrong = "<script>alert('x')</script> & \"quoted\""
+    description = Description(
+        wrong, wrong, Tone.FAILS, ((wrong, wrong),), (Table(wrong, (wrong,), ((wrong,),)), wrong)
+    )
+    listings = [Listing(wrong, "dpg", f"# {wrong}\n"), Listing(wrong, "toml", wrong)]
+    text = page(description, (), listings, Signed(wrong, wrong), "1.0")
+    assert "".join(parsed(text).words).count(wrong) >= 12
+
+
+def test_pages_are_the_same_each_time(tmp_path: Path) -> None:
+    texts = []
+    for name in ("one.html", "two.html"):
+        run("verify", *SVT, "--delta", "1/10", "--report", str(tmp_path / name))
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        texts.append(re.sub(r"(< 1 ms|[\d.e-]+ s)<", "<", text.replace("&lt;", "<")))
+    assert texts[0] == texts[1]
+
+
+def test_a_text_that_has_changed_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, out = tmp_path / "svt.dpg", tmp_path / "page.html"
+    text = (Path(__file__).parent.parent.parent / "programs" / "svt_gauss.dpg").read_text("utf-8")
+    program.write_text(text, encoding="utf-8")
+    answer = Verify.answer
+
+    def changed(question: Verify, *about: Any) -> Any:
+        program.write_text(f"{text}# another", encoding="utf-8")
+        return answer(question, *about)
+
+    monkeypatch.setattr(Verify, "answer", changed)
+    words = ("--eps", "1/2", "--delta", "1/100", "--report", str(out))
+    assert run("verify", str(program), *words)[0] == 2 and not out.exists()

@@ -1,0 +1,92 @@
+"""Charts: all inside the picture, scales by what is claimed, numbers as people write them."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox.errors import UserError
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.privacy.charts import Bars, Curve, Picture, svg, ticks
+from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+
+ROOT = Path(__file__).parent.parent.parent
+PROBABILITIES = st.fractions(0, 1, max_denominator=10**9)
+
+
+def texts(drawn: str) -> list[str]:
+    return [each.text or "" for each in ET.fromstring(drawn).iter() if each.tag.endswith("text")]
+
+
+def inside(drawn: str) -> None:
+    root = ET.fromstring(drawn)
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for each in root.iter():
+        x, y = (float(each.get(name) or each.get(f"c{name}") or 0) for name in "xy")
+        assert 0 <= x <= width and 0 <= y <= height
+        assert x + float(each.get("width") or 0) <= width
+        for px, py in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", each.get("d") or ""):
+            assert 0 <= float(px) <= width and 0 <= float(py) <= height
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(PROBABILITIES, min_size=2, max_size=6), PROBABILITIES, PROBABILITIES)
+def test_curves_stay_inside(deltas: list[Fraction], budget: Fraction, delta: Fraction) -> None:
+    falling = sorted(deltas, reverse=True)
+    points = tuple((Fraction(k, 3), Enclosure(y / 2, y)) for k, y in enumerate(falling))
+    inside(svg(Curve("a title", "across", "up", points, (budget, delta, "claim"))))
+    inside(svg(Curve("a title", "across", "up", points)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=15))
+def test_bars_stay_inside(pairs: list[tuple[Fraction, Fraction]]) -> None:
+    groups = tuple(
+        (f"out = {k}", (Enclosure(p / 3, p), Enclosure.exact(q))) for k, (p, q) in enumerate(pairs)
+    )
+    inside(svg(Bars("a title", ("input", "adjacent"), groups)))
+
+
+def test_small_deltas_stand_on_a_logarithmic_axis() -> None:
+    points = tuple((Fraction(k), Enclosure.exact(Fraction(1, 10 ** (2 * k + 1)))) for k in range(4))
+    claim = (Fraction(2), Fraction(1, 10**6), "claim")
+    shown = texts(svg(Curve("t", "x", "δ", points, claim)))
+    assert "1e-6" in shown and "δ, logarithmic" in shown
+    assert "δ" in texts(svg(Curve("t", "x", "δ", points[:1])))
+
+
+def test_ticks_are_round() -> None:
+    assert ticks(0.0, 1.24) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
+    assert ticks(2.0, 7.0) == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+def test_bars_write_wide_enclosures_as_intervals() -> None:
+    wide = Enclosure(Fraction(1, 4), Fraction(1, 2))
+    narrow = Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**12))
+    drawn = svg(Bars("t", ("a", "b"), (("o", (wide, narrow)),)))
+    assert "[0.25, 0.5]" in texts(drawn) and "≈ 0.333333" in texts(drawn)
+
+
+def test_a_curve_plots_itself(tmp_path: Path) -> None:
+    program = dipapprox.parse((ROOT / "programs" / "svt_gauss.dpg").read_text(encoding="utf-8"))
+    curve = dipapprox.profile(program, eps="1/2", curve=(0, Fraction(3, 10), 4))
+    assert isinstance(curve, PrivacyCurve)
+    picture = curve.plot()
+    assert isinstance(picture, Picture)
+    picture.save(tmp_path / "curve.svg")
+    saved = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert saved == picture._repr_svg_() + "\n"
+    inside(saved)
+    assert "budget ε_prv (no unit)" in texts(saved)
+    # Between the points it draws bounds that hold there.
+    for place, bounds in curve.chart().points:
+        assert curve.envelope.at(place) == bounds
+    with pytest.raises(UserError, match=r"cannot write 'curve\.png'"):
+        picture.save(tmp_path / "curve.png")
