@@ -78,6 +78,11 @@ class Piece:
     below: Fraction | None
     line: Line
 
+    @property
+    def end(self) -> str | None:
+        """What e^ε is below."""
+        return None if self.below is None else exact_text(self.below)
+
 
 @dataclass(frozen=True, slots=True)
 class ExactProfile:

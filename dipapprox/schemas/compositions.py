@@ -39,9 +39,12 @@ class CurvePoint(Statement, frozen=True):
 
 
 class ExactPiece(Statement, frozen=True):
-    """The least δ where e^eps_prv is below a number, and not below that of the piece before."""
+    """The least δ where e^eps_prv is below a number, and not below that of the piece before.
 
-    below: Rational | None
+    Numbers are written with whole and rational ones, +, -, *, /, ^ and exp: "exp(3/10)".
+    """
+
+    below: Text | None
     delta: Text
 
 
@@ -49,7 +52,7 @@ class Composed(Statement, frozen=True):
     """What all answers have; `step` is null where no grid was needed.
 
     `order` says in which order runs may come: programs as listed, or all in any. `exact` is the
-    least δ at eps_prv and `pieces` that at every eps_prv >= 0, where few rational numbers tell it.
+    least δ at eps_prv and `pieces` that at every eps_prv >= 0, where few numbers tell it.
     """
 
     runs: Annotated[tuple[PipelineRun, ...], Meta(min_length=1)]

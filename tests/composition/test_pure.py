@@ -23,7 +23,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import Run
-from dipapprox.composition.pure import geometric_delta, pure_epsilon
+from dipapprox.composition.pure import pure_epsilon
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -76,22 +76,6 @@ def test_finite_pairs_against_all_outcomes(one: int, two: int, factor: Fraction)
         assert bounds.lower <= true <= bounds.upper
 
 
-@pytest.mark.parametrize(("sensitivity", "times"), [(1, 1), (1, 9), (3, 5), (2, 12)])
-def test_geometric_noise_for_all_eps(sensitivity: int, times: int) -> None:
-    for eps in (F(1, 3), F(1)):
-        runs = composition((DiscreteLaplace(sensitivity, 1 / eps), times))
-        for steps in (0, 1, 4):
-            form = geometric_delta(sensitivity, times, steps, Limits())
-            value = sum(float(c) * exp(q * eps) for (_, q), c in form.numerator.terms)
-            for factor, exponent in form.denominator:
-                value /= sum(float(c) * exp(q * eps) for (_, q), c in factor.terms) ** exponent
-            (bounds,) = runs.delta([steps * eps], F(1, 10**12), Limits()).bounds
-            assert bounds.lower is not None and bounds.upper is not None
-            assert bounds.upper - bounds.lower <= F(1, 10**12)
-            assert float(bounds.lower) - 1e-9 <= value <= float(bounds.upper) + 1e-9
-    assert not geometric_delta(sensitivity, times, sensitivity * times, Limits()).numerator
-
-
 def test_pure_losses_add_up() -> None:
     runs = composition(
         (Laplace(F(1), F(3)), 7),
@@ -111,7 +95,5 @@ def test_what_is_not_exact_is_said() -> None:
     assert exact_delta(composition((Laplace(F(1), F(1)), 2)), F(2), Limits()) is None
     with pytest.raises(UserError, match="must be >= 1, got 1/2"):
         exact_delta(composition((SKEWED, 1)), F(1, 2), Limits())
-    with pytest.raises(UserError, match="got 0, 1 and 0"):
-        geometric_delta(0, 1, 0, Limits())
     with pytest.raises(LimitReached, match="more than 9 losses"):
         exact_delta(composition((SKEWED, 40)), F(2), Limits(atoms=9))

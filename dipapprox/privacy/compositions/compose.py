@@ -4,7 +4,8 @@
              └ mechanisms of the catalogue ───────────────┴─ Composition (`accountant`)
 
 Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
-all ε of few rational outcomes (`exact_profiles`). A claim (ε, δ) is decided by ever narrower
+all ε of few rational outcomes (`exact_profiles`) and of discrete Laplace noise
+(`geometric_profiles`). A claim (ε, δ) is decided by ever narrower
 intervals of the least δ at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
@@ -22,6 +23,11 @@ from fractions import Fraction
 from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
+from dipapprox.composition.geometric_profiles import (
+    GeometricLine,
+    GeometricProfile,
+    geometric_profile,
+)
 from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -93,7 +99,7 @@ class Composed:
         self.pipeline = pipeline
         self._progress = progress
         self._options = Options() if options is None else options
-        self._exact: tuple[ExactProfile | None] | None = None
+        self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
         self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Between]] = {}
 
     @sound_arithmetic()
@@ -349,13 +355,13 @@ class Composed:
             return bounds_of_real_program(run.program, run.eps, relation, accuracy, options)
         return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
 
-    def _line(self, eps_prv: Fraction) -> Line | None:
-        """The exact least delta, if few rational numbers tell it."""
+    def _line(self, eps_prv: Fraction) -> Line | GeometricLine | None:
+        """The exact least delta, if few numbers tell it."""
         exact = self._exact_profile()
         return None if exact is None else exact.line(eps_prv)
 
-    def _exact_profile(self) -> ExactProfile | None:
-        """The exact profile, if few rational numbers tell it."""
+    def _exact_profile(self) -> ExactProfile | GeometricProfile | None:
+        """The exact profile, if few numbers tell it."""
         if self._exact is None:
             self._exact = (None,)
             programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
@@ -363,7 +369,8 @@ class Composed:
                 limits = self._options.limits
                 few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
                 with EarlyEnd():
-                    self._exact = (exact_profile(self._composition(Fraction(1)), few),)
+                    runs = self._composition(Fraction(1))
+                    self._exact = (geometric_profile(runs, limits) or exact_profile(runs, few),)
         return self._exact[0]
 
     def _answer(
@@ -378,7 +385,7 @@ class Composed:
         eps_prv_enclosure: Extended | None = None,
         delta_enclosure: Enclosure | None = None,
         curve: ComposedCurve | None = None,
-        exact: Line | None = None,
+        exact: Line | GeometricLine | None = None,
     ) -> ComposedAnswer:
         return ComposedAnswer(
             pipeline=self.pipeline,
@@ -423,7 +430,7 @@ def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
     return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
 
 
-def _exactly(line: Line, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
+def _exactly(line: Line | GeometricLine, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
     """Enclose an exact δ, so that it is told from a claimed one."""
     bits = _EXACT_BITS
     while True:  # ends: a δ that is not rational is no claimed one, and not 0

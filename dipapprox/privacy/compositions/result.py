@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.composition.exact_profiles import Line, Piece
+from dipapprox.composition.geometric_profiles import GeometricLine, GeometricPiece
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass
@@ -61,14 +62,14 @@ class ComposedCurve:
     """
 
     points: tuple[CurvePoint, ...]
-    pieces: tuple[Piece, ...] | None = None
+    pieces: tuple[Piece | GeometricPiece, ...] | None = None
 
     @classmethod
     def of(
         cls,
         budgets: Sequence[Fraction],
         known: Sequence[Enclosure],
-        pieces: tuple[Piece, ...] | None = None,
+        pieces: tuple[Piece | GeometricPiece, ...] | None = None,
     ) -> ComposedCurve:
         """Use that the profile does not increase: what bounds it at one point does at others."""
         lower, upper = [each.lower for each in known], [each.upper for each in known]
@@ -133,7 +134,7 @@ class ComposedAnswer(Result):
     atoms: int
     reason: str | None
     seconds: float
-    exact: Line | None = None
+    exact: Line | GeometricLine | None = None
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 
@@ -170,13 +171,7 @@ class ComposedAnswer(Result):
             "exact": None if self.exact is None else str(self.exact),
             "pieces": None
             if curve is None or curve.pieces is None
-            else [
-                {
-                    "below": None if each.below is None else exact_text(each.below),
-                    "delta": str(each.line),
-                }
-                for each in curve.pieces
-            ],
+            else [{"below": each.end, "delta": str(each.line)} for each in curve.pieces],
             "step": self.step,
             "atoms": self.atoms,
             "seconds": round(self.seconds, 6),
