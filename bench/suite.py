@@ -104,8 +104,8 @@ OFFSETS = (
 SUMS = (
     Case("weighted_sum", 0, all_pairs=True, least_at=Fraction(1, 1000)),
     Case("sums_compared", 0, all_pairs=True),
-    *(Case("reals/svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
-    Case("reals/noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
+    *(Case("reals/real_svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
+    Case("reals/real_noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
     Case("svt_prefix_gauss", 10),
     Case("svt_prefix_laplace", 10),
     Case("literature/prefix_sum", 10),

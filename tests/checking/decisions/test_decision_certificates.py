@@ -32,7 +32,8 @@ from tests.test_decisions import ALL, Expectation
 QUICK = [
     each
     for each in ALL
-    if each.answer in ("DP", "Not_DP")
+    if each.path.parent.name == "dipc"
+    and each.answer in ("DP", "Not_DP")
     and (each.answer == "Not_DP" or each.settings["N"] in ("1", "2") or each.path.stem == "sparse")
     and each.settings.get("labels") != "2"
     and (each.path.stem != "sparse" or each.settings["c"] == "1")
