@@ -39,7 +39,7 @@ from dipapprox.composition.products import Grid, bits_of, factors_of, pieces_on,
 from dipapprox.composition.profile import Profile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon, steepness
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision
 
@@ -58,7 +58,8 @@ _NEAR = 24.0
 _CHEAP = Fraction(1, 512)
 """Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
 
-_NO_PAIR = "the interval gets no narrower: no pair is known that attains the upper end"
+_UNATTAINED = "no pair is known that attains the upper end"
+_NO_PAIR = f"the interval gets no narrower: {_UNATTAINED}"
 _NO_GAIN = "the interval gets no narrower on finer grids"
 
 
@@ -271,7 +272,10 @@ class _Search:
             if all(each.is_within(self._width) for each in after):
                 return Answer(after, used, self._atoms, None)
             if end.reason is not None:
-                return Answer(after, used, self._atoms, end.reason)
+                reason = end.reason
+                if reason != INTERRUPTED and not self._attained:
+                    reason += f"; {_UNATTAINED}"
+                return Answer(after, used, self._atoms, reason)
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):

@@ -347,3 +347,11 @@ def test_what_cannot_be_composed_is_refused() -> None:
         cost((SAMPLED, 1), delta=F(0))
     with pytest.raises(UserError, match="width must be > 0"):
         cost((SAMPLED, 1), width="0")
+
+
+def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
+    """Where nothing attains the upper end, that is said as well."""
+    composition = Composition((Run(ConcentratedStatement(F(1, 8)), 30),))
+    answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
+    assert answer.reason is not None and answer.reason.startswith("atom limit: ")
+    assert answer.reason.endswith("; no pair is known that attains the upper end")
