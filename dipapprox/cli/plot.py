@@ -7,7 +7,15 @@ from math import exp
 from pathlib import Path
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.experiments.pictures import COLOURS, LEAST_DELTA, new_figure, save, set_heading
+from dipapprox.experiments.pictures import (
+    COLOURS,
+    LEAST_DELTA,
+    new_figure,
+    save,
+    set_delta_axis,
+    set_heading,
+    set_legend,
+)
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.notation import valuation_text
 from dipapprox.privacy.probabilities import OutputDistribution
@@ -28,7 +36,7 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     figure, axes = new_figure()
     points = curve.envelope.points
     budgets, lower, upper = _drawn(curve)
-    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35, label="certified")
+    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35)
     axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
     if len(points) <= _MOST_DOTS:
         certified = [float(p.delta.upper) for p in points]
@@ -39,8 +47,8 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     set_heading(axes, title, (value for _, value in curve.scope.rows()))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
+    set_delta_axis(axes.yaxis, upper)
     axes.grid(alpha=0.3)
-    axes.legend()
     save(figure, path)
 
 
@@ -66,7 +74,7 @@ def plot_composed(found: ComposedAnswer, path: Path) -> None:
     budgets.append(float(points[-1].eps_prv))
     lower.append(float(points[-1].delta.lower))
     upper.append(float(points[-1].delta.upper))
-    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35, label="certified")
+    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35)
     axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
@@ -74,8 +82,8 @@ def plot_composed(found: ComposedAnswer, path: Path) -> None:
     set_heading(axes, "privacy profile of a composition", (run.text() for run in runs))
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
+    set_delta_axis(axes.yaxis, upper)
     axes.grid(alpha=0.3)
-    axes.legend()
     save(figure, path)
 
 
@@ -120,5 +128,5 @@ def plot_densities(found: OutputDistribution, path: Path) -> None:
     set_heading(axes, title, (value for _, value in found.scope.rows()))
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend()
+    set_legend(figure, axes)
     save(figure, path)

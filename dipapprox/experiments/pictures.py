@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -24,6 +25,9 @@ LEAST_DELTA = r"least $\delta$ (probability)"
 
 _CHARACTERS = 72
 """Of a line above a picture."""
+
+SMALL_DELTA = 0.01
+"""δs below this stand on a logarithmic axis."""
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -42,6 +46,35 @@ def set_heading(axes: Any, title: str, lines: Iterable[str]) -> None:
     """Put a title above axes, and below it what the picture is about."""
     wrapped = [part for line in lines for part in wrap(line, _CHARACTERS)]
     axes.set_title("\n".join([title, *wrapped]), fontsize=10)
+
+
+def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
+    """Make an axis of a δ logarithmic where the δs are small; zeros lie below its end.
+
+    Args:
+        axis: `axes.xaxis` or `axes.yaxis`.
+        values: What stands on it.
+    """
+    known = [value for value in values if isfinite(value)]
+    positive = [value for value in known if value > 0]
+    if not positive or max(positive) >= SMALL_DELTA:
+        return
+    end = max(min(positive), max(positive) * 1e-12)
+    name = "x" if axis.axis_name == "x" else "y"
+    getattr(axis.axes, f"set_{name}scale")("log")
+    getattr(axis.axes, f"set_{name}lim")(end / 2, max(positive) * 2)
+
+
+def set_whole_ticks(axis: Any) -> None:
+    """Put ticks at whole numbers only."""
+    axis.set_major_locator(_load("matplotlib.ticker").MaxNLocator(integer=True))
+
+
+def set_legend(figure: Any, axes: Any) -> None:
+    """Name the lines beside the picture, never over it; a single one needs no name."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
 
 
 def line_style(number: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import COLOURS, line_style, new_figure, save
 from dipapprox.experiments.sweep.lines import Line, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
-from dipapprox.experiments.sweep.summary import Group, groups_of
+from dipapprox.experiments.sweep.summary import Group, groups_of, readable
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 ROOT = Path(__file__).parent.parent.parent
@@ -89,8 +89,36 @@ def test_verdicts_are_symbols_and_no_numbers(tmp_path: Path) -> None:
     written = plot_groups([group_of(records)], tmp_path)
     assert [path.name for path in written] == ["verify-svt-map.svg", "verify-svt-map.png"]
     shown = words(written[0])
-    assert "✓ DP  ✗ Not_DP  ? Unknown" in shown and "time (seconds)" in shown
+    assert "✓ DP  ✗ Not_DP  ? Unknown" in shown and "claimed δ / needed δ, power of ten" in shown
+    assert "time" not in shown
     assert "$\\delta$ (probability)" in shown and "1.5" in shown
+
+
+def test_maps_show_by_how_much_a_claim_holds_or_fails(tmp_path: Path) -> None:
+    def verdict(word: str, lower: str, upper: str) -> dict[str, object]:
+        return {"verdict": word, "reason": None, "delta_enclosure": [lower, upper]}
+
+    answers = {
+        ("1", "1/1000000"): verdict("Not_DP", "0.001", "0.002"),
+        ("1", "0.01"): verdict("DP", "0.001", "0.001"),
+        ("2", "1/1000000"): verdict("Not_DP", "0.00001", "1"),
+        ("2", "0.01"): verdict("Unknown", "0", "1"),
+    }
+    records = [record("verify", r, eps=e, delta=d, pairs="single") for (e, d), r in answers.items()]
+    group = group_of(records)
+    margins = {(r.values["eps"], r.values["delta"]): r.margin for r in group.rows}
+    assert margins[("1", "1/1000000")] == -3 and margins[("2", "0.01")] is None
+    assert margins[("1", "0.01")] == pytest.approx(1) == -(margins[("2", "1/1000000")] or 0)
+    shown = words(plot_groups([group], tmp_path)[0])
+    assert "1e-6" in shown and "1/1000000" not in shown
+    assert "pairs = single" in shown and "N = 2" in shown
+
+
+def test_numbers_as_people_write_them() -> None:
+    written = {"1/1000000": "1e-6", "1/2": "0.5", "1/3": "1/3", "25": "25", "0.0001": "0.0001"}
+    assert {text: readable(Fraction(text)) for text in written} == written
+    for text in ("1e400", "1e-400", "-1e400", "123456789/10"):
+        assert Fraction(readable(Fraction(text))) == Fraction(text)
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])

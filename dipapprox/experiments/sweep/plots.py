@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from math import nan
 from pathlib import Path
 from typing import Any
 
+from dipapprox.data_classes import dataclass
 from dipapprox.experiments.pictures import (
     LEAST_BUDGET,
     LEAST_DELTA,
@@ -14,24 +17,30 @@ from dipapprox.experiments.pictures import (
     line_style,
     new_figure,
     save,
+    set_delta_axis,
     set_heading,
+    set_legend,
+    set_whole_ticks,
 )
 from dipapprox.experiments.sweep.summary import (
+    FULL,
     Group,
     Matrix,
     Measured,
+    Row,
     Series,
     matrix_of,
     numeric_fields,
+    readable,
     series_of,
 )
 
 SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
-"""What stands for an answer in a cell; the colour only shows the time."""
+"""What stands for an answer in a cell; the colour shows by how much."""
 
 MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
 
-_Line = tuple[str, list[tuple[float, Measured]]]
+_Line = tuple[str, list[tuple[Fraction, Measured]]]
 """A label, and a number at each value."""
 
 _AXES = {
@@ -50,8 +59,6 @@ _ASKED = {
 _WORDS = {"eps_prv": "budget", "delta": "δ", "eps": "ε"}
 _WIDE = 50
 """Values that span this factor or more stand on a logarithmic axis."""
-_MANY = 6
-"""Names of more lines than these stand beside the picture."""
 
 
 def plot_groups(groups: Iterable[Group], folder: Path) -> tuple[Path, ...]:
@@ -85,40 +92,102 @@ def _both(figure: Any, stem: Path) -> list[Path]:
 
 
 def _heat_map(group: Group, matrix: Matrix) -> Any:
-    """Seconds as colours, verdicts as symbols."""
+    """Answers in cells; colours are margins, verdicts or numbers, never times."""
     (down, rows), (across, columns) = matrix.down, matrix.across
-    figure, axes = new_figure(2.0 + 0.7 * len(columns), 1.6 + 0.35 * len(rows))
-    seconds = [[float("nan") if c is None else c.seconds for c in line] for line in matrix.cells]
-    image = axes.imshow(seconds, aspect="auto", cmap="cividis")
-    known = [s for line in seconds for s in line if s == s]
-    middle = (min(known) + max(known)) / 2
+    figure, axes = new_figure(2.6 + 0.7 * len(columns), 1.8 + 0.35 * len(rows))
+    colours = _colours([cell for line in matrix.cells for cell in line if cell is not None])
+    values = [[colours.of(cell) for cell in line] for line in matrix.cells]
+    known = [value for line in values for value in line if value == value]
+    low, high = colours.ends or (min(known, default=0.0), max(known, default=1.0))
+    image = axes.imshow(values, aspect="auto", cmap=colours.map, vmin=low, vmax=high)
+    axes.set_facecolor("#dddddd")  # where there is nothing to colour
     for i, line in enumerate(matrix.cells):
         for j, cell in enumerate(line):
             if cell is not None:
                 symbol = SYMBOLS.get(cell.answer, f"{cell.answer:.6}")
-                shade = "black" if cell.seconds > middle else "white"
+                shade = "white" if colours.dark(values[i][j], low, high) else "black"
                 axes.text(j, i, symbol, ha="center", va="center", color=shade)
-    axes.set_xticks(range(len(columns)), [f"{float(v):g}" for v in columns])
-    axes.set_yticks(range(len(rows)), [f"{float(v):g}" for v in rows])
+    axes.set_xticks(range(len(columns)), [readable(v) for v in columns])
+    axes.set_yticks(range(len(rows)), [readable(v) for v in rows])
     axes.set_xlabel(_AXES.get(across, across))
     axes.set_ylabel(_AXES.get(down, down))
-    title = f"{group.task} {Path(group.program).stem}: answer and time"
+    title = f"{group.task} {Path(group.program).stem}"
     verdicts = any(c is not None and c.answer in SYMBOLS for line in matrix.cells for c in line)
-    set_heading(axes, f"{title}\n{MEANING}" if verdicts else title, group.about())
-    figure.colorbar(image, label="time (seconds)")
+    set_heading(axes, f"{title}\n{MEANING}" if verdicts else title, _about(group))
+    if colours.label:
+        figure.colorbar(image, label=colours.label)
     return figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Colours:
+    """What the colours of a map stand for.
+
+    Attributes:
+        label: Beside the scale; "" for no scale.
+        map: Of matplotlib.
+        ends: Of the scale; None for those of the values.
+        of: The value of a cell; not a number where there is none.
+    """
+
+    label: str
+    map: str
+    ends: tuple[float, float] | None
+    of: Callable[[Row | None], float]
+
+    def dark(self, value: float, low: float, high: float) -> bool:
+        """Whether the colour of a value needs a light text on it."""
+        if value != value or low == high:
+            return value == value and self.ends is None
+        share = (value - low) / (high - low)
+        return share < 0.5 if self.ends is None else not 0.15 < share < 0.85
+
+
+def _colours(cells: list[Row]) -> _Colours:
+    """Choose: the margin of the claim; the verdict where a margin is missing; or the number."""
+    decided = [cell for cell in cells if cell.answer in ("DP", "Not_DP")]
+    if not any(cell.answer in SYMBOLS and cell.answer != "-" for cell in cells):
+        quantities = [cell.number.quantity for cell in cells if cell.number is not None]
+        label = _ASKED[quantities[0]] if quantities else ""
+        return _Colours(label, "cividis", None, _number_of)
+    if decided and all(cell.margin is not None for cell in decided):
+        label = "claimed δ / needed δ, power of ten"
+        return _Colours(label, "PuOr_r", (-FULL, FULL), _margin_of)
+    return _Colours("", "PuOr_r", (-1.5, 1.5), _verdict_of)
+
+
+def _number_of(cell: Row | None) -> float:
+    return nan if cell is None or cell.number is None else cell.number.upper
+
+
+def _margin_of(cell: Row | None) -> float:
+    return nan if cell is None or cell.margin is None else cell.margin
+
+
+def _verdict_of(cell: Row | None) -> float:
+    return nan if cell is None else {"DP": 1.0, "Not_DP": -1.0}.get(cell.answer, nan)
+
+
+def _about(group: Group) -> Iterator[str]:
+    """Say what is fixed, and what the answers are about."""
+    fixed = group.fixed_text()
+    if fixed:
+        yield fixed
+    yield from group.about()
 
 
 def _times(group: Group, name: str, series: Iterable[Series]) -> Any:
     figure, axes = new_figure()
+    values_on_axis: list[Fraction] = []
     for number, each in enumerate(series):
+        values_on_axis += (value for value, _ in each.points)
         values = [float(value) for value, _ in each.points]
         seconds = [row.seconds for _, row in each.points]
         axes.plot(values, seconds, label=each.label, **line_style(number))
     axes.set_yscale("log")
     axes.set_ylabel("time (seconds per case)")
     title = f"{group.task} {Path(group.program).stem}: time against {name}"
-    _finish(axes, name, title, group.about())
+    _finish(figure, axes, name, title, group, values_on_axis)
     return figure
 
 
@@ -126,7 +195,7 @@ def _measured_series(group: Group, name: str) -> dict[str, list[_Line]]:
     """Collect the numbers along a field, by what they are."""
     found: dict[str, list[_Line]] = {}
     for each in series_of(group, name):
-        points = [(float(value), row.number) for value, row in each.points if row.number]
+        points = [(value, row.number) for value, row in each.points if row.number]
         if len(points) > 1:
             found.setdefault(points[0][1].quantity, []).append((each.label, points))
     return found
@@ -138,27 +207,39 @@ def _numbers(group: Group, quantity: str, name: str, lines: Iterable[_Line]) -> 
     Lines only join what belongs together: nothing is certified between the points.
     """
     figure, axes = new_figure()
+    values_on_axis: list[Fraction] = []
+    ends: list[float] = []
     for number, (label, points) in enumerate(lines):
-        values, found = zip(*points, strict=True)
+        values_on_axis += (value for value, _ in points)
+        values = [float(value) for value, _ in points]
+        found = [measured for _, measured in points]
+        ends += [each.upper for each in found]
         middles = [(m.lower + m.upper) / 2 for m in found]
         halves = [(m.upper - m.lower) / 2 for m in found]
         style = line_style(number)
         axes.errorbar(values, middles, yerr=halves, label=label, capsize=2, **style)
-        if min(values) > 0 and max(values) >= _WIDE * min(values):
-            axes.set_xscale("log")
     axes.set_ylim(bottom=0)
+    if quantity == "delta":
+        set_delta_axis(axes.yaxis, ends)
     axes.set_ylabel(_ASKED[quantity])
     stem = Path(group.program).stem
     title = f"{stem}: {_WORDS[quantity]} against {_WORDS.get(name, name)}"
-    _finish(axes, name, title, group.about())
+    _finish(figure, axes, name, title, group, values_on_axis)
     return figure
 
 
-def _finish(axes: Any, name: str, title: str, about: Iterable[str]) -> None:
+def _finish(
+    figure: Any, axes: Any, name: str, title: str, group: Group, values: Iterable[Fraction]
+) -> None:
+    """Lay out what pictures of lines share: the axis of a field, the heading, the names."""
+    known = list(values)
     axes.set_xlabel(_AXES.get(name, name))
-    set_heading(axes, title, about)
+    if min(known) > 0 and max(known) >= _WIDE * min(known):
+        axes.set_xscale("log")
+    elif all(value.denominator == 1 for value in known):
+        set_whole_ticks(axes.xaxis)
+    if name == "delta":
+        set_delta_axis(axes.xaxis, map(float, known))
+    set_heading(axes, title, _about(group))
     axes.grid(alpha=0.3)
-    if len(axes.get_legend_handles_labels()[0]) > _MANY:
-        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    else:
-        axes.legend(fontsize=8)
+    set_legend(figure, axes)

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import inf, isfinite
+from math import inf, isfinite, log10
 
 from dipapprox.data_classes import dataclass
 from dipapprox.experiments.sweep.lines import Answer, Ends, Line
 
+_LARGE = 10**15
+"""Numbers from here on are written out."""
+
 _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
 """What numbers an answer can enclose, and how they are written."""
+
+
+FULL = 3.0
+"""Margins are not told apart beyond a factor of a thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class Row:
         answer: A word: the verdict, or the number that was asked for; "-" without an answer.
         detail: The enclosure behind it, or why there is no answer.
         number: What was asked for, if that is a number and finite.
+        margin: For a verdict the logarithm, base 10, of the claimed δ over the needed one, within
+            `FULL` either way, to drawing accuracy; None where it is not known.
         scope: The domains and pairs that the answer is about; "" without an answer.
         caveat: What it leaves out, or "".
     """
@@ -45,6 +54,7 @@ class Row:
     detail: str
     seconds: float
     number: Measured | None
+    margin: float | None
     scope: str
     caveat: str
 
@@ -71,6 +81,10 @@ class Group:
         between = [f"… ({len(scopes) - 2} others)"] if len(scopes) > 2 else []
         shown = scopes if len(scopes) <= 2 else [scopes[0], *between, scopes[-1]]
         return (*shown, *dict.fromkeys(row.caveat for row in self.rows if row.caveat))
+
+    def fixed_text(self) -> str:
+        """Write what all cases have in common."""
+        return ", ".join(f"{name} = {readable_text(v)}" for name, v in self.fixed.items() if v)
 
     def counts(self) -> Counter[str]:
         """Count the answers, those with numbers as one."""
@@ -138,7 +152,8 @@ def series_of(group: Group, name: str) -> tuple[Series, ...]:
             found.setdefault(key, []).append((value, row))
     return tuple(
         Series(
-            ", ".join(f"{n} = {v}" for n, v in zip(others, key, strict=True) if v) or group.program,
+            ", ".join(f"{n} = {readable_text(v)}" for n, v in zip(others, key, strict=True) if v)
+            or group.program,
             tuple(sorted(points, key=lambda point: point[0])),
         )
         for key, points in found.items()
@@ -163,11 +178,47 @@ def numeric_fields(group: Group, whole: bool = False) -> tuple[str, ...]:
 def _row(line: Line) -> Row:
     answer, detail, number = "-", str(line.failure), None
     scope = caveat = ""
+    margin = None
     if line.result is not None:
         answer, detail, number = _shown(line.result)
         scope = "" if line.result.scope is None else line.result.scope.text
         caveat = line.result.caveat or ""
-    return Row({**line.params, **line.asked}, answer, detail, line.seconds, number, scope, caveat)
+        margin = _margin(line.result, line.asked.get("delta"))
+    values = {**line.params, **line.asked}
+    return Row(values, answer, detail, line.seconds, number, margin, scope, caveat)
+
+
+def _margin(result: Answer, claimed: str | None) -> float | None:
+    """Compare the claimed δ with what is needed: for Not_DP the violating pair's, at least."""
+    delta = None if claimed is None else _number(claimed)
+    if delta is None or delta < 0 or result.delta_enclosure is None:
+        return None
+    if result.verdict not in ("DP", "Not_DP"):
+        return None
+    # The end that the verdict rests on.
+    lower, upper = map(_float, result.delta_enclosure)
+    needed = upper if result.verdict == "DP" else lower
+    if not isfinite(needed):
+        return None
+    if needed <= 0 or not delta:
+        return 0.0 if needed <= 0 and not delta else FULL if delta else -FULL
+    # Numbers too small for a drawing are at one end.
+    found = log10(float(delta) / needed) if float(delta) else -FULL
+    return min(max(found, 0.0), FULL) if result.verdict == "DP" else max(min(found, 0.0), -FULL)
+
+
+def readable(number: Fraction) -> str:
+    """Write a number as people do: 0.5, 1e-6, 2500; exactly, so 1/3 stays what it is."""
+    if abs(number) >= _LARGE:
+        return str(number)
+    text = f"{float(number):.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    return text if Fraction(text) == number else str(number)
+
+
+def readable_text(text: str) -> str:
+    """Write a value as people do, if it is a number."""
+    number = _number(text)
+    return text if number is None else readable(number)
 
 
 def _shown(result: Answer) -> tuple[str, str, Measured | None]:
