@@ -287,3 +287,21 @@ def test_answers_about_all_pairs_keep_to_the_schemas() -> None:
         assert found["pairs"] is None
         check_schema("verify", found)
     check_schema("profile", profile(program, eps=1, delta="0.01").to_dict())
+
+
+@pytest.mark.parametrize(
+    "steps", ["r <- Gauss(q + p, 1)", "a <- Lap(p, 1); b <- Gauss(q, 1); r <- a + b"]
+)
+def test_ranges_of_one_number_are_that_number(steps: str) -> None:
+    """Beside a proper range, whatever the noise around them."""
+    text = """
+input q in real 0..1
+input p in {domain}
+output out in {{0, 1}}
+adjacent linf 1
+{steps}
+if r > 0 then out <- 1 else out <- 0 end
+"""
+    point = _delta(text.format(domain="real 1/3..1/3", steps=steps), "3/10")
+    fixed = _delta(text.format(domain="{1/3}", steps=steps), "3/10")
+    assert point == fixed

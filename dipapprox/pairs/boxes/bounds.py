@@ -261,9 +261,10 @@ def _signs(
         y = _sign(low_y, high_y, positive, negative)
         both = 0
         if np.isfinite(factor.width):
-            # In the sum of both the factor matters.
+            # In the sum of both the factor matters, and so does the rounding of what may cancel.
             sizes = np.maximum(np.abs(second.lowest[:, axis]), np.abs(second.highest[:, axis]))
-            off = sizes * factor.width
+            terms = np.abs(low) + np.abs(high) + np.abs(low_y) + np.abs(high_y)
+            off = sizes * factor.width + terms * _UNIT
             both = _sign(low + low_y - off, high + high_y + off, positive, negative)
         found.append(_directions(x, y, both, pairs.is_bound))
     return found

@@ -123,9 +123,6 @@ class OutputModels:
         self._places = [
             k for k, c in enumerate(states.program.inputs) if isinstance(c.domain, AllReals)
         ]
-        names = [states.program.inputs[k].name for k in self._places]
-        self._outputs = _moving(states, eps, names)
-        self.outputs = len(self._outputs)
         self._whole: list[Interval] = []
         for place in self._places:
             domain = states.program.inputs[place].domain
@@ -133,6 +130,13 @@ class OutputModels:
             if domain.bounds is None:
                 raise OutOfReach(f"the input '{states.program.inputs[place].name}' has no bounds")
             self._whole.append(domain.bounds)
+        # A range of one number moves nothing.
+        names = [
+            states.program.inputs[place].name if low < high else None
+            for place, (low, high) in zip(self._places, self._whole, strict=True)
+        ]
+        self._outputs = _moving(states, eps, names)
+        self.outputs = len(self._outputs)
         self._parts = self._patches()
         self._asked = 0
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
@@ -207,6 +211,8 @@ class OutputModels:
 
     def _patch(self, axis: int, interval: Interval) -> Interval:
         (low, high), parts = self._whole[axis], self._parts[axis]
+        if low == high:
+            return low, high
         part = min(int((interval[0] - low) * parts / (high - low)), parts - 1)
         own = low + (high - low) * part / parts, low + (high - low) * (part + 1) / parts
         if interval[1] > own[1]:
@@ -284,8 +290,12 @@ class OutputModels:
             start = stop
 
 
-def _moving(states: FinalStates, eps: Fraction, names: Sequence[str]) -> list[_Output]:
-    """Find how the outputs move with the real inputs of some names."""
+def _moving(states: FinalStates, eps: Fraction, names: Sequence[str | None]) -> list[_Output]:
+    """Find how the outputs move with the real inputs of some names; None: one that stays."""
+
+    def slope(form: LinearForm, name: str | None) -> Fraction:
+        return Fraction(0) if name is None else form.coefficient(name)
+
     instantiator = Instantiator(states, eps)
     found: list[list[_State]] = [[] for _ in states.outputs()]
     for outline in instantiator.outlines:
@@ -300,7 +310,7 @@ def _moving(states: FinalStates, eps: Fraction, names: Sequence[str]) -> list[_O
             sample = states.samples[number]
             mean = sample.mean + shifts.get(local, LinearForm.constant_form(0))
             means[local] = mean
-            row = [abs(mean.coefficient(name)) / instantiator.scales[number] for name in names]
+            row = [abs(slope(mean, name)) / instantiator.scales[number] for name in names]
             if any(row):
                 if sample.family is not Family.GAUSSIAN:
                     where = "" if sample.line is None else f"line {sample.line}: "
@@ -312,7 +322,7 @@ def _moving(states: FinalStates, eps: Fraction, names: Sequence[str]) -> list[_O
         # A guard is form <= 0: where the form falls as an input rises, more noise obeys it.
         slopes = [
             [
-                sum((guard.coefficient(k) * means[k].coefficient(name) for k in means), Fraction(0))
+                sum((guard.coefficient(k) * slope(means[k], name) for k in means), Fraction(0))
                 for guard in guards
             ]
             for name in names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.boxes.bounds import FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
-from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, halves
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
@@ -24,6 +25,8 @@ from dipapprox.pairs.search import RememberedInputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+
+F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
 _SVT = """
 input q[2] in real -2..2
@@ -119,3 +122,20 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
         assert delta <= Fraction(upper)
         # The maximum lies on the faces: what bounds delta there bounds it everywhere.
         assert delta <= Fraction(faces)
+
+
+def test_slopes_that_cancel_are_known_to_rounding_only() -> None:
+    """Moving u and u' together, delta falls by less than the rounding of e times a slope."""
+    e, slope = 1 + 2.0**-30, (1 + 2.0**-30) / 8
+    rounded = e * slope
+    assert Fraction(rounded) < Fraction(e) * Fraction(slope)
+
+    def models(value: float, slope: float) -> Models:
+        own = np.array([[slope], [-slope]])
+        return Models(np.array([value, 1 - value]), own, np.zeros(2), own, own)
+
+    band = ((F0, F0), (_HALF, F0), (F1, _HALF), (F1, F1), (_HALF, F1), (F0, _HALF))
+    pairs = PairSet((band,), (None,), (None,), None)
+    found = bound(pairs, models(0.9, rounded), models(0.1, slope), FactorBounds(e, e))
+    (parts,) = found.parts
+    assert ((_HALF, F0), (F1, _HALF)) in parts  # not its upper end alone
