@@ -15,7 +15,7 @@ others parameters. The words `expected`, `decide` and `prove` in place of `claim
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
@@ -42,13 +42,13 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.subject import load_subject
+from dipapprox.questions.claim_lines import claim_lines, report_elsewhere
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import Question, read, spelled_as_keyword
 from dipapprox.questions.verify import Verify
 from dipapprox.source import SourceFile, Span
 
-_LINE = re.compile(r"^[ \t]*(?:#[ \t]*)?(claim|expected|decide|prove):[ \t]*(.+?)[ \t]*$", re.M)
 _CLAIM = re.compile(
     r"(?:(?P<answer>DP|Not_DP|Unknown|refused)(?: \((?P<structure>[A-Z]{2})\))?)?"
     r"(?:(?:^|, )least budget (?P<least>\S+?))?"
@@ -114,22 +114,22 @@ class Tested:
     seconds: float
 
 
-def read_claims(text: str, name: str) -> tuple[Claim, ...]:
+def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[Claim, ...]:
     """Read the claims of a program.
 
     Args:
-        text: The program.
+        text: The program, or the docstring of a function.
         name: What messages call it.
+        docstring: Whether it is one.
 
     Raises:
-        SourceError: If a line is no claim, with all such lines.
+        SourceError: If a line is no claim but begins like one, with all such lines.
     """
     source, diagnosis = SourceFile(name, text), Diagnosis()
     found = []
-    for line in _LINE.finditer(text):
-        span = Span(source, *line.span(2))
+    for word, span in claim_lines(source, diagnosis, docstring=docstring):
         try:
-            found.append(_read(line[1], line[2], span))
+            found.append(_read(word, span.text, span))
         except UserError as error:
             diagnosis.report("claim error", error.message, span, error.hint)
     diagnosis.finish()
@@ -148,7 +148,7 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
 
     Raises:
         UserError: If a file cannot be read.
-        SourceError: If a line is no claim, or a file of Python fails.
+        SourceError: If a line is no claim but begins like one, or a file of Python fails.
     """
     if path.is_dir():
         kinds = (DPG, DIP, DIPA)
@@ -158,13 +158,15 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
         return {path: read_claims(read_text(path), str(path))}
     file, name = parts_of_python(path)
     text = read_text(file)
-    if name:
-        found = {name: modules.read_mechanism(file, text, name)}
-    else:
-        found = modules.mechanisms_in(file, text)
+    everything = modules.mechanisms_in(file, text)
+    found = {name: modules.read_mechanism(file, text, name)} if name else everything
+    diagnosis = Diagnosis()
+    docstrings = [mechanism.__doc__ or "" for mechanism in everything.values()]
+    report_elsewhere(SourceFile(str(file), text), docstrings, diagnosis)
+    diagnosis.finish()
     named = {Path(f"{file}:{each}"): mechanism for each, mechanism in found.items()}
     return {
-        place: read_claims(mechanism.__doc__ or "", f"{place}, docstring")
+        place: read_claims(mechanism.__doc__ or "", f"{place}, docstring", docstring=True)
         for place, mechanism in named.items()
     }
 
@@ -181,8 +183,7 @@ def _read(word: str, text: str, span: Span) -> Claim:
     if about is None:
         proved = match["least"] or match["reals"] or (match["any"] and not everything)
         about = Prove if proved else Verify if "eps" in settings else Decide
-    if (match["interval"] or everything) and about is not Decide:
-        raise UserError("'for eps in' and 'for all eps' are claims without an eps of their own")
+    _require_sense(match, about, settings)
     given: dict[str, object] = {
         name: settings.pop(name) for name in _ARGUMENTS[about] if name in settings
     }
@@ -200,6 +201,45 @@ def _read(word: str, text: str, span: Span) -> Claim:
         parameters={name: parse_rational(value, name) for name, value in settings.items()},
         for_all=None if everything else match["any"],
     )
+
+
+def _require_sense(
+    match: re.Match[str], about: type[Question], settings: Mapping[str, str]
+) -> None:
+    """Check that nothing in a claim would be passed over.
+
+    Raises:
+        UserError: If something would.
+    """
+    if (match["interval"] or match["any"] == "eps") and about is not Decide:
+        raise UserError("'for eps in' and 'for all eps' are claims without an eps of their own")
+    proved = {
+        "a least budget": match["least"],
+        "real inputs": match["reals"],
+        f"'for all {match['any']}'": match["any"] not in (None, "eps"),
+        f"the structure ({match['structure']})": match["structure"],
+    }
+    for what, given in proved.items():
+        if given and about is not Prove:
+            raise UserError(
+                f"{what}: only claims that are proved have this",
+                "for example 'Not_DP (LC) for real inputs' or 'least budget 1 for real inputs'",
+            )
+    if match["structure"] and match["answer"] == REFUSED:
+        raise UserError("a question that is refused finds no structure")
+    if not match["least"]:
+        return
+    if match["answer"] not in (None, Answer.DP.value):
+        raise UserError(
+            f"'{match['answer']}' and a least budget exclude each other",
+            "there is a least budget where the answer is DP",
+        )
+    if match["structure"]:
+        raise UserError("where there is a least budget no structure is bad")
+    if "budget" in settings:
+        raise UserError(
+            "a least budget is asked for without another budget", "these are two claims"
+        )
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
@@ -224,26 +264,34 @@ def try_claim(claim: Claim, path: Path, options: Options) -> Tested:
     """
     start = perf_counter()
     try:
-        outcome, message = _compare(claim, _answer(claim, path, options))
+        ask = _asking(claim, path, options)
+        try:
+            found = ask()
+        except UserError as error:
+            if claim.answer != REFUSED or isinstance(error, SourceError):
+                raise
+            outcome, message = Outcome.HOLDS, ""
+        else:
+            outcome, message = _compare(claim, found)
     except UserError as error:
-        refused = claim.answer == REFUSED and not isinstance(error, SourceError)
-        outcome, message = (Outcome.HOLDS, "") if refused else (Outcome.ERROR, error.render())
+        outcome, message = Outcome.ERROR, error.render()
     except LimitReached as limit:
         outcome, message = Outcome.UNKNOWN, limit.reason
     return Tested(claim, outcome, message, perf_counter() - start)
 
 
-def _answer(claim: Claim, path: Path, options: Options) -> Result:
+def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], Result]:
+    """Load the program of a claim and return what asks: a program that fails refuses nothing."""
     question = claim.question
     if isinstance(question, Prove):
         subject = load_subject(path, claim.parameters, claim.for_all)
-        return question.answer(subject, options)
+        return lambda: question.answer(subject, options)
     reals = isinstance(question, Verify) and question.takes_reals
     program = load(path, claim.parameters, reals=reals)
     if language_of(path) == DIP and isinstance(question, Verify | Decide):
         wider = widening_by_pairs(question.pairs.text, program)
         program = load(path, claim.parameters, wider)
-    return question.answer(program, options)
+    return lambda: question.answer(program, options)
 
 
 def _compare(claim: Claim, found: Result) -> tuple[Outcome, str]:
@@ -253,7 +301,7 @@ def _compare(claim: Claim, found: Result) -> tuple[Outcome, str]:
     told = str(found)
     if claim.least is not None and isinstance(found, Proof):
         upper = found.upper
-        if found.lower == upper == claim.least:
+        if answer.value == claim.answer and found.lower == upper == claim.least:
             return Outcome.HOLDS, ""
         bounds = f"at least {exact_text(found.lower)}"
         bounds += "" if upper is None else f", at most {exact_text(upper)}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -67,6 +69,28 @@ def test_what_a_claim_says_makes_the_question() -> None:
         ("claim: DP for all eps at eps = 1, delta = 0", "without an eps of their own"),
         ("expected: DP at N = 1", "eps is missing"),
         ("claim: least budget much", "the least budget must be a number"),
+        ("claim: DP, least budget 1 for real inputs at budget = 1/2", "without another budget"),
+        ("claim: Not_DP, least budget 1 for real inputs", "exclude each other"),
+        ("claim: Unknown, least budget 1", "exclude each other"),
+        ("claim: refused, least budget 1", "exclude each other"),
+        ("decide: DP, least budget 1", "only claims that are proved"),
+        ("decide: DP for real inputs", "only claims that are proved"),
+        ("expected: DP for all N at eps = 1, delta = 0", "only claims that are proved"),
+        ("claim: DP (LC) at eps = 1, delta = 0", "only claims that are proved"),
+        ("claim: Not_DP (LC)", "only claims that are proved"),
+        ("claim: refused (LC) for real inputs", "finds no structure"),
+        ("claim: DP (LC), least budget 1", "no structure is bad"),
+        ("Claim: DP at eps = 1, delta = 0", "would not be read"),
+        ("claim : DP at eps = 1, delta = 0", "would not be read"),
+        ("claims: DP at eps = 1, delta = 0", "would not be read"),
+        ("clam: DP at eps = 1, delta = 0", "would not be read"),
+        ("calim: private", "would not be read"),
+        ("claim DP at eps = 1, delta = 0", "would not be read"),
+        ("claim:", "would not be read"),
+        ("# claim: DP at eps = 1, delta = 0", "would not be read"),
+        ("- claim: DP at eps = 1, delta = 0", "would not be read"),
+        ("Expected: DP at eps = 1, delta = 0", "would not be read"),
+        ("proves: least budget 1", "would not be read"),
     ],
 )
 def test_what_is_no_claim_is_shown(line: str, message: str) -> None:
@@ -76,6 +100,21 @@ def test_what_is_no_claim_is_shown(line: str, message: str) -> None:
     assert error.value.render().startswith("noisy.dpg:1:")
 
 
+def test_what_follows_a_statement_is_shown() -> None:
+    with pytest.raises(SourceError, match="would not be read") as error:
+        read_claims("input q in bool\nparam N = 3 # claim: DP at eps = 1", "noisy.dpg")
+    assert error.value.render().startswith("noisy.dpg:2:13:")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["The claim: none", "Claims of the paper", "clamp: q", "decode: q", "prove DP in steps", "—:"],
+)
+def test_prose_is_no_claim(line: str) -> None:
+    assert read_claims(f"# {line}", "noisy.dpg") == ()
+    assert read_claims(line, "noisy.py", docstring=True) == ()
+
+
 @pytest.mark.parametrize(
     ("line", "outcome", "message"),
     [
@@ -83,7 +122,8 @@ def test_what_is_no_claim_is_shown(line: str, message: str) -> None:
         ("claim: Not_DP at eps = 1, delta = 0", Outcome.FALSE, "DP: noisy: the claim holds"),
         ("claim: DP at eps = 1, delta = 0, b = 1/2", Outcome.FALSE, "Witness"),
         ("claim: DP at eps = 1, delta = 0, N = 1", Outcome.ERROR, "no parameter 'N'"),
-        ("claim: refused at eps = 1, delta = 0, N = 1", Outcome.HOLDS, ""),
+        ("claim: refused at eps = 1, delta = 0, N = 1", Outcome.ERROR, "no parameter 'N'"),
+        ("claim: refused at eps = 1, delta = 0, pairs = 5~6", Outcome.HOLDS, ""),
         ("claim: least budget 2 for real inputs at b = 1/2", Outcome.HOLDS, ""),
         ("claim: least budget 1 for real inputs at b = 1/2", Outcome.FALSE, "at least 2"),
         ("claim: least budget 3 for real inputs at b = 1/2", Outcome.FALSE, "at most 2"),
@@ -126,3 +166,77 @@ def test_an_assertion_shows_the_witness() -> None:
     assert dipapprox.assert_private(program, eps=1).answer is dipapprox.Answer.DP
     with pytest.raises(AssertionError, match="Witness: these outputs are too likely"):
         dipapprox.assert_private(program, eps=1, eps_prv="1/2")
+
+
+PYTHON = """\
+from typing import Annotated
+from dipapprox import Condition, Quantity, Weight, laplace, mechanism
+from scale import SCALE
+
+@mechanism(adjacent="linf 1")
+def noisy(q: Annotated[Quantity, "in {0, 1}"], eps: Weight) -> Annotated[Condition, "in bool"]:
+    \"\"\"Is it more?
+
+    claim: DP at eps = 1, delta = 0
+    \"\"\"
+    return laplace(q, SCALE / eps) > 0
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    (tmp_path / "scale.py").write_text("SCALE = 1")
+    return tmp_path / "noisy.py"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        ("@mechanism", "# claim: DP for all eps\n@mechanism", "5:1:"),
+        ("    return", "    # Claim: DP for all eps\n    return", "11:5:"),
+        ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
+        ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
+        ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
+        ("    claim:", "    claims:", "docstring:3:5:"),
+    ],
+)
+def test_claims_of_python_that_are_elsewhere(
+    before: str, after: str, place: str, python: Path
+) -> None:
+    python.write_text(PYTHON.replace(before, after))
+    if not place:
+        assert [len(claims) for claims in claims_in(python).values()] == [1]
+        return
+    with pytest.raises(SourceError, match="would not be read") as error:
+        claims_in(python)
+    assert place in error.value.render().splitlines()[0]
+
+
+def test_files_have_the_modules_beside_them(tmp_path: Path) -> None:
+    outcomes = []
+    for folder, scale in (("a", "1"), ("b", "Fraction(1, 2)"), ("c", None), ("d", "2")):
+        file = tmp_path / folder / "noisy.py"
+        file.parent.mkdir()
+        file.write_text(PYTHON)
+        if scale is not None:
+            text = f"from fractions import Fraction\nSCALE = {scale}"
+            (file.parent / "scale.py").write_text(text)
+        try:
+            ((path, (asked,)),) = claims_in(file).items()
+        except SourceError as error:
+            assert "No module named 'scale'" in error.render()
+            continue
+        outcomes.append(try_claim(asked, path, Options()).outcome)
+    assert outcomes == [Outcome.HOLDS, Outcome.FALSE, Outcome.HOLDS]
+
+
+def test_a_module_from_elsewhere_is_set_aside(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = ModuleType("scale")
+    other.SCALE = Fraction(1, 2)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "scale", other)
+    python.write_text(PYTHON)
+    ((path, (asked,)),) = claims_in(python).items()
+    assert try_claim(asked, path, Options()).outcome is Outcome.HOLDS
+    assert sys.modules["scale"] is other

@@ -20,6 +20,9 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.mechanism import Mechanism
 from dipapprox.source import Diagnostic, SourceFile, Span
 
+_LASTING = {*sys.stdlib_module_names, "dipapprox", "__main__"}
+"""Modules that are the same for all files."""
+
 
 def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
     """Run a Python file and return one of its mechanisms.
@@ -59,7 +62,10 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
 
 @lru_cache(maxsize=32)
 def _run(path: str, text: str) -> ModuleType:
-    """Run a file once, as a module of its own that finds what stands beside it."""
+    """Run a file once, as a module of its own that finds what stands beside it.
+
+    No other file finds that: two folders may have modules of the same name.
+    """
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     try:
         code = compile(text, path, "exec", dont_inherit=True)
@@ -92,10 +98,51 @@ def _syntax_error(source: SourceFile, error: SyntaxError) -> SourceError:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
+    """Let a file import the modules of its folder, and forget these when it has run.
+
+    Modules of the same names that were imported from elsewhere are set aside meanwhile.
+    """
+    folder = path.resolve().parent
+    searched = {Path(each).resolve() for each in sys.path}
+    shadowed = {
+        name
+        for name in _modules_in(folder) - _LASTING
+        if name in sys.modules and not _is_from(folder, sys.modules[name])
+    }
+    hidden = {name: found for name, found in sys.modules.items() if _root(name) in shadowed}
+    for name in hidden:
+        del sys.modules[name]
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        if folder in sys.path:
-            sys.path.remove(folder)
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+        found = [name for name in sys.modules if name not in before]
+        roots = {_root(name) for name in found} - _LASTING
+        own = {root for root in roots if _is_from(folder, sys.modules.get(root))}
+        if folder in searched:  # what all files find there is nobody's in particular
+            own &= shadowed
+        for name in found:
+            if _root(name) in own:
+                del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def _modules_in(folder: Path) -> set[str]:
+    packages = {each.parent.name for each in folder.glob("*/__init__.py")}
+    return packages | {each.stem for each in folder.glob("*.py")}
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _is_from(folder: Path, module: ModuleType | None) -> bool:
+    """Tell whether a module that is in no package was found in a folder."""
+    file = getattr(module, "__file__", None)
+    places = [Path(file)] if file else [Path(each) for each in getattr(module, "__path__", ())]
+    return any(
+        folder in (place.resolve().parent, place.resolve().parent.parent) for place in places
+    )
