@@ -80,7 +80,7 @@ def losses_of_cells(
     """Put cells on a grid.
 
     Args:
-        cells: Of two measures of mass 1 at most.
+        cells: Of two measures of mass 2 at most.
         step: Of the grid.
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
@@ -159,7 +159,7 @@ class _Knots:
 def _from_above(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int]:
     """Masses at the knots, and at infinity, in units of 2^-_UNIT."""
     count = len(knots.lower)
-    mass = np.minimum(cells.first[1], 1.0)
+    mass = cells.first[1]
     low = np.searchsorted(knots.upper, cells.least * (1 - 2 * _TRIFLE), side="right") - 1
     high = np.searchsorted(knots.lower, cells.most * (1 - _TRIFLE), side="left")
     beyond = high == count
@@ -192,7 +192,7 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
 def _from_below(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int, Fraction]:
     """Masses at the knots, at infinity, and what is lent, masses in units of 2^-_UNIT."""
     count = len(knots.lower)
-    p, q = cells.first[0], np.minimum(cells.second[1], 1.0)
+    p, q = cells.first[0], cells.second[1]
     ratios = p / q  # q is positive: bounds are
     order = np.argsort(-ratios, kind="stable")
     ratios = ratios[order]

@@ -16,8 +16,15 @@ Cells. On a cell with masses p, q and ratios in [A, B], with φ(r) = r^a or r ln
 Jensen's inequality on the left; on the right φ(r) <= φ(A) + (r - A) φ'(B) for A <= r <= B. Where
 all that is known is f <= B g, it is at most p φ(B) / B.
 
-What cells lack. They are of f' <= f and g' <= g, lacking λ and μ. From below cells have at least p
-and at most q + μ. From above only where f <= e^K g is known everywhere: then, with f'' = f - f' and
+What cells lack. They are of f' <= f and g' <= g, lacking λ and μ.
+
+From below a cell has some P in [p, p + λ] under f, and Q in [q, q + μ] under g. For a > 1 the term
+P^a Q^(1-a) grows with P and falls with Q, and off the cells nothing is negative: P = p, Q = q + μ
+and 0 are least. For a = 1 the term P ln(P / Q) falls with Q, too, but in P it falls up to Q / e and
+grows from there: it is least where P in [p, p + λ] is closest to Q / e, Q = q + μ. Off the cells
+f' = g' = 0, so that g has at most μ there, and P ln(P / Q) >= -Q / e >= -μ / e for any P.
+
+From above only where f <= e^K g is known everywhere: then, with f'' = f - f' and
 any θ in (0, 1), as f = (1-θ) f'/(1-θ) + θ f''/θ and the moment is convex in f and falls with g,
 
     moment(f, g)  <=  (1-θ)^(1-a) moment(f', g') + θ^(1-a) λ e^(K (a-1)),
@@ -116,8 +123,10 @@ class Moments:
                 return found
             lower = to_enclosure(found.lower)
             upper = None if found.upper is None else to_enclosure(found.upper)
+        # Measures of mass at most 1: for a = 1 the moment is at least -Q / e.
+        least = Fraction(-1 if self._order == 1 else 0)
         return Moment(
-            Fraction(0) if isinstance(lower, NotEnclosed) else lower.lower,
+            least if isinstance(lower, NotEnclosed) else lower.lower,
             upper.upper if isinstance(upper, Enclosure) else None,
             found.infinite,
         )
@@ -230,7 +239,7 @@ class Moments:
             return found
         if any(found.errors):
             return NotEnclosed("the scale of a sum of Gaussian noise is rounded")
-        lower, upper = self._of_cells(found.cells, to_ball(found.lost[1]), most)
+        lower, upper = self._of_cells(found.cells, found.lost, most)
         if most is None or upper is None:
             return _Bounds(lower, None)
         lost, share = to_ball(found.lost[0]), arb(2) ** -_SHARE
@@ -241,13 +250,17 @@ class Moments:
             upper += -(1 - share).log() + lost * (abs(most.log()) - share.log())
         return _Bounds(lower, upper)
 
-    def _of_cells(self, cells: Cells, lost: arb, most: arb | None) -> tuple[arb, arb | None]:
-        """Bound the sum over cells; from above only if ratios have a bound."""
-        below, above = arb(0), arb(0)
+    def _of_cells(
+        self, cells: Cells, lost: tuple[Fraction, Fraction], most: arb | None
+    ) -> tuple[arb, arb | None]:
+        """Bound the moment from below; from above, if ratios have a bound, that of the cells."""
+        own, other = (to_ball(each).upper() for each in lost)
+        below = -other / arb(1).exp() if self._order == 1 else arb(0)
+        above = arb(0)
         for place, (p, q, low, high) in enumerate(_numbers(cells)):
             if not place % 256:
                 self._limits.check()
-            below += self._at_least(p, q.upper() + lost)
+            below += self._at_least(p, (q.upper() + other).upper(), own)
             if most is None:
                 continue
             if not high.is_finite() or not high <= most:
@@ -262,12 +275,19 @@ class Moments:
             above += bound.upper()
         return below, None if most is None or not above.is_finite() else above
 
-    def _at_least(self, p: arb, q: arb) -> arb:
-        """q φ(p/q) from below, for q at most so much."""
-        if p > 0:
-            least = p.lower() if self._order > 1 else p
+    def _at_least(self, p: arb, q: arb, lost: arb) -> arb:
+        """A cell's term from below, for P from p to p + lost and Q = q, a number."""
+        least = p.lower()
+        if not least > 0:
+            least = arb(0)
+        if self._order > 1:
+            return (self._phi(least / q) * q).lower() if least > 0 else arb(0)
+        turn, most = q / arb(1).exp(), p.upper() + lost
+        if least > 0 and least >= turn:
             return (self._phi(least / q) * q).lower()
-        return arb(0) if self._order > 1 else -q
+        if most > 0 and most <= turn:
+            return (self._phi(most / q) * q).lower()
+        return (-turn).lower()  # the least for any P
 
     def _phi(self, ratio: arb) -> arb:
         if ratio.is_zero():

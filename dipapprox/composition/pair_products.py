@@ -6,11 +6,15 @@ Out: an enclosure of sup over S of (⊗ f_k)(S) - α (⊗ g_k)(S), on finer and 
     closed form -> knots -> losses from above and from below ─┐
     densities -> cells   -> losses from above and from below ─┤ powers, product -> the value at α
 
-Measures on the line may have any masses up to 1: `losses` asks for no more. What is wrong with the
-measures f'_k, g'_k that cells stand for adds up. Let f'_k lack a mass of λ_k at most and g'_k one
-of μ_k, and let masses of sets have errors of e_k and d_k besides. As the other measures' masses are
-at most 1, the first measure of a set is too small by Σ (λ_k + e_k) at most, and too great by Σ e_k;
-the second by Σ (μ_k + d_k) and by Σ d_k.
+Measures on the line may have any masses: `losses` asks for no more. What is wrong with the measures
+f'_k, g'_k that cells stand for adds up. Let f'_k lack a mass of λ_k at most and g'_k one of μ_k,
+and let masses of sets have errors of e_k and d_k besides, where Σ e_k < 1 and Σ d_k < 1. Changing
+one factor after the other, f_1 ⊗ … ⊗ f_(k-1) ⊗ (f_k - f'_k) ⊗ f'_(k+1) ⊗ …, what a set has under
+the k-th of these is the mean of (f_k - f'_k)(section) under the others, times their mass: f_j has
+mass at most 1, but f'_j may have 1 + e_j. As Π (1 + e_j) <= Π 1 / (1 - e_j) <= 1 / (1 - Σ e_j),
+the first measure of a set is too small by Σ (λ_k + e_k) / (1 - Σ e_j) at most, and too great by
+Σ e_k / (1 - Σ e_j); the second by Σ (μ_k + d_k) / (1 - Σ d_j) and by Σ d_k / (1 - Σ d_j). What
+cells lend counts like μ_k.
 """
 
 from __future__ import annotations
@@ -150,7 +154,8 @@ class PairProducts:
         if self._runs:
             factors = factors_of(self._runs, grid, self._limits, added=False)
             above, below, slip = [*factors.above], [*factors.below], factors.slip
-        more, less = Fraction(0), Fraction(0)
+        losts: list[tuple[Fraction, Fraction]] = []
+        errors: list[tuple[Fraction, Fraction]] = []
         cut = int(share * (1 << bits))
         for pair in self._lines:
             found = self._cut(pair, grid)
@@ -161,9 +166,13 @@ class PairProducts:
                 return losses
             above.append(Factor(losses.above, pair.times))
             below.append(Factor(losses.below, pair.times))
-            off = found.errors[0] + self._factor.upper * found.errors[1]
-            more += pair.times * (off + found.lost[0])
-            less += pair.times * (off + self._factor.upper * (found.lost[1] + losses.lent))
+            lost, other = found.lost
+            losts.append((pair.times * lost, pair.times * (other + losses.lent)))
+            errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
+        slack = slacks(losts, errors, self._factor.upper)
+        if isinstance(slack, NotEnclosed):
+            return slack
+        less, more = slack
         low, high = self._budgets()
         cuts = Cuts(share)
         whole = product(above, cuts, self._limits)
@@ -198,6 +207,31 @@ class PairProducts:
         if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):
             raise BrokenInvariant("a factor > 0 has no logarithm")
         return low.lower, high.upper
+
+
+def slacks(
+    losts: Sequence[tuple[Fraction, Fraction]],
+    errors: Sequence[tuple[Fraction, Fraction]],
+    factor: Fraction,
+) -> tuple[Fraction, Fraction] | NotEnclosed:
+    """Bound by how much the divergence of products is less, and more, than that of their cells.
+
+    Args:
+        losts: λ and μ of every factor, >= 0.
+        errors: e and d of every factor, >= 0.
+        factor: α, or more.
+    """
+    (lost, other), (own, second) = (
+        [sum(each, Fraction(0)) for each in zip(*many, strict=True)] or [Fraction(0)] * 2
+        for many in (losts, errors)
+    )
+    if own >= 1 or second >= 1:
+        return NotEnclosed("the masses of cells are too inexact")
+    most, most_second = 1 / (1 - own), factor / (1 - second)
+    return (
+        own * most + (other + second) * most_second,
+        (own + lost) * most + second * most_second,
+    )
 
 
 def between(lower: Fraction, upper: Fraction) -> Enclosure:

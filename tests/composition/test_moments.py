@@ -20,6 +20,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.marginals import Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
@@ -127,6 +128,20 @@ def test_moments_of_products(order: F) -> None:
         alone = c * w * (mass * log(w / v) + one)
     assert bounded.upper is not None
     assert alone * (1 - 1e-10) < float(bounded.upper) < alone * (1 + 1e-4)
+
+
+def test_mass_off_the_grid_may_lower_a_divergence() -> None:
+    """A law that lacks most of what one cell has, where r ln r falls, and mass beside the grid."""
+    measures = ProductMeasures(open_method(Options()), Limits())
+    one, lost = F(1), (F(1, 8), F(1, 16))
+    ends = [np.array([each]) for each in (1 / 64, 1.0, 0.0, 1.0)]
+    cells = Cells((ends[0], ends[0]), (ends[1], ends[1]), ends[2], ends[3])
+    below, _ = Moments(measures, one, Limits())._of_cells(cells, lost, None)
+    # The cell has 9/64 at most, and then its term is less than that of 1/64.
+    least = 9 / 64 * log(9 / 64) - 1 / 16 / np.e
+    assert least - 0.1 < float(below.lower()) <= least < log(1 / 64) / 64
+    more, _ = Moments(measures, one, Limits())._of_cells(cells, (F(1), F(0)), None)
+    assert float(more.lower()) == pytest.approx(-1 / np.e)
 
 
 def test_what_only_one_input_has_is_infinitely_dear() -> None:

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dipapprox.composition.cell_losses import losses_of_cells
+from dipapprox.composition.grid import Step
+from dipapprox.composition.pair_products import slacks
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
 from dipapprox.events.marginals import Marginal, Part
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
@@ -183,3 +187,24 @@ def test_what_all_terms_share_is_a_factor() -> None:
     expected = 1 - exp(-0.25)
     assert found.lower <= expected + 1e-6 and expected - 1e-6 <= found.upper
     assert found.upper < expected * 1.01
+
+
+@pytest.mark.parametrize("times", [2, 3, 9])
+def test_errors_of_products_grow_with_their_masses(times: int) -> None:
+    """All have one outcome; cells have 1 + e of it where measures have 1 - λ, exactly."""
+    e, lost, factor = F(1, 50), F(1, 30), F(3, 2)
+    found = slacks([(times * lost, times * lost)], [(times * e, times * e)], factor)
+    assert not isinstance(found, NotEnclosed)
+    too_great, too_small = (1 + e) ** times - 1, 1 - (1 - e - lost) ** times
+    less, more = found
+    assert too_great + factor * too_small <= less <= 4 * (too_great + factor * too_small)
+    assert too_small + factor * too_great <= more <= 4 * (too_small + factor * too_great)
+    assert isinstance(slacks([(lost, lost)], [(F(1), F(0))], factor), NotEnclosed)
+
+
+def test_cells_may_have_more_than_all() -> None:
+    many = np.array([1.25]), np.array([1.25])
+    cells = Cells(many, many, np.array([1.0]), np.array([1.0]))
+    found = losses_of_cells(cells, Step(F(1, 8)), 40, 0, Limits())
+    assert not isinstance(found, NotEnclosed)
+    assert found.above.total >= 1.25 * 2**40 >= found.below.total
