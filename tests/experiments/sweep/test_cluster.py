@@ -53,7 +53,7 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     file = tmp_path / "scheduler.json"
     with dask("dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)):
-        while not file.exists():
+        while not (file.exists() and file.read_text().endswith("}")):
             time.sleep(0.05)
         worker = [
             "dask_worker",
