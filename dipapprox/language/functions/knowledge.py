@@ -105,11 +105,11 @@ class Knowledge:
         grown = True
         while grown:
             grown = False
-            for fact in list(left):
+            for fact in tuple(left):
                 if fact[0].cells & cells:
                     cells |= fact[0].cells
                     facts.append(fact)
-                    left.remove(fact)
+                    left = [each for each in left if each is not fact]  # `==` would ask the run
                     grown = True
         names = sorted(cells)
         domains = [self.domains[name] for name in names]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import isinf
 from typing import Any, Never
 
 from dipapprox.language import ast
@@ -97,8 +98,16 @@ class Quantity(Symbolic):
     def __rmod__(self, other: Any) -> Any:
         return other % self._known()
 
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self._known(), other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(other, self._known())
+
     def __pow__(self, other: Any) -> Any:
-        return self._known() ** other
+        power = Fraction(self._known()) ** other
+        is_whole = isinstance(power, Fraction) and power.denominator == 1
+        return int(power) if is_whole else power
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self._known(), digits)
@@ -112,11 +121,11 @@ class Quantity(Symbolic):
     def __trunc__(self) -> int:
         return self._known().__trunc__()
 
-    def _known(self) -> Fraction:
+    def _known(self) -> int | Fraction:
         value = self.run.value_of(self)
         if isinstance(value, str):
             raise self.run.refusal("type error", f"'{value}' is no number")
-        return value
+        return int(value) if value.denominator == 1 else value
 
     # --- comparisons
 
@@ -131,6 +140,8 @@ class Quantity(Symbolic):
 
     def __ge__(self, other: Any) -> Condition:
         return _compared(self, Relation.GREATER_EQUAL, other)
+
+    __hash__ = Symbolic.__hash__
 
     def __eq__(self, other: object) -> Any:
         return _compared(self, Relation.EQUAL, other)
@@ -165,6 +176,20 @@ class Condition(Symbolic):
         value = self.compute
         compute = None if value is None else lambda given: not value(given)
         return Condition(self.run, negated(self.node), self.cells, compute)
+
+    __hash__ = Symbolic.__hash__
+
+    def __lt__(self, other: Any) -> Any:
+        return self.number() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.number() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.number() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.number() >= other
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Condition):
@@ -231,6 +256,7 @@ def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
     run.check()
     first, second = _operand(run, left), _operand(run, right)
     if first is None or second is None:
+        _leave_to(run, left if first is None else right, operator)
         return _NOT_IMPLEMENTED
     if operator in "*/" and not first.is_finite and not second.is_finite:
         what = "product" if operator == "*" else "quotient"
@@ -250,6 +276,17 @@ def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
     return Quantity(run, node, first.cells | second.cells, _operation(operator, first, second))
 
 
+def _leave_to(run: Run, other: Any, operator: str) -> None:
+    """Leave an operator to what is no number, if that may know it; else refuse.
+
+    Python's own error would not do: the function could catch it.
+    """
+    kind = type(other)
+    repeated = operator == "*" and issubclass(kind, list | tuple | str | bytes | bytearray)
+    if not repeated and kind.__module__.partition(".")[0] in ("builtins", "numpy"):
+        raise run.refusal("type error", f"'{operator}' with what is no number: {kind.__name__}")
+
+
 def _operand(run: Run, value: Any) -> Quantity | None:
     match value:
         case Quantity() | Condition():
@@ -257,7 +294,7 @@ def _operand(run: Run, value: Any) -> Quantity | None:
                 value.run.check()
             return value if isinstance(value, Quantity) else value.number()
         case _ if is_number(value):
-            return constant(run, exact(value, "an operand"))
+            return constant(run, exact(run, value, "an operand"))
         case _:
             return None  # expressions in eps among others: they have operators of their own
 
@@ -288,13 +325,22 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
     """Compare; what is known already gives a truth value of Python."""
     run = left.run
     run.check()
+    if isinstance(right, float) and isinf(right):
+        if left.is_finite and relation not in _EQUALITIES:
+            left._known()  # a text has no order
+        beyond: Never = relation.holds(Fraction(0), Fraction(1 if right > 0 else -1))  # type: ignore[assignment]
+        return beyond
     if isinstance(right, str):
         second: Quantity | None = named(run, right)
     else:
         second = _operand(run, right)
     if second is None:
-        known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]
-        return known if relation in _EQUALITIES else _NOT_IMPLEMENTED
+        if right is None or isinstance(right, tuple | list | dict):  # of Python: never equal
+            known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]
+            return known if relation in _EQUALITIES else _NOT_IMPLEMENTED
+        raise run.refusal(
+            "type error", f"'{relation.value}' with what is no number: {type(right).__name__}"
+        )
     node = ast.Comparison((left.node, second.node), (relation.value,), span=here())
     one, other = left.compute, second.compute
     if one is None or other is None:

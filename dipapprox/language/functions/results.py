@@ -83,4 +83,8 @@ def _returned(run: PathRun, value: object, variable: Variable, span: Span | None
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value is None else f"the {type(value).__name__} {shorten(repr(value))}"
+    if value is None:
+        return "nothing"
+    kind = type(value).__name__
+    plain = isinstance(value, str | int | float | Fraction | Decimal)
+    return f"the {kind} {shorten(repr(value))}" if plain else f"the {kind}"

@@ -88,12 +88,15 @@ class PathRun:
 
     def check(self) -> None:
         """Refuse what is used after its run."""
-        if _RUNNING.get() is not self:
-            raise refusal(
-                "error",
-                "this is left over from an earlier run of the function",
-                "a mechanism keeps nothing in globals, default values or attributes",
-            )
+        current = _RUNNING.get()
+        if current is not self:
+            for run in (self, current or self):
+                error = run.refusal(
+                    "error",
+                    "this is left over from an earlier run of the function",
+                    "a mechanism keeps nothing in globals, default values or attributes",
+                )
+            raise error
 
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
         """Return the error that ends the run, even if the function catches it."""
@@ -223,7 +226,7 @@ class PathRun:
         if isinstance(value, str):
             return named(self, value)
         if is_number(value):
-            return constant(self, exact(value, what))
+            return constant(self, exact(self, value, what))
         raise self.refusal("type error", f"{what} must be a number, got {type(value).__name__}")
 
     # --- the record

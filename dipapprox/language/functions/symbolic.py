@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from numbers import Integral
-from typing import Any, Protocol, Self
+from typing import Any, Never, Protocol, Self
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
@@ -57,7 +58,6 @@ class Symbolic(ABC):
     __slots__ = ("cells", "compute", "node", "run")
 
     WHAT = "a quantity"
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, run: Run, node: ast.Expression, cells: frozenset[str], compute: Compute | None
@@ -75,13 +75,19 @@ class Symbolic(ABC):
         self.cells = cells
         self.compute = compute
 
-    def __str__(self) -> str:
+    def __hash__(self) -> int:
+        raise self.run.refusal(
+            "type error",
+            f"{self.WHAT} has an unhashable type: it is no key, and no element of a set",
+        )
+
+    def __repr__(self) -> str:
         raise self.run.refusal(
             "type error", f"{self.WHAT} has no text: only what is returned is published"
         )
 
     def __format__(self, _: str) -> str:
-        return str(self)
+        return repr(self)
 
     def __float__(self) -> float:
         raise self.run.refusal("type error", f"{self.WHAT} is no float: it is exact, and not known")
@@ -95,8 +101,31 @@ class Symbolic(ABC):
     def __bytes__(self) -> bytes:
         raise self.run.refusal("type error", f"{self.WHAT} has no bytes")
 
+    def _refuse(self, *_: object) -> Never:
+        raise self.run.refusal(
+            "type error",
+            f"{self.WHAT} has no such operation",
+            "only + - * / with numbers, comparisons, and what dipapprox offers",
+        )
+
+    def __getattr__(self, name: str) -> Never:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.run.refusal("type error", f"{self.WHAT} has no attribute '{name}'")
+
     @abstractmethod
     def __bool__(self) -> bool: ...
+
+
+_REFUSED = (
+    "floordiv rfloordiv mod rmod divmod rdivmod pow rpow matmul rmatmul lshift rlshift rshift "
+    "rrshift and rand or ror xor rxor truediv rtruediv pos neg abs invert round floor ceil trunc "
+    "len iter contains"
+)
+"""What numbers and texts can do: an error of Python's own could be caught by the function."""
+
+for _name in _REFUSED.split():
+    setattr(Symbolic, f"__{_name}__", Symbolic._refuse)
 
 
 def is_number(value: object) -> bool:
@@ -104,7 +133,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, Integral | Fraction | Decimal | float)
 
 
-def exact(value: object, what: str) -> Fraction:
+def exact(run: Run, value: object, what: str) -> Fraction:
     """Take an exact number.
 
     Raises:
@@ -117,20 +146,22 @@ def exact(value: object, what: str) -> Fraction:
             return value
         case Decimal() if value.is_finite():
             return Fraction(value)
+        case float() if not isfinite(value):
+            raise run.refusal("type error", f"{what} must be a number, got {value!r}")
         case float():
-            simple = Fraction(value).limit_denominator(1000) if value == value else Fraction(0)
+            simple = Fraction(value).limit_denominator(1000)
             shown = f'Fraction("{simple}")' if float(simple) == value else "a Fraction"
-            raise refusal(
+            raise run.refusal(
                 "type error",
                 f"{what} must be an exact number, got the float {value!r}",
                 f"write {shown}; the quotient of two int is a float in Python",
             )
         case Symbolic():
-            raise refusal(
+            raise run.refusal(
                 "type error", f"{what} must be known, but this depends on inputs or samples"
             )
         case _:
-            raise refusal("type error", f"{what} must be a number, got {type(value).__name__}")
+            raise run.refusal("type error", f"{what} must be a number, got {type(value).__name__}")
 
 
 def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:

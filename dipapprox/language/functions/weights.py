@@ -37,6 +37,8 @@ class Weight(Symbolic):
     __lt__ = __le__ = __gt__ = __ge__ = _unknown
     __index__ = __int__ = _unknown
 
+    __hash__ = Symbolic.__hash__
+
     def __eq__(self, other: object) -> bool:
         self._unknown()
 
@@ -71,7 +73,7 @@ class Weight(Symbolic):
         return Weight(self.run, ast.Negative(self.node, span=here()), self.cells, None)
 
     def __pow__(self, other: Any) -> Weight:
-        exponent = exact(other, "an exponent")
+        exponent = exact(self.run, other, "an exponent")
         node = ast.Power(self.node, number_node(exponent), span=here())
         return Weight(self.run, node, self.cells, None)
 
@@ -105,4 +107,6 @@ def weight(run: Run, value: Any) -> Weight | None:
         return Weight(run, value.node, value.cells, None)
     if not is_number(value):
         return None
-    return Weight(run, number_node(exact(value, "a scale or a weight"), here()), frozenset(), None)
+    return Weight(
+        run, number_node(exact(run, value, "a scale or a weight"), here()), frozenset(), None
+    )
