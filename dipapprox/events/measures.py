@@ -58,6 +58,9 @@ class Measuring:
     Args:
         states: The final states, inputs symbolic.
         eps: The program's privacy parameter, exact and > 0.
+
+    Attributes:
+        names: Of the real outputs.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
@@ -65,7 +68,7 @@ class Measuring:
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
         self._bases = _bases(states)
-        self._names = tuple(cell.name for cell in states.program.real_outputs)
+        self.names = tuple(cell.name for cell in states.program.real_outputs)
 
     def at(self, input: Input) -> Measures | NoProduct:
         """Return the measure of every outcome that the input may have.
@@ -137,7 +140,7 @@ class Measuring:
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
     def _refusal(self, basis: _Basis, coordinates: Iterable[int]) -> str:
-        names = [f"'{self._names[basis.pivots[k]]}'" for k in coordinates]
+        names = [f"'{self.names[basis.pivots[k]]}'" for k in coordinates]
         first = ", ".join(names[:-1])
         return (
             f"the real outputs {first} and {names[-1]} depend on one another: their joint density "

@@ -97,15 +97,19 @@ def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
             parts.append(f"{name} = ({', '.join(map(str, value))})")
         elif not isinstance(value, list):
             parts.append(f"{name} = {value}")
-    described: dict[str, list[str]] = {}
+    described: dict[str, list[Cell]] = {}
     for cell, each in zip(cells, values, strict=True):
         if isinstance(each, NumberSet) and each.about:
-            described.setdefault(each.about, []).append(cell.variable)
+            described.setdefault(each.about, []).append(cell)
         elif isinstance(each, NumberSet):
             parts.append(each.text(cell.name))
         elif cell.index is not None and whole[cell.variable] < sizes[cell.variable]:
             parts.append(f"{cell.name} = {plain_value(each)}")
-    parts += [f"{', '.join(dict.fromkeys(names))} {text}" for text, names in described.items()]
+    for text, own in described.items():
+        # All cells of an array alike: the name of the array will do.
+        alike = Counter(cell.variable for cell in own)
+        names = [c.variable if alike[c.variable] == sizes[c.variable] else c.name for c in own]
+        parts.append(f"{', '.join(dict.fromkeys(names))} {text}")
     return ", ".join(parts)
 
 

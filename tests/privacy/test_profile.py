@@ -23,6 +23,7 @@ from dipapprox import (
     UserError,
 )
 from dipapprox.pairs import selected
+from dipapprox.privacy.profiles.details import ListedDetails
 
 HALF = Fraction(1, 2)
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -331,3 +332,24 @@ def test_bad_questions() -> None:
             dipapprox.profile(SVT, eps=HALF, **question)
     with pytest.raises(UserError, match="eps must be > 0, got 0"):
         dipapprox.profile(SVT, eps=0, eps_prv=HALF)
+
+
+@pytest.mark.parametrize("asked", [{"eps_prv": "1/10"}, {"delta": "1/100"}])
+def test_bounds_outlive_their_witness(
+    asked: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit that is reached when all is proved takes only the set that shows it."""
+    whole = dipapprox.profile(dipapprox.parse(GAUSS), eps=1, **asked)  # type: ignore[arg-type]
+
+    def ended(*_arguments: object) -> None:
+        raise dipapprox.LimitReached("time limit: 1 s")
+
+    monkeypatch.setattr(ListedDetails, "witness", ended)
+    found = dipapprox.profile(dipapprox.parse(GAUSS), eps=1, **asked)  # type: ignore[arg-type]
+    assert isinstance(found, LeastDelta | LeastEpsPrv) and isinstance(whole, type(found))
+    assert whole.witness is not None and found.witness is None
+    if isinstance(found, LeastDelta) and isinstance(whole, LeastDelta):
+        assert found.delta_enclosure == whole.delta_enclosure
+    elif isinstance(found, LeastEpsPrv) and isinstance(whole, LeastEpsPrv):
+        assert found.eps_prv_enclosure == whole.eps_prv_enclosure
+    assert found.describe()

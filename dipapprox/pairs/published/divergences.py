@@ -109,6 +109,11 @@ class PublishedDivergences:
         """The words in reports: the method's, and what else has proved something."""
         return " + ".join(dict.fromkeys((*self._method.name.split(" + "), *self._words)))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the real outputs."""
+        return self._measuring.names
+
     def note(self, word: str) -> None:
         """Have reports name one more thing that has proved something."""
         self._words[word] = None

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.language.core import Program
 from dipapprox.numerics.arithmetic import sound_arithmetic
@@ -342,7 +342,10 @@ class Profiler:
     def _witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
     ) -> Witness | None:
-        return self.details.witness(pair, factor, outputs, _WITNESS_BITS)
+        try:
+            return self.details.witness(pair, factor, outputs, _WITNESS_BITS)
+        except LimitReached:
+            return None  # what is proved stays so without a set that shows it
 
     def _finished(self, bits: int, reached: bool, limit: str | None = None) -> Run:
         reason = None

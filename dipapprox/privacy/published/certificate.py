@@ -36,7 +36,7 @@ from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import plain_value
 from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.published.details import published_values
+from dipapprox.privacy.published.values import LIKELIER, published_values
 from dipapprox.privacy.sources import open_published
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.privacy.verifier import verify
@@ -72,7 +72,7 @@ def _cuts(program: Program, witness: Witness) -> Cuts:
         for own, value in zip(found, row.output[len(program.outputs) :], strict=True):
             if not isinstance(value, NumberSet):
                 continue
-            if value.about:
+            if value.about == LIKELIER.about:
                 raise NoCertificate("the violating numbers are in no intervals")
             own.update(end for each in value.intervals for end in each if end is not None)
     return tuple(tuple(sorted(own)) for own in found)

@@ -22,18 +22,15 @@ from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
 from dipapprox.privacy.profiles.details import ExcessSet
 from dipapprox.privacy.profiles.least_factor import LeastFactor
+from dipapprox.privacy.published.values import related_values
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _MOST_STEPS = 60
 _LARGEST_STEP = 20.0
 _ACCURATE = 48
 _LARGEST = Fraction(2) ** 400
-
-_LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
-"""Where several numbers are published together."""
 
 
 class PublishedDetails:
@@ -140,7 +137,7 @@ class PublishedDetails:
         found = self._divergences.excess(pair, factor, bits)
         if isinstance(found, NotEnclosed):
             return None
-        outputs = tuple(map(published_values, found))
+        outputs = tuple(map(self._values, found))
         if any(each.where is None for each in found):
             return ExcessSet(Fraction(0), Fraction(0), outputs, None, False)
         first = sum((each.first.lower for each in found), Fraction(0))
@@ -158,7 +155,7 @@ class PublishedDetails:
             return None  # what is proved stays so without a set that shows it
         if isinstance(found, NotEnclosed) or not found:
             return None
-        rows = tuple(WitnessRow(published_values(e), e.first, e.second) for e in found)
+        rows = tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)
         if any(each.where is None for each in found):
             total = sum((each.value for each in found), Enclosure.exact(0))
             return Witness(*pair, rows, total.intersect(UNIT))
@@ -187,27 +184,13 @@ class PublishedDetails:
         for number in proof.outputs:
             outcome, _ = sides[number]
             rows.append(
-                WitnessRow(published_values(Excess(outcome, None, UNIT, UNIT, UNIT)), UNIT, UNIT)
+                WitnessRow(self._values(Excess(outcome, None, UNIT, UNIT, UNIT)), UNIT, UNIT)
             )
         delta = Enclosure(Fraction(0), attempt.delta.upper)
         return Witness(*attempt.pair, tuple(rows), delta, proof.argument)
 
-
-def published_values(excess: Excess) -> tuple[Published, ...]:
-    """Return the values of all output cells: finite ones, then numbers and sets of numbers."""
-    reals: list[Published] = []
-    for form in excess.outcome.reals:
-        own = form.samples()
-        if not own:
-            reals.append(form.constant)
-        elif excess.where is None:
-            reals.append(_LIKELIER)
-        elif len(own) > 1 or own[0] not in excess.where:
-            reals.append(ANY_NUMBER)
-        else:
-            known = NumberSet(excess.where[own[0]])
-            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
-    return (*excess.outcome.outputs, *reals)
+    def _values(self, excess: Excess) -> tuple[Published, ...]:
+        return related_values(excess, self._divergences.names)
 
 
 def _shortened(value: Fraction, bits: int) -> Fraction:

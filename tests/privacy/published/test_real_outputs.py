@@ -12,6 +12,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.plot import plot_densities
 from dipapprox.errors import UserError
+from dipapprox.privacy.notation import valuation_text
 from dipapprox.privacy.numbers import NumberSet
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
@@ -243,3 +244,39 @@ def test_numbers_that_do_not_tell_may_hang_together_by_what_is_published_alone()
     found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=Fraction(1, 4))
     assert isinstance(found, LeastDelta)
     assert float(found.delta_enclosure.lower) == pytest.approx(1 - exp(-1 / 8), abs=1e-9)
+
+
+def test_a_set_on_a_line_of_one_input_says_which_line() -> None:
+    """The numbers of one input are in the set, those of the other never: any two would not do."""
+    program = dipapprox.parse(
+        "input q[2] in {domain}\nadjacent linf 1\noutput y[3] in real\nx <- Gauss(0, 1)\n"
+        "y[1] <- x + q[1]\ny[2] <- 2*x + q[2]\ny[3] <- x - q[1]\n".replace("{domain}", "{0, 1}")
+    )
+    pairs = [((0, 1), (0, 0)), ((1, 0), (0, 0))]
+    shown = []
+    for pair in pairs:
+        found = dipapprox.verify(program, eps=1, eps_prv=1, delta="1/2", pairs=[pair])
+        assert isinstance(found, Verdict) and found.answer is Answer.NOT_DP
+        assert found.witness is not None
+        (row,) = found.witness.rows
+        assert (row.probability.lower, row.adjacent_probability.upper) == (1, 0)
+        shown.append(valuation_text(program.real_outputs, row.output))
+        check_schema("verify", found.to_dict())
+    assert shown == [
+        "any y[1], y[2] = 2 y[1] + 1, y[3] = y[1]",
+        "any y[1], y[2] = 2 y[1] - 2, y[3] = y[1] - 2",
+    ]
+
+
+def test_a_set_of_a_difference_of_outputs_says_so() -> None:
+    """What tells the inputs apart is 2 z = y[2] - y[1] - 1, not less than 1 where 2 z is."""
+    program = dipapprox.parse(
+        "input q in {0, 1}\nadjacent linf 1\noutput y[2] in real\n"
+        "x <- Gauss(0, 1)\nz <- Gauss(q, 1)\ny[1] <- x\ny[2] <- x + 2*z + 1\n"
+    )
+    found = dipapprox.verify(program, eps=1, eps_prv=0, delta="1/3", pairs=[((1,), (0,))])
+    assert isinstance(found, Verdict) and found.witness is not None
+    (row,) = found.witness.rows
+    assert float(row.probability.lower) == pytest.approx(PHI(0.5))
+    text = valuation_text(program.real_outputs, row.output)
+    assert text == "any y[1], y[2] with -y[1] + y[2] >= 2"

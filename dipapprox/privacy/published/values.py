@@ -1,0 +1,127 @@
+"""The values of real outputs in a set that is too likely, and how they depend on one another.
+
+In: the set of an outcome, given by intervals of coordinates. Out: the values of all output cells,
+such that they describe this set:
+
+    y[1] = x + 1, y[2] = x            y[2] = y[1] - 1
+    y[1] = x, y[2] = x + z, z >= 3    y[2] with -y[1] + y[2] >= 3
+
+Without the first an outcome that only one input has would look like one that both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dipapprox.digits import exact_text
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.intervals import EVERYWHERE
+from dipapprox.pairs.published.divergences import Excess
+from dipapprox.privacy.notation import Published
+from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
+from dipapprox.semantics.linear import LinearForm
+
+LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
+"""Where several numbers are published together."""
+
+
+def published_values(excess: Excess) -> tuple[Published, ...]:
+    """Return what intervals tell of all output cells: finite values, then numbers and sets."""
+    reals: list[Published] = []
+    for form in excess.outcome.reals:
+        own = form.samples()
+        if not own:
+            reals.append(form.constant)
+        elif excess.where is None:
+            reals.append(LIKELIER)
+        elif len(own) > 1 or own[0] not in excess.where:
+            reals.append(ANY_NUMBER)
+        else:
+            known = NumberSet(excess.where[own[0]])
+            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
+    return (*excess.outcome.outputs, *reals)
+
+
+def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...]:
+    """Return values of all output cells that describe a set.
+
+    Args:
+        excess: The set; the probabilities of what is returned are those of it.
+        names: Of the real outputs.
+    """
+    values = list(published_values(excess))
+    if excess.where is None:
+        return tuple(values)
+    first = len(excess.outcome.outputs)
+    space = _Space()
+    for place, (form, name) in enumerate(zip(excess.outcome.reals, names, strict=True)):
+        if form.is_constant:
+            continue
+        relation = space.put(form, name)
+        if relation is not None and values[first + place] == ANY_NUMBER:
+            values[first + place] = NumberSet((EVERYWHERE,), f"= {_text(relation)}")
+    shown = {k for form in excess.outcome.reals if len(form.terms) == 1 for k in form.samples()}
+    for coordinate, intervals in excess.where.items():
+        if coordinate in shown or intervals == (EVERYWHERE,):
+            continue
+        form = space.coordinate(coordinate)
+        # Nothing else is said of the outputs that it is a combination of.
+        last = max(names.index(name) for name in form.inputs())
+        scale = 1 / form.coefficient(names[last])
+        combination = (form - LinearForm.constant_form(form.constant)).scaled(scale)
+        known = NumberSet(intervals).mapped(scale, -form.constant * scale)
+        values[first + last] = NumberSet((EVERYWHERE,), f"with {known.text(_text(combination))}")
+    return tuple(values)
+
+
+class _Space:
+    """What real outputs tell of coordinates, by elimination.
+
+    Every row is a form over coordinates with leading coefficient 1, and the same number as a form
+    over the names of outputs.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, LinearForm, LinearForm]] = []
+
+    def put(self, form: LinearForm, name: str) -> LinearForm | None:
+        """Add an output; return what it is in terms of earlier ones, if they tell."""
+        rest, told = self._reduced(form)
+        if rest.is_constant:
+            return told + rest
+        leading = rest.samples()[0]
+        scale = 1 / rest.coefficient(leading)
+        own = LinearForm.symbol(name) - told
+        self._rows.append((leading, rest.scaled(scale), own.scaled(scale)))
+        return None
+
+    def coordinate(self, number: int) -> LinearForm:
+        """Return a coordinate in terms of the outputs."""
+        rest, told = self._reduced(LinearForm.symbol(number))
+        if not rest.is_constant:
+            raise BrokenInvariant("a coordinate that no output shows")
+        return told + rest
+
+    def _reduced(self, form: LinearForm) -> tuple[LinearForm, LinearForm]:
+        """Return what is left of a form, and what outputs tell of it: they add up to it."""
+        rest, told = form, LinearForm.constant_form(0)
+        for leading, row, own in self._rows:
+            factor = rest.coefficient(leading)
+            if factor:
+                rest, told = rest - row.scaled(factor), told + own.scaled(factor)
+        return rest, told
+
+
+def _text(form: LinearForm) -> str:
+    """Write a form over names: "2 y[1] - y[2] + 1/3"."""
+    parts = [(c, name) for name, c in form.terms]
+    text = ""
+    for factor, name in [*parts, *([(form.constant, "")] if form.constant else [])]:
+        size = "" if name and abs(factor) == 1 else exact_text(abs(factor))
+        sign = "-" if factor < 0 else "+"
+        if text:
+            text += f" {sign} "
+        elif factor < 0:
+            text = "-"
+        text += " ".join(part for part in (size, str(name)) if part)
+    return text or "0"
