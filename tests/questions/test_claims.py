@@ -212,12 +212,18 @@ def test_claims_of_python_that_are_elsewhere(
     assert place in error.value.render().splitlines()[0]
 
 
-def test_files_have_the_modules_beside_them(tmp_path: Path) -> None:
+INSIDE = PYTHON.replace("from scale import SCALE\n", "").replace(
+    "    return", "    from scale import SCALE\n    return"
+)
+
+
+@pytest.mark.parametrize("program", [PYTHON, INSIDE])
+def test_files_have_the_modules_beside_them(program: str, tmp_path: Path) -> None:
     outcomes = []
     for folder, scale in (("a", "1"), ("b", "Fraction(1, 2)"), ("c", None), ("d", "2")):
         file = tmp_path / folder / "noisy.py"
         file.parent.mkdir()
-        file.write_text(PYTHON)
+        file.write_text(program)
         if scale is not None:
             text = f"from fractions import Fraction\nSCALE = {scale}"
             (file.parent / "scale.py").write_text(text)
@@ -227,7 +233,8 @@ def test_files_have_the_modules_beside_them(tmp_path: Path) -> None:
             assert "No module named 'scale'" in error.render()
             continue
         outcomes.append(try_claim(asked, path, Options()).outcome)
-    assert outcomes == [Outcome.HOLDS, Outcome.FALSE, Outcome.HOLDS]
+    missing = [Outcome.ERROR] if program == INSIDE else []
+    assert outcomes == [Outcome.HOLDS, Outcome.FALSE, *missing, Outcome.HOLDS]
 
 
 def test_a_module_from_elsewhere_is_set_aside(

@@ -37,6 +37,7 @@ from dipapprox.language.functions.exploration import explore
 from dipapprox.language.functions.results import end_of
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import Head, closed_declarations, names_in
+from dipapprox.language.functions.surroundings import surroundings_of
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
@@ -147,7 +148,8 @@ class Mechanism(Generic[Arguments, Returned]):
             for v in declarations.outputs
             if not isinstance(v.domain, AllReals)
         }
-        course = explore(run_once, code, domains, names, finite)
+        with surroundings_of(self._function.__globals__):
+            course = explore(run_once, code, domains, names, finite)
         span = places.span_of_definition(code)
         program = ast.Program(
             closed_declarations(declarations, span), with_defaults(course, finite), span=span

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -18,10 +17,8 @@ from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.functions import places
 from dipapprox.language.functions.mechanism import Mechanism
+from dipapprox.language.functions.surroundings import surround, surroundings_of
 from dipapprox.source import Diagnostic, SourceFile, Span
-
-_LASTING = {*sys.stdlib_module_names, "dipapprox", "__main__"}
-"""Modules that are the same for all files."""
 
 
 def read_mechanism(path: Path, text: str, name: str) -> Mechanism[Any, Any]:
@@ -75,9 +72,10 @@ def _run(path: str, text: str) -> ModuleType:
         raise UserError(f"'{path}' is no Python file: {error}") from None
     module = ModuleType(f"mechanisms of {Path(path).stem}")
     module.__file__ = path
+    surround(vars(module), Path(path).resolve().parent)
     sys.modules[module.__name__] = module  # where data classes and pickles look for it
     try:
-        with _beside(Path(path)), redirect_stdout(sys.stderr):
+        with surroundings_of(vars(module)), redirect_stdout(sys.stderr):
             exec(code, vars(module))
     except (UserError, LimitReached, KeyboardInterrupt):
         raise
@@ -94,55 +92,3 @@ def _syntax_error(source: SourceFile, error: SyntaxError) -> SourceError:
     start = sum(len(each) + 1 for each in lines[: line - 1]) + max((error.offset or 1) - 1, 0)
     span = Span(source, start, start + 1)
     return SourceError([Diagnostic("syntax error", str(error.msg), span, "this is read as Python")])
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[None]:
-    """Let a file import the modules of its folder, and forget these when it has run.
-
-    Modules of the same names that were imported from elsewhere are set aside meanwhile.
-    """
-    folder = path.resolve().parent
-    searched = {Path(each).resolve() for each in sys.path}
-    shadowed = {
-        name
-        for name in _modules_in(folder) - _LASTING
-        if name in sys.modules and not _is_from(folder, sys.modules[name])
-    }
-    hidden = {name: found for name, found in sys.modules.items() if _root(name) in shadowed}
-    for name in hidden:
-        del sys.modules[name]
-    before = set(sys.modules)
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        if str(folder) in sys.path:
-            sys.path.remove(str(folder))
-        found = [name for name in sys.modules if name not in before]
-        roots = {_root(name) for name in found} - _LASTING
-        own = {root for root in roots if _is_from(folder, sys.modules.get(root))}
-        if folder in searched:  # what all files find there is nobody's in particular
-            own &= shadowed
-        for name in found:
-            if _root(name) in own:
-                del sys.modules[name]
-        sys.modules.update(hidden)
-
-
-def _modules_in(folder: Path) -> set[str]:
-    packages = {each.parent.name for each in folder.glob("*/__init__.py")}
-    return packages | {each.stem for each in folder.glob("*.py")}
-
-
-def _root(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _is_from(folder: Path, module: ModuleType | None) -> bool:
-    """Tell whether a module that is in no package was found in a folder."""
-    file = getattr(module, "__file__", None)
-    places = [Path(file)] if file else [Path(each) for each in getattr(module, "__path__", ())]
-    return any(
-        folder in (place.resolve().parent, place.resolve().parent.parent) for place in places
-    )
