@@ -110,11 +110,11 @@ class ConeBuilder:
     def __init__(self, states: FinalStates, limits: Limits) -> None:
         self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}
         self._sources = [_source(sample, self._inputs) for sample in states.samples]
-        self._possible = PossibleInputs(states.samples, tuple(self._inputs), limits)
+        self._possible = PossibleInputs(states.samples, states.program.inputs, limits)
         self._means = [sample.mean for sample in states.samples]
 
     def cone(self, state: FinalState) -> Cone | None:
-        """Return the cone of a final state; None if the state is null for all inputs.
+        """Return the cone of a final state; None if it is null for all inputs.
 
         Raises:
             NotReal: As `PossibleInputs.of`.
@@ -125,7 +125,7 @@ class ConeBuilder:
         start = self._possible.of(guards)
         if start is None:
             return None
-        own = [guard.form for guard in guards]
+        own = [guard.form for guard in self._possible.telling(guards)]
         forms = own + [side for form in state.reals for side in (form, -form)]
         numbers = sorted({sample for form in forms for sample in form.samples()})
         places = {number: place for place, number in enumerate(numbers)}

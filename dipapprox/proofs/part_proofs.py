@@ -95,25 +95,25 @@ class PartRun:
             None,
         )
 
-    def prove(self, climbs: bool = True) -> None:
-        """Prove all outputs; one without a budget ends the search.
+    def prove(self, with_rays: bool = True) -> None:
+        """Prove all outputs; one that loses without bound on a ray ends the search.
 
         Args:
-            climbs: Whether to look for better rays.
+            with_rays: Whether to look for rays: they leave all bounds.
         """
         worst = list[list[Flow]]()
         for output, cones in self._groups:
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
             found = [cost.worst(self._boxes) for cost in costs]
             worst.append([each.dearest for each in found])
-            ray = direct_ray(costs, worst[-1])
+            ray = direct_ray(costs, worst[-1]) if with_rays else None
             pairs = zip(cones, found, strict=True)
             states = tuple(StateProof(cone, each.dearest, each.shifts) for cone, each in pairs)
             self._costs.append(costs)
             self._proofs.append(OutputProof(tuple(output), states, ray))
             if ray is not None and ray.loss is None:
                 return
-        if climbs:
+        if with_rays:
             self._climb(worst)
 
     def _climb(self, worst: Sequence[Sequence[Flow]]) -> None:

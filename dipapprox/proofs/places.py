@@ -13,6 +13,11 @@ and has inner points close to its cheapest one. So Pr(q) >= exp(-eps (V(q) + η)
 eps, and liminf of ln(Pr(q) / Pr(q')) / eps is at least V(q') - V(q) as eps goes to ∞. What parts
 that share no noise lose adds up. ∎
 
+**Impossible outputs.** An output whose states have an open set of noises at q, some of them, and
+none of them at an adjacent q', has no budget at all: Π is positive within its support, and the
+states at q' are convex sets without inner points, so null. With probability > 0 at q and 0 at q'
+no eps has a budget. (V(q') need not be ∞: the states may keep a boundary.)
+
 Where inputs lie between bounds this is what is left of the rays of `rays`, which leave the bounds.
 Pairs of ends of the intervals are tried, and of points as far from them as inputs may change.
 """
@@ -50,13 +55,13 @@ class Places:
     Attributes:
         first, second: The inputs; the outputs are likelier at the first.
         outputs: Numbers of parts and of their outputs.
-        loss: In multiples of eps.
+        loss: In multiples of eps; None for ∞, where the output is impossible at the second.
     """
 
     first: Point
     second: Point
     outputs: tuple[tuple[int, int], ...]
-    loss: Fraction
+    loss: Fraction | None
 
 
 class CostOfPoints:
@@ -96,18 +101,27 @@ class CostOfPoints:
         found = self._programme.solve([int(side * common) for side in sides])
         return found.value * self._unit / common if isinstance(found, Optimum) else None
 
-    def is_open(self, point: Point) -> bool:
-        """Whether an open set of noises leads to the state; one-sided noise asks for more."""
-        supports = [
-            LinearForm.of({place: Fraction(-1 if source.side is Side.AT_LEAST_ZERO else 1)})
-            for place, source in enumerate(self._cone.sources)
-            if source.side is not Side.ANY
-        ]
-        return has_interior([*self._fixed(point), *supports])
-
     def _fixed(self, point: Point) -> list[LinearForm]:
-        values: dict[Symbol, Fraction] = {s: point[k] for s, k in self._cone.inputs.items()}
-        return [form.at(values) for form in self._cone.guards]
+        return _guards_at(self._cone, point)
+
+    def is_open(self, point: Point) -> bool:
+        """Whether an open set of noises leads to the state."""
+        return is_open(self._cone, point)
+
+
+def is_open(cone: Cone, point: Point) -> bool:
+    """Whether an open set of noises leads to a state; one-sided noise asks for more."""
+    supports = [
+        LinearForm.of({place: Fraction(-1 if source.side is Side.AT_LEAST_ZERO else 1)})
+        for place, source in enumerate(cone.sources)
+        if source.side is not Side.ANY
+    ]
+    return has_interior([*_guards_at(cone, point), *supports])
+
+
+def _guards_at(cone: Cone, point: Point) -> list[LinearForm]:
+    values: dict[Symbol, Fraction] = {s: point[k] for s, k in cone.inputs.items()}
+    return [form.at(values) for form in cone.guards]
 
 
 def between_places(
@@ -140,20 +154,25 @@ def between_places(
         for part, own in zip(outputs, inputs, strict=True)
     ]
     best: Places | None = None
+    most = Fraction(0)
     for (i, first), (j, second) in product(enumerate(points), repeat=2):
         change = [b - a for a, b in zip(first, second, strict=True)]
         if i == j or not allows(adjacency, change):
             continue
+        for k, part in enumerate(costs):
+            gone = _impossible(part, i, j)
+            if gone is not None:
+                return Places(first, second, ((k, gone),), None)
         losses = [_best(part, i, j) for part in costs]
         total = sum((loss for loss, _ in losses), Fraction(0))
-        if total > 0 and (best is None or total > best.loss):
+        if total > most:
             lost = tuple((k, output) for k, (loss, output) in enumerate(losses) if loss)
-            best = Places(first, second, lost, total)
+            best, most = Places(first, second, lost, total), total
     return best
 
 
-_Value = tuple[Fraction | None, bool]
-"""V of an output at a point, None for ∞, and whether it is as likely as that says."""
+_Value = tuple[Fraction | None, bool, bool]
+"""V of an output at a point, None for ∞; whether it is as likely as that says, or likely at all."""
 
 
 def _values(
@@ -165,15 +184,24 @@ def _values(
         known = [(cost, state) for state in states if (cost := state.at(here)) is not None]
         least = min((cost for cost, _ in known), default=None)
         is_open = any(cost == least and state.is_open(here) for cost, state in known)
-        found.append((least, is_open))
+        is_possible = is_open or any(state.is_open(here) for _, state in known)
+        found.append((least, is_open, is_possible))
     return found
+
+
+def _impossible(part: Sequence[Sequence[_Value]], first: int, second: int) -> int | None:
+    """Return an output of a part that is possible at a point and impossible at another."""
+    for number, values in enumerate(part):
+        if values[first][2] and not values[second][2]:
+            return number
+    return None
 
 
 def _best(part: Sequence[Sequence[_Value]], first: int, second: int) -> tuple[Fraction, int]:
     """Return the most that an output of a part loses from a point to another, and which."""
     best = Fraction(0), 0
     for number, values in enumerate(part):
-        (before, is_open), (after, _) = values[first], values[second]
+        (before, is_open, _), (after, _, _) = values[first], values[second]
         if before is not None and after is not None and is_open and after - before > best[0]:
             best = after - before, number
     return best

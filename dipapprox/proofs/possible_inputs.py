@@ -1,5 +1,10 @@
 """Inputs at which a final state has a positive probability; 0 for all where that will do.
 
+Inputs may lie between bounds. A state that is possible at an end of an interval is possible close
+to it, too: so bounds are asked for as guards. An interval of one point has nothing inside: it is no
+guard, and a state may then count as possible that is not. So are bounds where a state compares real
+samples beside integer ones.
+
 For real samples a state needs an open set of them. For integer samples, in guards that bound a
 sample, a difference of two, or one of a sample and an input, it needs an integer point: such guards
 are a totally unimodular system, so with integer bounds some vertex is one.
@@ -9,14 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, floor, lcm
 
+from dipapprox.language.core import Cell
+from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.path_ends import supports
-from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.polyhedra import has_interior, implies
 from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import Guard, Sample
 
@@ -29,17 +36,34 @@ class PossibleInputs:
 
     Args:
         samples: Of all states.
-        inputs: The names of the input cells.
+        inputs: The input cells.
         limits: Asked again and again.
     """
 
-    def __init__(self, samples: Sequence[Sample], inputs: Sequence[str], limits: Limits) -> None:
-        self._samples, self._inputs, self._limits = samples, tuple(inputs), limits
+    def __init__(self, samples: Sequence[Sample], inputs: Sequence[Cell], limits: Limits) -> None:
+        names = [cell.name for cell in inputs]
+        self._samples, self._inputs, self._limits = samples, names, limits
         # An input is one more unknown number.
         self._unknowns: dict[Symbol, LinearForm] = {
-            name: LinearForm.symbol(len(samples) + k) for k, name in enumerate(inputs)
+            name: LinearForm.symbol(len(samples) + k) for k, name in enumerate(names)
         }
-        self._zeros: dict[Symbol, Fraction] = {name: Fraction(0) for name in inputs}
+        self._integers = any(sample.family.is_discrete for sample in samples)
+        intervals = {
+            cell.name: bounds
+            for cell in inputs
+            if (bounds := _bounds_of(cell, self._integers)) is not None
+        }
+        # What is closest to 0.
+        self._zeros: dict[Symbol, Fraction] = {
+            name: _closest(Fraction(0), intervals.get(name)) for name in names
+        }
+        self._bounds = [
+            side
+            for name, (lo, hi) in intervals.items()
+            if lo < hi
+            for q in (LinearForm.symbol(name),)
+            for side in (LinearForm.constant_form(lo) - q, q - LinearForm.constant_form(hi))
+        ]
 
     def of(self, guards: Sequence[Guard]) -> tuple[Fraction, ...] | None:
         """Return such inputs for a state with these guards; None if it is null for all.
@@ -61,12 +85,25 @@ class PossibleInputs:
         if has_interior(form.at(zeros) for form in forms) and _has_point(
             f.at(zeros) for f in bounds
         ):
-            return (Fraction(0),) * len(self._inputs)
+            return tuple([self._zeros[name] for name in self._inputs])
+        if not self._integers:
+            forms += self._bounds
+        elif not real:
+            bounds += self._bounds
         forms = [form.substitute(self._unknowns) for form in forms]
         bounds = [form.substitute(self._unknowns) for form in bounds]
         if not has_interior(forms) or not _has_point(bounds):
             return None
         return self._found(forms, bounds)
+
+    def telling(self, guards: Sequence[Guard]) -> list[Guard]:
+        """Return guards without those that hold whatever real inputs and samples are."""
+        if self._integers or not self._bounds:
+            return list(guards)
+        sides = supports(guards, self._samples)
+        whole = [*(each.form for each in sides), *self._bounds]
+        whole = [form.substitute(self._unknowns) for form in whole]
+        return [each for each in guards if not implies(whole, each.form.substitute(self._unknowns))]
 
     def _is_integer(self, guard: Guard) -> bool:
         return self._samples[guard.form.samples()[0]].family.is_discrete
@@ -96,10 +133,20 @@ class PossibleInputs:
         raise NotReal("no inputs were found that make an output possible")
 
     def _checked(self, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
-        discrete = any(sample.family.is_discrete for sample in self._samples)
-        if discrete and any(each.denominator != 1 for each in inputs):
+        if self._integers and any(each.denominator != 1 for each in inputs):
             raise NotReal("no integer inputs were found that make an output possible")
         return tuple(inputs)
+
+
+def _bounds_of(cell: Cell, integers: bool) -> tuple[Fraction, Fraction] | None:
+    bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+    if bounds is None or not integers:
+        return bounds
+    return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
+
+
+def _closest(number: Fraction, bounds: tuple[Fraction, Fraction] | None) -> Fraction:
+    return number if bounds is None else min(max(number, bounds[0]), bounds[1])
 
 
 def _has_point(bounds: Iterable[LinearForm]) -> bool:

@@ -112,7 +112,7 @@ class Proof:
         losses: Where the lower bound is lost: together, in all these parts. If one of them is
             infinite it is the only one.
         places: Where inputs lie between bounds: two of them between which `lower` is lost as eps
-            grows; None if nothing was found to be lost.
+            grows, or more than any number; None if nothing was found to be lost.
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which

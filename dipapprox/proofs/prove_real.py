@@ -68,6 +68,13 @@ MOST_CORNERS = 64
 
 BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
+NO_SHIFT = (
+    "no shift of the noise serves for all changes of the inputs, but they lie between bounds: "
+    "whether an output becomes impossible there is not known"
+)
+
+IMPOSSIBLE = "an output becomes impossible at adjacent inputs"
+
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 
@@ -123,7 +130,7 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     losses: Losses
     try:
         for run in runs:
-            run.prove(climbs=not bounded)
+            run.prove(with_rays=not bounded)
         losses = _joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
@@ -186,6 +193,8 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
     lower *= changes.radius
     if known.places is not None:
+        if known.places.loss is None:
+            return replace(known, answer=Answer.NOT_DP, reason=IMPOSSIBLE)
         lower = max(lower, known.places.loss)
     known = replace(known, lower=lower)
     if not changes.is_bounded and lower:
@@ -195,7 +204,7 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         return replace(known, reason=ended)
     without = [output for run in runs for output in run.proof.outputs if _has_no_shift(output)]
     if without:
-        return replace(known, reason=_trouble(without))
+        return replace(known, reason=_trouble(without, are_bounded(known.program)))
     costs = [(_cost_in(box, runs), box) for box in changes.boxes]
     upper, box = max(costs, key=lambda each: each[0], default=(Fraction(0), ()))
     if upper and not changes.is_bounded:
@@ -318,7 +327,7 @@ def _dearness(losses: Losses) -> tuple[bool, Fraction]:
 # --- words --------------------------------------------------------------------------------------
 
 
-def _trouble(outputs: Iterable[OutputProof]) -> str:
+def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     """Say why outputs have no budget, or states of theirs no shift."""
     touched = dict[Source, None]()
     impossible = False
@@ -342,8 +351,8 @@ def _trouble(outputs: Iterable[OutputProof]) -> str:
             case Pricing.LINEAR:
                 pass
     if impossible:
-        return "an output becomes impossible at adjacent inputs"
-    return SEVERAL_STATES
+        return IMPOSSIBLE
+    return NO_SHIFT if bounded else SEVERAL_STATES
 
 
 def _coupled(cone: Cone, found: BoxShift, radius: Fraction) -> Iterator[CoupledSample]:

@@ -11,8 +11,8 @@ from dipapprox.language import core
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
-from dipapprox.proofs.places import Places
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text
+from dipapprox.proofs.places import Places, is_open
 from dipapprox.proofs.proof import Loss, Proof
 from dipapprox.semantics.cells import statements_in
 
@@ -73,7 +73,7 @@ class RealProof(BudgetAnswer):
                 "first": [exact_text(value) for value in places.first],
                 "second": [exact_text(value) for value in places.second],
                 "output": {cell: _value(value) for cell, value in _output_of(self.proof, places)},
-                "budget": exact_text(places.loss),
+                "budget": optional_text(places.loss),
             }
         if family is None:
             return None
@@ -121,7 +121,7 @@ class RealProof(BudgetAnswer):
             yield table
         family = family_of(self.proof)
         if family is not None:
-            yield family.text()
+            yield _impossible_text(self.proof, family) or family.text()
         if self.proof.places is not None:
             yield _places_text(self.proof, self.proof.places)
 
@@ -237,6 +237,38 @@ def family_of(proof: Proof) -> Family | None:
     return Family(tuple(start), tuple(origin), tuple(target), tuple(output), lost)
 
 
+MOST_STEPS = 64
+"""Along a ray, to where its output becomes impossible."""
+
+
+def _impossible_text(proof: Proof, family: Family) -> str | None:
+    """Say between which inputs of a ray from 0 its output becomes impossible, if that is found."""
+    if family.loss is not None or any(family.origin) or proof.integers:
+        return None
+    ((part, output),) = ((each.part, each.output) for each in proof.losses)
+    cones = [state.cone for state in proof.parts[part].outputs[output].states]
+    chooses = any(isinstance(each, core.Choose) for each in statements_in(proof.program.body))
+    if chooses or any(cone.shown for cone in cones):
+        return None  # an outcome of a choice may be impossible at some eps
+
+    def along(steps: int) -> tuple[Fraction, ...]:
+        return tuple(a + steps * b for a, b in zip(family.start, family.target, strict=True))
+
+    for steps in range(1, MOST_STEPS + 1):
+        point = tuple([along(steps)[k] for k in proof.parts[part].inputs])
+        if not any(is_open(cone, point) for cone in cones):
+            return _alone_text(family.output, along(steps - 1), along(steps))
+    return None
+
+
+def _alone_text(
+    output: Iterable[tuple[str, core.Value]], first: Sequence[Fraction], second: Sequence[Fraction]
+) -> str:
+    """Say that an output becomes impossible."""
+    inputs = f"inputs {_vector(first)} against {_vector(second)}"
+    return f"For every ε: {inputs}; the output {_output_text(output)} is possible at the first only"
+
+
 def _added(lost: Fraction | None, loss: Loss, radius: Fraction) -> Fraction | None:
     if lost is None or loss.ray.loss is None:
         return None
@@ -252,6 +284,8 @@ def _output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]
 
 def _places_text(proof: Proof, places: Places) -> str:
     """Say in a line where a bound is lost."""
+    if places.loss is None:
+        return _alone_text(_output_of(proof, places), places.first, places.second)
     shown = _output_text(_output_of(proof, places))
     inputs = f"inputs {_vector(places.first)} against {_vector(places.second)}"
     return f"As ε grows: {inputs}; the output {shown} loses {budget_text(places.loss)}"

@@ -120,12 +120,15 @@ class RayWitness(Statement, frozen=True, tag_field="kind", tag="ray"):
 
 
 class PlacesWitness(Statement, frozen=True, tag_field="kind", tag="places"):
-    """Two adjacent inputs between bounds: as ε grows, the output loses the budget between them."""
+    """Two adjacent inputs between bounds: as ε grows, the output loses the budget between them.
+
+    Null if the output is impossible at the second, so that more is lost than any budget.
+    """
 
     first: tuple[Rational, ...]
     second: tuple[Rational, ...]
     output: dict[str, int | str]
-    budget: Budget
+    budget: Budget | None
 
 
 class CallEvent(Statement, frozen=True):

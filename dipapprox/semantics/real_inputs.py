@@ -74,8 +74,14 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
     for cell in program.inputs:
         if has_names(cell.domain):
             raise NotReal(f"the input '{cell.name}' has named values", cell.span)
-    domain = AllIntegers() if integers else AllReals()
-    inputs = tuple(replace(cell, domain=domain) for cell in program.inputs)
+    kind = AllIntegers if integers else AllReals
+    inputs = tuple(
+        replace(
+            cell,
+            domain=kind(cell.domain.bounds if isinstance(cell.domain, AllReals) else None),
+        )
+        for cell in program.inputs
+    )
     names = [cell.name for cell in inputs]
     try:
         return execute(replace(program, inputs=inputs), True, limits, real_outputs=True)

@@ -244,3 +244,21 @@ def test_an_output_that_comes_twice_is_refuted() -> None:
     result = check(signed(fields))
     assert result.outcome is Outcome.REFUTED
     assert "an output comes twice" in str(result.describe())
+
+
+@pytest.mark.parametrize("domain", [" 1..2", " 0..1/2", " 0..5"])
+def test_what_is_impossible_within_the_bounds_costs_nothing(domain: str) -> None:
+    """LapPlus(q) is never below q >= 0: the output is a constant."""
+    text = (
+        f"input q in real{domain}\noutput out in {{0, 1}}\nadjacent linf 1\n"
+        "x <- LapPlus(q, 1/eps)\nif x >= 0 then out <- 1 else out <- 0 end\n"
+    )
+    proof = dipapprox.prove(dipapprox.parse(text))
+    assert (proof.answer, proof.lower, proof.upper) == (dipapprox.Answer.DP, 0, 0)
+    certificate = dipapprox.certify(dipapprox.parse(text), text, proof)
+    assert check(json.loads(certificate.to_json())).outcome is Outcome.CONFIRMED
+    # Within other bounds it is false.
+    wider = text.replace(f"real{domain}", "real -1..2")
+    fields = json.loads(certificate.to_json())
+    fields["program"] |= {"text": wider, "sha256": text_hash(wider)}
+    assert check(signed(fields)).outcome is not Outcome.CONFIRMED

@@ -296,3 +296,34 @@ def test_numbers_with_densities_are_told_from_atoms(
     assert proof.lower == Fraction(lower)
     assert proof.upper == (None if upper is None else Fraction(upper))
     assert proof.answer is (Answer.NOT_DP if upper is None else Answer.DP)
+
+
+ONE_SIDED = (
+    "input q in real{domain}\noutput out in {{0, 1}}\nadjacent linf 1\n"
+    "x <- LapPlus(q, 1/eps)\nif x >= {least} then out <- 1 else out <- 0 end\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("domain", "least", "inputs"),
+    [
+        (" -1..1", 0, "-1 against 0"),  # Pr[out = 0] is 1 - e^(-eps), then 0
+        (" 0..1", 1, "0 against 1"),
+        ("", 0, "-1 against 0"),
+    ],
+)
+def test_an_output_becomes_impossible(domain: str, least: int, inputs: str) -> None:
+    proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=domain, least=least)))
+    assert proof.answer is Answer.NOT_DP
+    assert proof.reason == "an output becomes impossible at adjacent inputs"
+    below = proof.describe().below
+    assert (
+        f"For every ε: inputs {inputs}; the output out = 0 is possible at the first only" in below
+    )
+
+
+def test_no_shift_between_bounds_is_no_impossible_output() -> None:
+    """Pr[out = 0] > 0 at all inputs: 1 - e^(-(3 - q) eps)."""
+    proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=" 1..2", least=3)))
+    assert proof.answer is Answer.UNKNOWN
+    assert proof.reason is not None and proof.reason.startswith("no shift of the noise serves")

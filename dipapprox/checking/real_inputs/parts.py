@@ -35,6 +35,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.errors import UserError
 from dipapprox.language import core
+from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.semantics.parts import Part
 
@@ -90,7 +91,11 @@ class PartCheck:
         self.integers = integers
         self.symbols = self.tape.symbols
         self.draws = tuple(self.tape.draws.values())
-        self.geometry = Geometry(self.tape, limits)
+        bounds = [
+            each.domain.bounds if isinstance(each.domain, AllReals) else None
+            for each in part.program.inputs
+        ]
+        self.geometry = Geometry(self.tape, bounds, limits)
         self.states = [[self._state(each) for each in output.states] for output in record.outputs]
         followed = list(runs(part.program, self.tape, limits))
         outputs = [_values(output, part.program.outputs, where) for output in record.outputs]

@@ -2,14 +2,16 @@
 
 They are if every run lies within the states of its output, and no two states have more than
 boundaries in common: then the states of an output are together, up to a null set, the noises and
-inputs that lead to it. Between integers a line S <= m is S <= m + 1/2: there is no integer on it.
+inputs that lead to it. Where inputs lie between bounds, that is enough within the bounds: what is
+open at an end of an interval is open close to it, too. Between integers a line S <= m is
+S <= m + 1/2: there is no integer on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import floor, gcd, lcm
+from math import ceil, floor, gcd, lcm
 
 from dipapprox.checking.facts import Line
 from dipapprox.checking.real_inputs.runs import Run, Tape
@@ -58,14 +60,27 @@ class Geometry:
 
     Args:
         tape: The symbols.
+        bounds: Of the inputs, None for no bounds.
         limits: Asked again and again.
     """
 
-    def __init__(self, tape: Tape, limits: Limits) -> None:
+    def __init__(
+        self, tape: Tape, bounds: Sequence[tuple[Fraction, Fraction] | None], limits: Limits
+    ) -> None:
         self._limits = limits
         self._supports = [_form(line.terms, Fraction(0)) for line in tape.supports]
         self._integers = any(law.family.is_discrete for law in tape.laws)
         self._inputs = tape.inputs
+        self._bounds = [
+            _form(((symbol, sign),), -sign * end)
+            for symbol, each in enumerate(bounds)
+            if each is not None and each[0] < each[1]
+            for sign, end in zip((Fraction(-1), Fraction(1)), self._ends(*each), strict=True)
+        ]
+
+    def _ends(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+        """Between integers the bounds are moved, too."""
+        return (ceil(low) - _HALF, floor(high) + _HALF) if self._integers else (low, high)
 
     def form(self, line: Line) -> LinearForm:
         """Return a line as a form, in a unit; between integers its constant is moved.
@@ -107,7 +122,7 @@ class Geometry:
         for place, one in enumerate(forms):
             for other in forms[:place]:
                 opposite = any(-form in other for form in one)
-                if not opposite and self.is_open([*one, *other]):
+                if not opposite and self.is_open([*one, *other, *self._bounds]):
                     return "two states have noises and inputs in common"
         return None
 
@@ -144,7 +159,7 @@ class Geometry:
         self, part: frozenset[LinearForm], states: Sequence[frozenset[LinearForm]]
     ) -> bool:
         """Whether a set lies within some others, up to a null set."""
-        if not self.is_open(part):
+        if not self.is_open([*part, *self._bounds]):
             return True
         for place, state in enumerate(states):
             if self.is_open(part | state):
