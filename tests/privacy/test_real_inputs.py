@@ -305,3 +305,13 @@ if r > 0 then out <- 1 else out <- 0 end
     point = _delta(text.format(domain="real 1/3..1/3", steps=steps), "3/10")
     fixed = _delta(text.format(domain="{1/3}", steps=steps), "3/10")
     assert point == fixed
+
+
+@pytest.mark.parametrize("threshold", ["3", "-777", "1/3 + 900"])
+def test_wide_ranges_are_refuted_where_the_program_decides(threshold: str) -> None:
+    """No polynomials there: what is found is found along the edges."""
+    text = _ONE.format(domain="real -1000..1000", adjacency="linf 1")
+    program = parse(text.replace("r >= 0", f"r >= {threshold}"))
+    found = verify(program, eps=1, eps_prv="1/100", delta="1/1000000")
+    assert found.answer is Answer.NOT_DP
+    assert verify(program, eps=1, eps_prv=2, delta="1/10").answer is Answer.UNKNOWN

@@ -20,6 +20,7 @@ from math import prod
 from operator import itemgetter
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import above, below
@@ -35,6 +36,12 @@ _MOST_PARTS = 64
 
 _MOST_CORNERS = 16
 """Sets whose corners are looked at where bounds are out of reach."""
+
+_MOST_EDGES = 2
+"""Sets whose longest edges are."""
+
+_MOST_HALVINGS = 16
+"""Of an edge."""
 
 Exact = Callable[[Pair], Enclosure]
 """Encloses delta of a pair."""
@@ -238,26 +245,90 @@ def better(first: Found, second: Found) -> Found:
     return Found(delta, pair or second.pair, first.left, first.sets + second.sets)
 
 
-def corner_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits) -> Found:
-    """Look at some corners of sets; nothing is known from above.
+def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough) -> Found:
+    """Look at some corners of sets, and along their edges; nothing is known from above.
+
+    Args:
+        roots: The sets.
+        exact: Encloses the deltas of single pairs.
+        limits: Asked before every pair; what is known when one is reached is returned.
+        enough: Whether an enclosure is good enough.
 
     Raises:
-        LimitReached: If a limit is reached.
+        LimitReached: If a limit is reached before anything is known.
     """
     best: tuple[Fraction, Pair] | None = None
     looked = 0
-    for root in roots[:_MOST_CORNERS]:
-        for corners in _some_corners(root):
+    left = roots[0] if roots else None
+
+    def found() -> Found:
+        if best is None:
+            return Found(UNIT, None, left, looked)
+        return Found(Enclosure(best[0], Fraction(1)), best[1], left, looked)
+
+    try:
+        for pair in _candidates(roots, exact):
             limits.check()
-            pair = root.pair(corners)
             delta = exact(pair)
             looked += 1
             if best is None or delta.lower > best[0]:
                 best = delta.lower, pair
-    left = roots[0] if roots else None
-    if best is None:
-        return Found(UNIT, None, left, looked)
-    return Found(Enclosure(best[0], Fraction(1)), best[1], left, looked)
+                if enough(found().delta, looked):
+                    break
+    except LimitReached:
+        if best is None:
+            raise
+    return found()
+
+
+def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
+    for root in roots[:_MOST_CORNERS]:
+        for corners in _some_corners(root):
+            yield root.pair(corners)
+    for root in roots[:_MOST_EDGES]:
+        sizes = [
+            max(max(abs(x2 - x), abs(y2 - y)) for (x, y), (x2, y2) in _edges(root, edge))
+            for edge in range(max(map(len, root.polygons), default=0))
+        ]
+        for edge, size in enumerate(sizes):
+            if size and 2 * size >= max(sizes):
+                yield from _along(root, edge, exact)
+
+
+def _edges(root: PairSet, number: int) -> list[tuple[Point, Point]]:
+    """Return the edge of this number of every polygon."""
+    return [
+        (polygon[number % len(polygon)], polygon[(number + 1) % len(polygon)])
+        for polygon in root.polygons
+    ]
+
+
+def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
+    """Yield pairs on edges of this number, nearer and nearer to where outputs change most.
+
+    Far from where a program decides, all pairs look alike: what tells of the place is how well the
+    two ends of a stretch, which need not be adjacent, can be told apart.
+    """
+
+    def at(share: Fraction) -> Pair:
+        edges = _edges(root, edge)
+        return root.pair(
+            [(x + share * (x2 - x), y + share * (y2 - y)) for (x, y), (x2, y2) in edges]
+        )
+
+    def change(first: Pair, second: Pair) -> Fraction:
+        ends = first[0], second[0]
+        return max(exact(ends).lower, exact(ends[::-1]).lower)
+
+    low, high = Fraction(0), Fraction(1)
+    for _ in range(_MOST_HALVINGS):
+        middle = (low + high) / 2
+        start, pair, stop = at(low), at(middle), at(high)
+        yield pair
+        if change(start, pair) >= change(pair, stop):
+            high = middle
+        else:
+            low = middle
 
 
 def _some_corners(pairs: PairSet) -> Iterator[list[Point]]:

@@ -21,7 +21,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.models import OutOfReach, OutputModels
 from dipapprox.pairs.boxes.polygons import extent
-from dipapprox.pairs.boxes.search import BoxSearch, Found, better, corner_pairs
+from dipapprox.pairs.boxes.search import BoxSearch, Found, better, some_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
@@ -142,10 +142,6 @@ class RealPairs:
                 return UNIT
             return divergence(first, second, factor)
 
-        if self._models is None:
-            return Known(corner_pairs(self._roots, exact, self._limits), bits, self._obstacle)
-        search = BoxSearch(self._roots, self._models, exact, factor, self._limits)
-
         def enough(delta: Enclosure, sets: int) -> bool:
             claimed = self._claimed
             if claimed is not None:
@@ -154,12 +150,16 @@ class RealPairs:
                 return sets >= MOST_SETS
             return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
 
+        if self._models is None:
+            some = some_pairs(self._roots, exact, self._limits, enough)
+            return Known(some, bits, self._obstacle)
+        search = BoxSearch(self._roots, self._models, exact, factor, self._limits)
         try:
             return Known(search.run(enough), bits, None)
         except OutOfReach as reached:
             self._obstacle, self._models = reached.reason, None
-            corners = corner_pairs(self._roots, exact, self._limits)
-            return Known(better(search.found(), corners), bits, reached.reason)
+            some = some_pairs(self._roots, exact, self._limits, enough)
+            return Known(better(search.found(), some), bits, reached.reason)
         except LimitReached as reached:
             return Known(search.found(), bits, reached.reason)
 
