@@ -20,7 +20,7 @@ from functools import partial
 
 from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
-from dipapprox.composition.mechanisms import Laplace, Mechanism, Profiled
+from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
 from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
@@ -225,7 +225,7 @@ def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
         others[first, second] = others.get((first, second), 0) + 1
     runs = [Run(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
     if square:
-        runs.append(Run(Profiled(partial(_gaussian, square))))
+        runs.append(Run(gaussian_pair(square)))
     return runs, [LinePair(*pair, times) for pair, times in others.items()]
 
 
@@ -257,7 +257,12 @@ def _hints(factors: Factored) -> list[Mechanism]:
                 if one.family is Family.LAPLACE is two.family and one.mean != two.mean:
                     shifts.add(abs(one.mean - two.mean) / one.scale)
     exact: list[Mechanism] = [Laplace(shift, Fraction(1)) for shift in sorted(shifts)]
-    return exact or [Profiled(partial(_gaussian, Fraction(1)))]
+    return exact or [gaussian_pair(Fraction(1))]
+
+
+def gaussian_pair(square: Fraction, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Profiled:
+    """N(m, 1) against N(0, 1), which is as good either way round, by m² > 0."""
+    return Profiled(partial(_gaussian, square), symmetric=True, adjacency=adjacency)
 
 
 def _gaussian(square: Fraction, bits: int) -> Profile:

@@ -48,6 +48,7 @@ from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses
+from dipapprox.privacy.compositions.noise_programs import worst_noise
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
@@ -100,7 +101,7 @@ class Composed:
         self._progress = progress
         self._options = Options() if options is None else options
         self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
-        self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Between]] = {}
+        self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Mechanism]] = {}
 
     @sound_arithmetic()
     def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
@@ -347,12 +348,15 @@ class Composed:
             inner = known[1]
         return inner if run.rate is None else Subsampled(inner, run.rate)
 
-    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Between:
-        """Bound a program by two pairs."""
+    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism:
+        """Return a program's worst pair, or two pairs that it lies between."""
         relation, options = self.pipeline.adjacency, self._options
         if run.program.real_outputs:
             require_symmetric(run.program)
-            return bounds_of_real_program(run.program, run.eps, relation, accuracy, options)
+            noise = worst_noise(run.program, run.eps, relation, options)
+            return noise or bounds_of_real_program(
+                run.program, run.eps, relation, accuracy, options
+            )
         return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
 
     def _line(self, eps_prv: Fraction) -> Line | GeometricLine | None:
