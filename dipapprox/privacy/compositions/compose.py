@@ -48,10 +48,9 @@ from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses
-from dipapprox.privacy.compositions.noise_programs import worst_noise
+from dipapprox.privacy.compositions.noise_programs import real_mechanism
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
-from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
@@ -353,10 +352,7 @@ class Composed:
         relation, options = self.pipeline.adjacency, self._options
         if run.program.real_outputs:
             require_symmetric(run.program)
-            noise = worst_noise(run.program, run.eps, relation, options)
-            return noise or bounds_of_real_program(
-                run.program, run.eps, relation, accuracy, options
-            )
+            return real_mechanism(run.program, run.eps, relation, accuracy, options)
         return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
 
     def _line(self, eps_prv: Fraction) -> Line | GeometricLine | None:

@@ -1,7 +1,7 @@
 """From a program that publishes noise and nothing else, at one eps, to its worst pair.
 
 In: a program with real outputs. Out: one pair in closed form that two adjacent inputs have and that
-dominates any two; nothing for programs of another kind.
+dominates any two; for programs of another kind two pairs, above and below (`real_programs`).
 
 On no condition, independently, each adjacent pair publishes numbers with
 
@@ -30,12 +30,24 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import AllPairs, select_pairs
 from dipapprox.pairs.published.divergences import Terms
+from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import has_real_inputs
 
 _MOST_PAIRS = 2_000
+
+
+def real_mechanism(
+    program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
+) -> Mechanism:
+    """Return the worst pair of a program, or two pairs that it lies between.
+
+    For arguments and errors see `bounds_of_real_program`.
+    """
+    noise = worst_noise(program, eps, adjacency, options)
+    return noise or bounds_of_real_program(program, eps, adjacency, accuracy, options)
 
 
 def worst_noise(
