@@ -23,7 +23,7 @@ from typing import Any
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.core_expressions import Value
-from dipapprox.language.functions import places
+from dipapprox.language.functions import outside, places
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import Course, End, Names, course_of, joined
@@ -34,6 +34,8 @@ MOST_PATHS = 4096
 MOST_LINES = 2_000_000
 """Lines of Python that one run executes."""
 
+_DRAW = "draw with dipapprox.gauss, laplace or choose: their laws are known exactly"
+
 Function = Callable[[PathRun], End]
 """Runs the user's function with the inputs of a run, and says what it returned."""
 
@@ -43,25 +45,47 @@ def explore(
     code: CodeType,
     domains: Mapping[str, tuple[Value, ...]],
     names: Names,
+    texts: Names,
     finite: Mapping[str, Names],
 ) -> Course:
-    """Follow every path of a function.
+    """Follow every path of a function, twice: what ran before a path must not matter.
 
     Args:
         function: What runs it.
         code: Of the user's function.
         domains: The values of the input cells that have finitely many.
         names: Taken by declarations.
+        texts: The named values among them.
         finite: The outputs with finitely many values, and which of these are names.
 
     Raises:
         SourceError: If a path leaves what programs can say; at the user's line.
     """
+    kinds: dict[str, str] = {}
+
+    def every_path(first: bool) -> Course:
+        def begun(ways: list[bool], expected: list[Event]) -> PathRun:
+            return PathRun(ways, expected, domains, names, texts, kinds, first)
+
+        return _every_path(begun, first, function, code, finite)
+
+    found = every_path(True)
+    if every_path(False) != found:
+        raise _changing(code)
+    return found
+
+
+def _every_path(
+    begun: Callable[[list[bool], list[Event]], PathRun],
+    first: bool,
+    function: Function,
+    code: CodeType,
+    finite: Mapping[str, Names],
+) -> Course:
+    """Follow every path once; `first` is the way that is taken first at each fork."""
     ways: list[bool] = []
     expected: list[Event] = []
     waiting: list[Course] = []
-    kinds: dict[str, str] = {}
-    first: tuple[list[bool], list[Event], End] | None = None
     count = 0
     while True:
         count += 1
@@ -69,10 +93,8 @@ def explore(
             line = places.span_of_definition(code)
             hint = "dipapprox.where(condition, a, b) chooses a value without a path of its own"
             raise refusal("limit", f"the function has more than {MOST_PATHS} paths", hint, line)
-        run = PathRun(list(ways), expected, domains, names, kinds)
-        end = _execute(run, function, code)
-        first = first or (list(run.ways), list(run.events), end)
-        course = course_of(end)
+        run = begun(list(ways), expected)
+        course = course_of(_execute(run, function, code))
         events, ways = run.events, run.ways
         while events:
             event = events.pop()
@@ -82,34 +104,24 @@ def explore(
                 nowhere = course_of(None)
                 yes, no = (course, nowhere) if event.holds else (nowhere, course)
                 course = joined(event.condition, yes, no, finite)
-            elif event.holds:
+            elif event.holds is first:
                 waiting.append(course)
-                ways[-1] = False
-                expected = [*events, Fork(event.condition, False, False)]
+                ways[-1] = not first
+                expected = [*events, Fork(event.condition, not first, False)]
                 break
             else:
                 ways.pop()
-                course = joined(event.condition, waiting.pop(), course, finite)
+                other = waiting.pop()
+                yes, no = (course, other) if event.holds else (other, course)
+                course = joined(event.condition, yes, no, finite)
         else:
-            _repeat(first, function, code, domains, names, kinds)
             return course
 
 
-def _repeat(
-    first: tuple[list[bool], list[Event], End],
-    function: Function,
-    code: CodeType,
-    domains: Mapping[str, tuple[Value, ...]],
-    names: Names,
-    kinds: dict[str, str],
-) -> None:
-    """Run the first path once more: what runs before it must not matter."""
-    ways, events, end = first
-    again = PathRun(list(ways), events, domains, names, kinds)
-    if _execute(again, function, code) != end or len(again.events) != len(events):
-        message = "the function returns something else when it runs again"
-        hint = "a mechanism depends on its arguments and draws alone"
-        raise refusal("error", message, hint, places.span_of_definition(code))
+def _changing(code: CodeType) -> SourceError:
+    message = "the function does something else when it runs again"
+    hint = "a mechanism depends on its arguments and draws alone"
+    return refusal("error", message, hint, places.span_of_definition(code))
 
 
 def _execute(run: PathRun, function: Function, code: CodeType) -> End:
@@ -120,7 +132,8 @@ def _execute(run: PathRun, function: Function, code: CodeType) -> End:
     """
     randomness = _random_states()
     try:
-        with running_as(run), redirect_stdout(_NoOutput(run)), _counting(run, code):
+        output = redirect_stdout(_NoOutput(run))
+        with running_as(run), output, _counting(run, code):
             end = function(run)
     except (SourceError, LimitReached, KeyboardInterrupt):
         if run.failure is not None:
@@ -135,9 +148,8 @@ def _execute(run: PathRun, function: Function, code: CodeType) -> End:
     if run.failure is not None:
         raise run.failure
     if _random_states() != randomness:
-        hint = "draw with dipapprox.gauss, laplace or choose: their laws are known exactly"
         line = places.span_of_definition(code)
-        raise refusal("error", "the function uses another source of randomness", hint, line)
+        raise refusal("error", outside.RANDOMNESS, _DRAW, line)
     return end
 
 
@@ -175,9 +187,9 @@ class _NoOutput(TextIOBase):
 
 @contextmanager
 def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
-    """End runs that never ask anything: a loop without end that decides nothing.
+    """End runs that never ask anything, and those that call what no mechanism calls.
 
-    Another tracer (a debugger, a measurement of coverage) stays as it is, and nothing is counted.
+    Another tracer (a debugger, a measurement of coverage) stays as it is, and nothing is seen.
     """
     if sys.gettrace() is not None:
         yield
@@ -198,7 +210,16 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
 
     def each_call(frame: FrameType, event: str, argument: object) -> Any:
         own = frame.f_globals.get("__name__", "").startswith(places.OWN)
-        return None if own else each_line(frame, event, argument)
+        if own:
+            return None
+        wrong = outside.wrong_with(frame, code)
+        if wrong is not None:
+            user = outside.user_frame(frame)
+            span = places.span_of(user.f_code, user.f_lasti) if user else None
+            hint = _DRAW if wrong == outside.RANDOMNESS else ""
+            run.failure = run.failure or refusal("error", wrong, hint, span)
+            raise run.failure
+        return each_line(frame, event, argument)
 
     sys.settrace(each_call)
     try:

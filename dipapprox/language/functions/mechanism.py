@@ -36,7 +36,7 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.exploration import explore
 from dipapprox.language.functions.results import end_of
 from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.signature import Head, closed_declarations, names_in
+from dipapprox.language.functions.signature import Head, closed_declarations, names_in, texts_in
 from dipapprox.language.functions.surroundings import surroundings_of
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import End, with_defaults
@@ -137,7 +137,7 @@ class Mechanism(Generic[Arguments, Returned]):
         declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
         inputs = [cell for variable in declarations.inputs for cell in variable.cells()]
         domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-        names = names_in(declarations)
+        names, texts = names_in(declarations), texts_in(declarations)
 
         def run_once(run: PathRun) -> End:
             found = self._function(**head.arguments(run, declarations))
@@ -149,7 +149,7 @@ class Mechanism(Generic[Arguments, Returned]):
             if not isinstance(v.domain, AllReals)
         }
         with surroundings_of(self._function.__globals__):
-            course = explore(run_once, code, domains, names, finite)
+            course = explore(run_once, code, domains, names, texts, finite)
         span = places.span_of_definition(code)
         program = ast.Program(
             closed_declarations(declarations, span), with_defaults(course, finite), span=span

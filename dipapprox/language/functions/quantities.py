@@ -330,12 +330,12 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
             left._known()  # a text has no order
         beyond: Never = relation.holds(Fraction(0), Fraction(1 if right > 0 else -1))  # type: ignore[assignment]
         return beyond
-    if isinstance(right, str):
+    if isinstance(right, str) and run.declares(right):
         second: Quantity | None = named(run, right)
     else:
         second = _operand(run, right)
     if second is None:
-        if right is None or isinstance(right, tuple | list | dict):  # of Python: never equal
+        if right is None or isinstance(right, str | tuple | list | dict):  # never equal
             known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]
             return known if relation in _EQUALITIES else _NOT_IMPLEMENTED
         raise run.refusal(

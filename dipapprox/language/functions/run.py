@@ -62,7 +62,9 @@ class PathRun:
         expected: list[Event],
         domains: Mapping[str, tuple[Value, ...]],
         names: Names,
+        texts: Names,
         kinds: dict[str, str],
+        first: bool,
     ) -> None:
         """Make a run.
 
@@ -71,6 +73,8 @@ class PathRun:
             expected: What these ways led to before.
             domains: The values of the input cells that have finitely many.
             names: Taken by declarations.
+            texts: The named values among them.
+            first: Which way is taken first where none is given.
             kinds: What variables of earlier runs hold; those of this run are added.
         """
         self.ways = ways
@@ -82,6 +86,8 @@ class PathRun:
         self._taken = 0
         self.knowledge = Knowledge(domains)
         self._used = set(names)
+        self._texts = texts
+        self._first = first
         self._kinds = kinds
 
     # --- what quantities ask
@@ -97,6 +103,10 @@ class PathRun:
                     "a mechanism keeps nothing in globals, default values or attributes",
                 )
             raise error
+
+    def declares(self, text: str) -> bool:
+        """Say whether a text is a value of an input or an output: others are Python's alone."""
+        return text in self._texts
 
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
         """Return the error that ends the run, even if the function catches it."""
@@ -117,8 +127,8 @@ class PathRun:
         if self._taken < len(self.ways):
             holds = self.ways[self._taken]
         else:
-            holds = True
-            self.ways.append(True)
+            holds = self._first
+            self.ways.append(holds)
         self._taken += 1
         self._forks += 1
         if self._forks > MOST_FORKS:
@@ -224,6 +234,12 @@ class PathRun:
             node = ast.Truth(value, span=places.here())
             return Condition(self, node, frozenset(), lambda _: value)
         if isinstance(value, str):
+            if not self.declares(value):
+                raise self.refusal(
+                    "type error",
+                    f"'{value}' is no value of an input or output",
+                    'choose a number, and look the text up: ["a", "b"][choose([0, 1])]',
+                )
             return named(self, value)
         if is_number(value):
             return constant(self, exact(self, value, what))

@@ -187,12 +187,18 @@ def _value(value: core.Value) -> ast.Expression:
 
 
 def names_in(declarations: Declarations) -> frozenset[str]:
+    """Return the names that declarations take."""
     variables = (*declarations.inputs, *declarations.outputs)
-    values = (
+    return frozenset(variable.name for variable in variables) | texts_in(declarations)
+
+
+def texts_in(declarations: Declarations) -> frozenset[str]:
+    """Return the named values of inputs and outputs."""
+    variables = (*declarations.inputs, *declarations.outputs)
+    return frozenset(
         value
         for variable in variables
         if not isinstance(variable.domain, AllReals)
         for value in variable.domain
         if isinstance(value, str)
     )
-    return frozenset((*(variable.name for variable in variables), *values))

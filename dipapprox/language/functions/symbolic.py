@@ -43,6 +43,9 @@ class Run(Protocol):
     def check(self) -> None:
         """Refuse what is used after its run."""
 
+    def declares(self, text: str) -> bool:
+        """Say whether a text is a value of an input or an output."""
+
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
         """Return the error that ends the run: the function cannot be a program."""
 

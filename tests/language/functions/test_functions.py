@@ -29,9 +29,10 @@ from dipapprox import *
 
 Bit = Annotated[Quantity, "in {0, 1}"]
 Out = Annotated[int, "in {0, 1}"]
-import contextlib, itertools, math, secrets, threading
+import contextlib, itertools, math, numpy.random, secrets, threading
 kept = []
 count = 0
+seeded = random.Random(1)
 turns = itertools.cycle([0, 1])
 def helper():
     global count
@@ -39,15 +40,19 @@ def helper():
     return count
 """
 
+RANDOM = "another source of randomness"
+
 
 def example(name: str) -> Mechanism[Any, Any]:
     return read_mechanism(EXAMPLES, EXAMPLES.read_text(encoding="utf-8"), name)
 
 
-def made(body: str, signature: str = "q: Bit, eps: Weight", result: str = "Out") -> Any:
+def made(
+    body: str, signature: str = "q: Bit, eps: Weight", result: str = "Out", adjacent: str = "linf 1"
+) -> Any:
     """A mechanism with this body, from a file of its own."""
     lines = "\n".join(f"    {line}" for line in dedent(body).strip().splitlines())
-    text = f'{HEAD}@mechanism(adjacent="linf 1")\ndef f({signature}) -> {result}:\n{lines}\n'
+    text = f'{HEAD}@mechanism(adjacent="{adjacent}")\ndef f({signature}) -> {result}:\n{lines}\n'
     return read_mechanism(Path("f.py"), text, "f")
 
 
@@ -198,6 +203,18 @@ WRONG = {
     "return laplace(q, 1) > laplace(0, 0)": "a scale must be > 0",
     "try:\n    print(1)\nexcept Exception:\n    pass\nreturn 0": "the function prints",
     "return {q: 1}[q]": "unhashable type",
+    "if laplace(0, 1 / eps) > 0: return 0\nif secrets.randbelow(2): return q\nreturn 0": RANDOM,
+    "return random.SystemRandom().random() < 2": RANDOM,
+    "import os\nreturn os.urandom(1) == b'0'": RANDOM,
+    "return q + 0 * int(numpy.random.default_rng().integers(2))": RANDOM,
+    "return seeded.random() < 2": RANDOM,
+    "kept.append(1)\nreturn q if len(kept) == 2 else 0": "when it runs again",
+    "if laplace(0, 1) > 0: return 0\nkept.append(1)\nreturn q * (len(kept) % 2)": "runs again",
+    "return next(turns)": "when it runs again",
+    "helper()\nreturn 0": "assigns the global 'count'",
+    "threading.Thread(target=lambda: q).start()\nreturn 0": "starts a thread",
+    "return where(q == 1, 'low', 'high') == 'low'": "'low' is no value of an input or output",
+    "return choose({'q': 1, 'p': 0}) == 'q'": "'q' is no value of an input or output",
     "return q == eps": "no number: Weight",
     "return 0 if q != (1 + 0j) else 1": "'!=' with what is no number: complex",
     "return 1 if q in {1, 2} else 0": "unhashable type",
@@ -314,3 +331,16 @@ def test_every_number_lies_between_the_infinities() -> None:
         """
     ).text()
     assert text.count("if ") == 1, text
+
+
+def test_a_text_is_never_a_variable_of_the_same_name() -> None:
+    body = "low = choose([0, 1])\nreturn low if q != 'low' and q == 'high' else 2"
+    assert "low_2 <- choose" in text_made(body)
+    assert "eps" not in text_made("return q != 'eps'")
+    assert text_made("return q == 'other'").endswith("out <- 0\n")
+
+
+def text_made(body: str) -> str:
+    """The program of a function whose input is a text."""
+    signature = 'q: Annotated[str, "in {low, high}"], eps: Weight'
+    return str(made(body, signature, adjacent="all").text())
