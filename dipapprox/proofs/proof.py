@@ -86,6 +86,7 @@ class CoupledSample:
         line: Of the draw; None for a program without text.
         mean: The inputs in its mean, by number, with their coefficients.
         shift: How far its noise is moved.
+        moved: How far the sample is moved by both; None where the change may be one of several.
         cost: rate · |shift|, in multiples of eps.
     """
 
@@ -93,6 +94,7 @@ class CoupledSample:
     line: int | None
     mean: tuple[tuple[int, Fraction], ...]
     shift: Fraction
+    moved: Fraction | None
     cost: Fraction
 
 

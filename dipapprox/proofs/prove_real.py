@@ -221,9 +221,9 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
         upper=upper * changes.radius,
         coupling=tuple(
             sample
-            for _, each in found
+            for run, (_, each) in zip(runs, found, strict=False)  # none at all if it costs nothing
             if each is not None
-            for sample in _coupled(each[0].cone, each[1], changes.radius)
+            for sample in _coupled(each[0].cone, each[1], run.inputs, changes.radius)
         ),
         coupled=tuple(own if each is None else each[1].box for own, each in found),
     )
@@ -355,10 +355,16 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     return NO_SHIFT if bounded else SEVERAL_STATES
 
 
-def _coupled(cone: Cone, found: BoxShift, radius: Fraction) -> Iterator[CoupledSample]:
+def _coupled(
+    cone: Cone, found: BoxShift, inputs: Sequence[int], radius: Fraction
+) -> Iterator[CoupledSample]:
+    changes = dict(zip(inputs, found.box, strict=True))
     for source, shift in zip(cone.sources, found.shift, strict=True):
         cost = (source.rate or 0) * abs(shift) * radius
-        yield CoupledSample(source.label, source.line, source.mean, shift * radius, cost)
+        mean = tuple([(inputs[k], c) for k, c in source.mean])
+        known = all(lo == hi for lo, hi in (changes[k] for k, _ in mean))
+        moved = sum((c * changes[k][0] for k, c in mean), shift) * radius if known else None
+        yield CoupledSample(source.label, source.line, mean, shift * radius, moved, cost)
 
 
 def _total(rows: Sequence[Row], flow: Iterable[Fraction], place: int) -> Fraction:

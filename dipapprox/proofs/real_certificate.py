@@ -132,6 +132,15 @@ def without_evidence(proof: RealProof) -> str | None:
     return None
 
 
+def left_out(proof: RealProof) -> str | None:
+    """Say what the certificate of a proof leaves out; None for nothing."""
+    if proof.lower and not proof.proof.losses:
+        return (
+            "what is lost between two inputs is not recorded, so it confirms the upper bound alone"
+        )
+    return None
+
+
 def _require_few(evidence: Iterable[RecordedPart]) -> None:
     states = [state for part in evidence for output in part.outputs for state in output.states]
     entries = sum(len(state.guards) + len(state.shifts or ()) for state in states)

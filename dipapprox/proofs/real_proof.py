@@ -140,7 +140,9 @@ class RealProof(BudgetAnswer):
                 (
                     str(sample.line or ""),
                     f"{sample.label} <- {text}" if text else sample.label,
-                    _moved(moved, sample.shift),
+                    _moved(moved, sample.shift)
+                    if sample.moved is None
+                    else exact_text(sample.moved),
                     f"{exact_text(sample.cost)} ε",
                 )
             )

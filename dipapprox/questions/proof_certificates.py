@@ -46,6 +46,11 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
             assert_never(proof)
 
 
+def left_out(proof: Certifiable) -> str | None:
+    """Say what the certificate of a proof leaves out; None for nothing."""
+    return real_certificate.left_out(proof) if isinstance(proof, RealProof) else None
+
+
 def without_evidence(proof: Certifiable) -> str | None:
     """Say why a proof has no evidence that could be recorded; None if it has some."""
     match proof:
