@@ -28,6 +28,7 @@ from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LeastFactor
 
+_GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
 
 
@@ -62,8 +63,8 @@ def least_eps_prv(
         width: Wanted of the bounds, > 0; what comes back is proved even if wider.
 
     Returns:
-        The bounds; without an upper one where a limit ends the search after a lower one is known:
-        `Maxima.ended` says which.
+        The bounds; with a far upper one, or none, where a limit ends the search after a lower one
+        is known: `Maxima.ended` says which.
 
     Raises:
         LimitReached: If a limit is reached before anything is known.
@@ -78,8 +79,15 @@ def least_eps_prv(
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used = 0
+    generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     while True:
         try:
+            if maxima.pairs is None and attaining is not None and generous is None:
+                # Sets of pairs are hard to bound near what is demanded, and easy well above.
+                assert demand.upper is not None
+                easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
+                if maxima.sharpened(_exactly(easy), decided).delta.upper <= delta:
+                    generous = easy
             found = maxima.sharpened(_exactly(trial), decided, sign=not delta)
             used = max(used, found.bits)
             if found.delta.upper <= delta:
@@ -91,7 +99,7 @@ def least_eps_prv(
             if attaining is None:
                 raise
             maxima.ended = reached.reason  # what is demanded stays demanded
-            trial = Fraction(0)
+            trial = generous or Fraction(0)
             break
         if solved is not None:
             own, own_bits = solved
@@ -104,7 +112,7 @@ def least_eps_prv(
         else:
             slack *= 64
         if demand.upper is None or slack > _LARGEST_SLACK:
-            trial = Fraction(0)
+            trial = generous or Fraction(0)
             break
         trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
     assert demand.lower is not None
