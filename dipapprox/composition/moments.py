@@ -33,6 +33,8 @@ any θ in (0, 1), as f = (1-θ) f'/(1-θ) + θ f''/θ and the moment is convex i
 If the product is at most e^K times the other, f_k <= e^K (v/w) Π_{j≠k} (G_j / F_j) g_k, since the
 largest ratio of a pair is at least the ratio of its masses.
 
+Where one-sided noise cannot come, g is 0: the moment is infinite if f has mass there.
+
 Source: Mironov, Rényi differential privacy, 2017.
 """
 
@@ -48,7 +50,9 @@ from dipapprox.composition.product_measures import ProductMeasures, without_even
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
+from dipapprox.events.intervals import Interval
 from dipapprox.events.marginals import Part
+from dipapprox.events.supports import range_of
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -198,13 +202,15 @@ class Moments:
         self, found: Sequence[_Bounds], masses: Sequence[arb], w: arb, v: arb, common: arb
     ) -> _Bounds:
         uppers = [each.upper for each in found]
+        # All masses are positive.
+        infinite = common > 0 and any(each.infinite for each in found)
         if self._order > 1:
             scale = common * w ** _real(self._order) * v ** _real(1 - self._order)
             lower = upper = scale
             for each in found:
                 lower = lower * each.lower
                 upper = upper if each.upper is None else upper * each.upper
-            return _Bounds(lower, None if None in uppers else upper)
+            return _Bounds(lower, None if None in uppers else upper, infinite)
         whole = arb(1)
         for mass in masses:
             whole *= mass
@@ -212,7 +218,8 @@ class Moments:
         for each, mass in zip(found, masses, strict=True):
             lower += each.lower * whole / mass
             upper += whole / mass * (each.lower if each.upper is None else each.upper)
-        return _Bounds(common * w * lower, None if None in uppers else common * w * upper)
+        known = None if None in uppers else common * w * upper
+        return _Bounds(common * w * lower, known, infinite)
 
     def _of_lines(self, first: Line, second: Line, most: arb | None) -> _Bounds | NotEnclosed:
         one, two = published_noise(first), published_noise(second)
@@ -230,6 +237,8 @@ class Moments:
                     value = parts / (2 * a - 1)
             if value is not None:
                 return _Bounds(value, value)
+        if self._has_more(first, second):
+            return _Bounds(arb(0) if self._order > 1 else arb(-1), None, infinite=True)
         kept = _ACCURATE
         if most is not None:
             growth = float(abs(most.upper().log())) * 1.45 + _SHARE
@@ -249,6 +258,22 @@ class Moments:
         else:
             upper += -(1 - share).log() + lost * (abs(most.log()) - share.log())
         return _Bounds(lower, upper)
+
+    def _has_more(self, first: Line, second: Line) -> bool:
+        """Whether the first measure certainly has mass beyond the range of the second."""
+        marginals = [part.marginals[0] for part in second]
+        ranges = [range_of(each.form, each.event.samples) for each in marginals]
+        lows = [low for low, _ in ranges if low is not None]
+        highs = [high for _, high in ranges if high is not None]
+        beyond: list[Interval] = []
+        if len(lows) == len(ranges):
+            beyond.append((None, min(lows)))
+        if len(highs) == len(ranges):
+            beyond.append((max(highs), None))
+        if not beyond:
+            return False
+        mass = self._measures.line.mass(first, beyond, _ACCURATE)
+        return isinstance(mass, Enclosure) and mass.lower > 0
 
     def _of_cells(
         self, cells: Cells, lost: tuple[Fraction, Fraction], most: arb | None

@@ -5,7 +5,7 @@ Guards that leave an open set of reals (`polyhedra`) may still leave no values t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import floor
 
@@ -55,6 +55,21 @@ def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
             yield LinearForm(((sample, Fraction(1)),), -law.mean)
         case _:
             pass
+
+
+def range_of(
+    form: LinearForm, samples: Sequence[Distribution]
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return between what ends, None for infinite ones, a sum of samples surely lies."""
+    ends: list[Fraction | None] = [form.constant, form.constant]
+    for sample in form.samples():
+        law, factor = samples[sample], form.coefficient(sample)
+        bounded = {Family.EXPONENTIAL: 0, Family.REFLECTED_EXPONENTIAL: 1}.get(law.family)
+        for side, end in enumerate(ends):
+            own = side if factor > 0 else 1 - side
+            known = end is not None and own == bounded
+            ends[side] = end + factor * law.mean if known and end is not None else None
+    return ends[0], ends[1]
 
 
 def _star_is_possible(star: Star) -> bool:

@@ -152,6 +152,19 @@ def test_what_only_one_input_has_is_infinitely_dear() -> None:
     assert abs(float(same.lower) - 1) < 1e-12
 
 
+@pytest.mark.parametrize("order", [F(1), F(2)])
+def test_one_sided_noise_has_what_its_shift_has_not(order: F) -> None:
+    """Beside a number that both have; the other way round the ratio is e wherever f is."""
+    exponential = Family.EXPONENTIAL
+    near, far = (part(number(GAUSS, m), number(exponential, m)) for m in (0, 1))
+    assert moment(near, far, order).infinite
+    back = moment(part(number(exponential, 1)), part(number(exponential, 0)), order, F(1))
+    assert not back.infinite and back.lower <= F(272, 100)
+    mirrored = Family.REFLECTED_EXPONENTIAL
+    assert moment(part(number(mirrored, 1)), part(number(mirrored, 0)), order).infinite
+    assert not moment(part(number(mirrored, 0)), part(number(mirrored, 1)), order).infinite
+
+
 def test_mixtures_have_a_reason() -> None:
     first = part(number(GAUSS, 0), number(GAUSS, 0)) + part(number(GAUSS, 1), number(GAUSS, 1))
     measures = ProductMeasures(open_method(Options()), Limits())
