@@ -13,7 +13,7 @@ from bench.cases import Case, Chain
 from bench.comparison import LITERAL, NESTED
 from bench.polyhedra import ENCLOSED as BOUNDED
 from bench.real_outputs import ENCLOSED
-from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, SUMS, SVT, Results
+from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, REALS, SUMS, SVT, Results
 from bench.timing import Outcome, Ratio
 
 _MOST_TIMES_PLAIN = 3.0
@@ -66,6 +66,7 @@ _SECONDS: tuple[tuple[str, float], ...] = (
     ),
     (Case("top_k_gauss", 5, all_pairs=True).name, 0.3),
     *((case.name, s) for case, s in zip(SUMS, (0.05, 1.0, 0.3, 0.3), strict=False)),
+    *((case.name, s) for case, s in zip(REALS, (5.0, 60.0, 10.0), strict=True)),
 )
 """Most seconds of engine time, the median."""
 

@@ -104,14 +104,18 @@ OFFSETS = (
 SUMS = (
     Case("weighted_sum", 0, all_pairs=True, least_at=Fraction(1, 1000)),
     Case("sums_compared", 0, all_pairs=True),
-    *(Case("reals/real_svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
-    Case("reals/real_noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
     Case("svt_prefix_gauss", 10),
     Case("svt_prefix_laplace", 10),
     Case("literature/prefix_sum", 10),
     Case("literature/prefix_sum", 20),
 )
 """Linear guards: one, several, sums that grow."""
+
+REALS = (
+    *(Case("reals/real_svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
+    Case("reals/real_noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
+)
+"""Real inputs between bounds."""
 
 FOUR_UNMERGED = Case("noisy_max_gauss", 4, merge=False)
 
@@ -164,6 +168,7 @@ FULL = Suite(
         "P[x1 < … < xN]": tuple(Chain(n) for n in (5, 10, 20, 40)),
         "comparisons with offsets": OFFSETS,
         "sums": SUMS,
+        "real inputs": REALS,
         "at 200 bits": PRECISE,
     },
     polyhedra=(
