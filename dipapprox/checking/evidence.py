@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import prod
 from typing import assert_never
 
 from dipapprox.certificates.verdicts import (
@@ -19,7 +18,13 @@ from dipapprox.certificates.verdicts import (
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
-from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
+from dipapprox.checking.inputs import (
+    inputs_to_derive,
+    listed_pairs,
+    neighbours,
+    pair_text,
+    values_of,
+)
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.examine import examine_divergence, examine_published
@@ -138,16 +143,7 @@ def _examine_inputs(
     limits: Limits,
 ) -> None:
     program, evidence = derived.program, record.evidence
-    if listed is None:
-        number = prod(len(cell.domain) for cell in program.inputs)
-        if number > MOST_INPUTS:
-            partial.reason = (
-                f"all {number} inputs would have to be derived again; the limit is {MOST_INPUTS}"
-            )
-            return
-        inputs = pairs.all_inputs(program)
-    else:
-        inputs = list(dict.fromkeys(input for pair in listed for input in pair))
+    inputs = inputs_to_derive(program, listed)
     claim, stated_delta = record.claim, record.delta_enclosure.enclosure
     recorded = evidence.probabilities if isinstance(evidence, RecordedDistributions) else ()
     stated = [each.enclosure for each in recorded]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 from typing import assert_never
 
 from dipapprox.certificates.statement import AdjacentPairs, ListedPairs, Pairs, PlainValues
 from dipapprox.checking import pairs
+from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Program, Value
 from dipapprox.language.values import parse_rational
@@ -15,6 +17,24 @@ from dipapprox.privacy.notation import values_text
 
 MOST_INPUTS = 20_000
 """Most inputs whose distributions a check derives again."""
+
+
+def inputs_to_derive(
+    program: Program, listed: Sequence[pairs.Pair] | None
+) -> list[tuple[Value, ...]]:
+    """Return the inputs of listed pairs, or all there are.
+
+    Raises:
+        Stuck: If there are more than `MOST_INPUTS`; they are counted before they are made.
+    """
+    number = prod(len(cell.domain) for cell in program.inputs)
+    found = None
+    if listed is not None:
+        found = list(dict.fromkeys(input for pair in listed for input in pair))
+        number = len(found)
+    if number > MOST_INPUTS:
+        raise Stuck(f"{number} inputs would have to be derived again; the limit is {MOST_INPUTS}")
+    return pairs.all_inputs(program) if found is None else found
 
 
 def neighbours(

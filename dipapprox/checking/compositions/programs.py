@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import prod
 
 from flint import arb
 
@@ -24,7 +23,7 @@ from dipapprox.certificates.statement import widening_of
 from dipapprox.checking import pairs
 from dipapprox.checking.compositions.pairs import FinitePair, sampled
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
-from dipapprox.checking.inputs import MOST_INPUTS, pair_text, values_of
+from dipapprox.checking.inputs import inputs_to_derive, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.programs import read_program
 from dipapprox.checking.values import Stuck
@@ -109,10 +108,7 @@ class ProgramPairs:
     def _derive(self, run: ProgramRun, program: Program, bits: int) -> None:
         if program.real_outputs:
             raise Stuck("numbers that a program publishes are not composed by the check")
-        number = prod(len(cell.domain) for cell in program.inputs)
-        if number > MOST_INPUTS:
-            raise Stuck(f"all {number} inputs would have to be derived; the limit is {MOST_INPUTS}")
-        inputs = pairs.all_inputs(program)
+        inputs = inputs_to_derive(program, None)
         adjacent = {
             (inputs[first], inputs[int(second)])
             for first, mask in pairs.adjacent_indices(program, inputs)

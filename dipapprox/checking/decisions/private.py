@@ -29,7 +29,13 @@ from dipapprox.checking.decisions.quotients import (
     constant,
     numerator_of_sum,
 )
-from dipapprox.checking.inputs import MOST_INPUTS, listed_pairs, neighbours, pair_text, values_of
+from dipapprox.checking.inputs import (
+    inputs_to_derive,
+    listed_pairs,
+    neighbours,
+    pair_text,
+    values_of,
+)
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.values import Stuck
 from dipapprox.exponentials import ONE, ExponentialPolynomial
@@ -60,14 +66,7 @@ def examine(
     """
     evidence = record.evidence
     listed = listed_pairs(record.pairs, program)
-    if listed is None:
-        inputs = pairs.all_inputs(program)
-    else:
-        inputs = list(dict.fromkeys(input for pair in listed for input in pair))
-    if len(inputs) > MOST_INPUTS:
-        raise Stuck(
-            f"{len(inputs)} inputs would have to be derived again; the limit is {MOST_INPUTS}"
-        )
+    inputs = inputs_to_derive(program, listed)
     signs = KnownSigns(claim.interval, limits)
     for k, sign in enumerate(evidence.signs):
         signs.learn(sign.function, sign.proof, f"evidence.signs[{k}]", partial)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import prod
 from typing import assert_never
 
 from dipapprox.certificates.verdicts import (
@@ -23,7 +22,7 @@ from dipapprox.certificates.verdicts import (
 )
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Distributions, NoBounds
-from dipapprox.checking.inputs import MOST_INPUTS, neighbours, pair_text, values_of
+from dipapprox.checking.inputs import inputs_to_derive, neighbours, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.divergences import Asked, Divergences
 from dipapprox.limits import Limits
@@ -49,16 +48,7 @@ def examine_published(
         LimitReached: If `limits` run out.
     """
     program, claim = derived.program, record.claim
-    if listed is None:
-        number = prod(len(cell.domain) for cell in program.inputs)
-        if number > MOST_INPUTS:
-            partial.reason = (
-                f"all {number} inputs would have to be derived again; the limit is {MOST_INPUTS}"
-            )
-            return
-        inputs = pairs.all_inputs(program)
-    else:
-        inputs = list(dict.fromkeys(input for pair in listed for input in pair))
+    inputs = inputs_to_derive(program, listed)
     selected = [
         (inputs[first], inputs[int(second)])
         for first, mask in neighbours(program, inputs, listed)

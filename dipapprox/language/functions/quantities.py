@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import isinf
 from typing import Any, Never
 
@@ -328,7 +329,7 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
     if isinstance(right, float) and isinf(right):
         if left.is_finite and relation not in _EQUALITIES:
             left._known()  # a text has no order
-        beyond: Never = relation.holds(Fraction(0), Fraction(1 if right > 0 else -1))  # type: ignore[assignment]
+        beyond: Never = relation.holds(Fraction(0), Fraction(1 if right > 0 else -1))  # type: ignore[assignment]  # no condition, likewise
         return beyond
     if isinstance(right, str) and run.declares(right):
         second: Quantity | None = named(run, right)
@@ -336,7 +337,7 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
         second = _operand(run, right)
     if second is None:
         if right is None or isinstance(right, str | tuple | list | dict):  # never equal
-            known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]
+            known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]  # likewise
             return known if relation in _EQUALITIES else _NOT_IMPLEMENTED
         raise run.refusal(
             "type error", f"'{relation.value}' with what is no number: {type(right).__name__}"
@@ -373,6 +374,14 @@ def negated(node: ast.Expression) -> ast.Expression:
             return ast.Not(node, span=node.span)
 
 
+def _both(one: Compute, other: Compute, given: Valuation) -> Any:
+    return one(given) and other(given)
+
+
+def _either(one: Compute, other: Compute, given: Valuation) -> Any:
+    return one(given) or other(given)
+
+
 def _joined(left: Condition, kind: type[ast.And | ast.Or], right: Any) -> Any:
     left.run.check()
     if isinstance(right, bool):
@@ -382,9 +391,6 @@ def _joined(left: Condition, kind: type[ast.And | ast.Or], right: Any) -> Any:
     one, other = left.compute, right.compute
     compute: Compute | None = None
     if one is not None and other is not None:
-        if kind is ast.And:
-            compute = lambda given: one(given) and other(given)  # noqa: E731  # one line each
-        else:
-            compute = lambda given: one(given) or other(given)  # noqa: E731
+        compute = partial(_both if kind is ast.And else _either, one, other)
     node = kind((left.node, right.node), span=here())
     return Condition(left.run, node, left.cells | right.cells, compute)
