@@ -72,7 +72,7 @@ class PublishedPairs:
         self._comparison = comparison
         self._compared: dict[Sides, bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
-        self._classes: dict[Terms | NoProduct, Pair] | None = None
+        self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
         self._open: list[tuple[Pair, Enclosure, str | None]] = []
         self._obstacle: str | None = None
 
@@ -98,7 +98,7 @@ class PublishedPairs:
     @property
     def blocked(self) -> bool:
         """See `Together`."""
-        return any(isinstance(each, NoProduct) for each in self._classes or ())
+        return any(isinstance(terms, NoProduct) for terms, _ in self._classes or ())
 
     def at(self, factor: Factor, bits: int) -> Maximum:
         """See `Together`."""
@@ -107,7 +107,7 @@ class PublishedPairs:
         likely: Pair | None = None
         self._obstacle = None
         self._open = []
-        for terms, pair in self.classes().items():
+        for terms, pair in self.classes():
             self._limits.check()
             delta, obstacle = UNIT, None
             proof = self._proof_of_nothing(terms, pair, factor)
@@ -192,8 +192,11 @@ class PublishedPairs:
         masses = (self._divergences.mass((part,), bits) for part in parts)
         return all(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
-    def classes(self) -> dict[Terms | NoProduct, Pair]:
+    def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
         """Return one pair for each class of pairs that look alike.
+
+        Of pairs without densities nothing but their pure budget is known: those look alike that
+        have one.
 
         Raises:
             LimitReached: If there are more than `MOST_PAIRS`.
@@ -201,11 +204,13 @@ class PublishedPairs:
         if self._classes is None:
             if self._total is None or self._total > MOST_PAIRS:
                 raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
-            found: dict[Terms | NoProduct, Pair] = {}
+            found: dict[object, tuple[Terms | NoProduct, Pair]] = {}
             for pair in self._pairs:
                 self._limits.check()
-                found.setdefault(self._divergences.terms(pair), pair)
-            self._classes = found
+                terms = self._divergences.terms(pair)
+                alike = (terms, self.budget(pair)) if isinstance(terms, NoProduct) else terms
+                found.setdefault(alike, (terms, pair))
+            self._classes = list(found.values())
         return self._classes
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:

@@ -37,7 +37,7 @@ def largest_published_divergence(
     lower, upper = Fraction(0), Fraction(0)
     attaining: Pair | None = None
     limit: str | None = None
-    for terms, pair in pairs.classes().items():
+    for terms, pair in pairs.classes():
         if isinstance(terms, NoProduct):
             limit = limit or terms.reason
             continue

@@ -110,3 +110,21 @@ def test_pure_claims_are_decided_by_closed_forms(name: str, budget: str, answer:
     assert isinstance(found, Verdict)
     assert found.answer is answer
     assert found.delta_enclosure is not None and not found.delta_enclosure.upper
+
+
+def test_of_pairs_without_densities_each_budget_counts() -> None:
+    source = """
+input q[2] in {0, 1}
+output y[2] in real
+adjacent l1 1
+a <- Lap(q[1], 1 / eps)
+b <- Lap(0, 1 / eps)
+c <- Lap(3 * q[2], 1 / eps)
+y[1] <- a + b
+y[2] <- b + c
+"""
+    program = dipapprox.parse(source)
+    for eps_prv, answer in (("1", Answer.UNKNOWN), ("3", Answer.DP)):
+        found = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
+        assert isinstance(found, Verdict)
+        assert found.answer is answer
