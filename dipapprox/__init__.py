@@ -78,7 +78,6 @@ _HOMES = {
     ),
     "dipapprox.errors": (
         "LimitReached",
-        "ServiceProof",
         "SourceError",
         "UserError",
     ),

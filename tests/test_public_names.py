@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import subprocess
 import sys
@@ -26,12 +27,26 @@ def test_type_checkers_see_the_names_where_they_are_loaded_from() -> None:
     }
     assert imported == {(home, name) for name, home in dipapprox._HOME_OF.items()}
     assert sorted(name for _, name in imported) == sorted(dipapprox.__all__)
+    homes = dipapprox._HOMES
+    assert sum(map(len, homes.values())) == len(imported), "a name has one home"
 
 
 def test_every_public_name_is_what_its_module_defines() -> None:
     for name in dipapprox.__all__:
         assert getattr(dipapprox, name).__name__ == name
     assert set(dipapprox.__all__) <= set(dir(dipapprox))
+
+
+def test_everything_public_is_documented_and_in_the_reference() -> None:
+    page = (INIT.parent.parent / "docs" / "reference.md").read_text(encoding="utf-8")
+    shown = [line.split(".")[1] for line in page.splitlines() if line.startswith("::: ")]
+    assert sorted(shown) == sorted(dipapprox.__all__)
+    for name in dipapprox.__all__:
+        thing = getattr(dipapprox, name)
+        assert inspect.getdoc(thing), name
+        for part, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not part.startswith("_") and (callable(value) or isinstance(value, property)):
+                assert inspect.getdoc(value), f"{name}.{part}"
 
 
 def test_other_names_are_refused() -> None:

@@ -23,7 +23,7 @@ def assert_private(
         program: From `parse`, or a `mechanism`.
         eps: The program's privacy parameter, or an interval, as in `verify`.
         delta: In [0, 1]; or a formula in eps.
-        eps_prv: >= 0; or a formula. None for eps itself.
+        eps_prv: At least 0; or a formula. None for eps itself.
         pairs: As in `verify`.
         options: How to compute.
 

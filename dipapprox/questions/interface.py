@@ -175,7 +175,7 @@ def verify(
         program: From `parse`, or a `mechanism`.
         eps: The program's privacy parameter, > 0; or an interval, "0.1..1" or two numbers.
         delta: In [0, 1]; or a formula in eps.
-        eps_prv: >= 0; or a formula in eps and delta. None for eps itself.
+        eps_prv: At least 0; or a formula in eps and delta. None for eps itself.
         pairs: The pairs of inputs to check; by default all that the program calls adjacent.
         options: How to compute; their limits' clock runs since they were made.
 
@@ -236,7 +236,7 @@ def decide(
 
     Args:
         program: From `parse`, or a `mechanism`.
-        budget: >= 0.
+        budget: At least 0.
         delta: A number, or a formula: "exp(-2)", "eps/100".
         interval: Both ends are included, but never 0 and infinity: "0..inf", (0, None).
         violations: Whether to find every eps at which some pair violates the claim.

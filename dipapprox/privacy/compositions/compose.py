@@ -130,7 +130,7 @@ class Composed:
         """Enclose the least delta for an eps_prv.
 
         Args:
-            eps_prv: >= 0.
+            eps_prv: At least 0.
             width: Wanted; None for a thousandth of delta.
 
         Raises:

@@ -52,7 +52,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
 
     Args:
         maxima: The pairs.
-        order: >= 1; 1 is the Kullback-Leibler divergence.
+        order: At least 1; 1 is the Kullback-Leibler divergence.
         width: Wanted of the bounds; what comes back is proved even if wider.
 
     Raises:

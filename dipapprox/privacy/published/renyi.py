@@ -29,7 +29,7 @@ def largest_published_divergence(
     Args:
         pairs: The pairs.
         divergences: Of the same program.
-        order: >= 1; 1 is the Kullback-Leibler divergence.
+        order: At least 1; 1 is the Kullback-Leibler divergence.
 
     Raises:
         LimitReached: If a limit is reached, or there are too many pairs.
