@@ -49,7 +49,11 @@ def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
         assert f"dipapprox/schemas/{path.name}" in names
     for path in (ROOT / "dipapprox").glob("language/tables/*.json"):
         assert f"dipapprox/language/tables/{path.name}" in names
-    assert {"dipapprox/py.typed", "dipapprox/templates/svt.dpg"} <= names
+    assert {
+        "dipapprox/py.typed",
+        "dipapprox/templates/svt.dpg",
+        "dipapprox/templates/function.py",
+    } <= names
     assert "dipapprox/cli/words.json" in names
     assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
 

@@ -19,8 +19,8 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 
 _EXAMPLES = """examples:
   dipapprox new my_mechanism                        a sparse vector mechanism to change
-  dipapprox new my_argmax --template noisy-max         a noisy argmax
-  dipapprox new my_monitor --template range           is a value within a range?
+  dipapprox new my_count --template gaussian          a number with Gaussian noise
+  dipapprox new my_module --template function         a mechanism as a Python function
 
 A file that exists is never overwritten.
 
@@ -33,7 +33,7 @@ class NewCommand:
     """The command line, read."""
 
     path: Path
-    template: str
+    template: Path
 
 
 def add_parser(commands: Commands) -> None:
@@ -41,15 +41,15 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(
         commands,
         "new",
-        description="Write a commented program to start from: NAME.dpg.",
+        description="Write a commented program to start from, with claims: NAME.dpg or NAME.py.",
         epilog=_EXAMPLES,
         read=read,
         run=run,
     )
-    parser.add_argument("name", metavar="NAME", help="of the file, with or without .dpg")
+    parser.add_argument("name", metavar="NAME", help="of the file, with or without its ending")
     parser.add_argument(
         "--template",
-        choices=sorted(path.stem for path in TEMPLATES.glob("*.dpg")),
+        choices=sorted(path.stem for path in TEMPLATES.iterdir() if path.is_file()),
         default="svt",
         help="what to start from (default: %(default)s)",
     )
@@ -61,15 +61,18 @@ def read(words: argparse.Namespace) -> NewCommand:
     Raises:
         UserError: If the name is none for a program.
     """
-    path = Path(words.name if words.name.endswith(".dpg") else f"{words.name}.dpg")
+    (template,) = TEMPLATES.glob(f"{words.template}.*")
+    ending = template.suffix
+    path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")
     if not re.fullmatch(r"[\w-]+", path.stem):
         raise UserError(f"'{path.stem}' is no name for a program", "use letters, digits, _ and -")
-    return NewCommand(path, words.template)
+    return NewCommand(path, template)
 
 
 def run(command: NewCommand, console: Console) -> int:
     """Write the file, and return the exit status."""
-    text = (TEMPLATES / f"{command.template}.dpg").read_text(encoding="utf-8")
+    text = command.template.read_text(encoding="utf-8")
+    text = text.replace(f"FILE{command.template.suffix}", str(command.path))
     write_new(command.path, text, console)
-    write(console, f"try: dipapprox verify {command.path} --eps 1 --delta 1e-5\n")
+    write(console, f"try: dipapprox test {command.path}\n")
     return 0

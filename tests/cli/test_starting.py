@@ -15,7 +15,7 @@ from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.parser import commands_of
 from dipapprox.cli.write_words import describe
-from dipapprox.language.load import BUNDLED, load
+from dipapprox.language.load import BUNDLED
 
 
 def test_examples_lists_every_program() -> None:
@@ -40,17 +40,21 @@ def test_an_example_is_printed_and_copied(
     assert "did you mean 'dipc/svt1'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("template", sorted(path.stem for path in TEMPLATES.glob("*.dpg")))
-def test_templates_are_programs(
-    template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "template", sorted(p for p in TEMPLATES.iterdir() if p.is_file()), ids=lambda path: path.stem
+)
+def test_templates_have_claims_that_hold(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, text = run("new", "mine", "--template", template)
-    assert (status, text.splitlines()[0]) == (0, "wrote mine.dpg")
-    load(Path("mine.dpg"), {})
+    name = f"mine{template.suffix}"
+    status, text = run("new", "mine", "--template", template.stem)
+    assert (status, text.splitlines()[0]) == (0, f"wrote {name}")
+    assert "FILE" not in Path(name).read_text(encoding="utf-8")
     (command,) = (line for line in text.splitlines() if line.startswith("try: "))
-    assert run(*command.split()[2:])[0] in (0, 1)
-    assert run("new", "mine", "--template", template)[0] == 2
+    status, text = run(*command.split()[2:])
+    assert (status, "holds" in text) == (0, True)
+    assert run("new", "mine", "--template", template.stem)[0] == 2
 
 
 def test_the_words_to_complete_are_those_of_the_commands() -> None:
