@@ -22,6 +22,12 @@ _EXAMPLES = """examples:
   dipapprox new my_count --template gaussian          a number with Gaussian noise
   dipapprox new my_module --template function         a mechanism as a Python function
 
+templates:
+  gaussian, laplace, histogram, running-sums    numbers with noise
+  randomised-response, exponential, noisy-max   one answer of several
+  svt, numeric-svt, range, stream               thresholds
+  function                                      a sparse vector as a Python function
+
 A file that exists is never overwritten.
 
 exit status: 0 written, 2 bad input or usage, 130 interrupted
@@ -51,7 +57,8 @@ def add_parser(commands: Commands) -> None:
         "--template",
         choices=sorted(path.stem for path in TEMPLATES.iterdir() if path.is_file()),
         default="svt",
-        help="what to start from (default: %(default)s)",
+        metavar="TEMPLATE",
+        help="what to start from, a name in the list below (default: %(default)s)",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def test_templates_have_claims_that_hold(
     name = f"mine{template.suffix}"
     status, text = run("new", "mine", "--template", template.stem)
     assert (status, text.splitlines()[0]) == (0, f"wrote {name}")
+    (parser,) = commands_of(build_parser(["new", "--help"])).values()
+    assert re.search(rf"\b{template.stem}\b", parser.format_help()), "it is listed"
     assert "FILE" not in Path(name).read_text(encoding="utf-8")
     (command,) = (line for line in text.splitlines() if line.startswith("try: "))
     status, text = run(*command.split()[2:])
