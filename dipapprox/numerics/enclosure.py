@@ -5,8 +5,19 @@ This is the only numerical type that leaves `numerics`: it compares exactly and 
 
 from __future__ import annotations
 
+import re
+from decimal import (
+    MAX_EMAX,
+    MAX_PREC,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+)
 from enum import Enum
 from fractions import Fraction
+from math import ceil, floor
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
@@ -45,6 +56,32 @@ class Enclosure:
         """About its middle: for people and plots, no bound."""
         return float((self.lower + self.upper) / 2)
 
+    def __format__(self, spec: str) -> str:
+        """Write both ends, rounded outwards: f"{e:.4f}" is "[0.1622, 0.1623]".
+
+        Args:
+            spec: ".4f", decimal places; ".4e" and ".4g", significant digits as for a float; "" for
+                exact ends.
+
+        Raises:
+            ValueError: If it is another one.
+        """
+        if not spec:
+            return str(self)
+        wanted = _SPEC.fullmatch(spec)
+        if wanted is None:
+            raise ValueError(f"an enclosure has no format {spec!r}: write '.6f', '.6e' or '.6g'")
+        places = int(wanted[1])
+        if wanted[2] == "f":
+            scale = 10**places
+            low = Decimal(floor(self.lower * scale)).scaleb(-places, _EXACT)
+            high = Decimal(ceil(self.upper * scale)).scaleb(-places, _EXACT)
+        else:
+            digits = places + 1 if wanted[2] == "e" else max(places, 1)
+            low = _rounded(self.lower, digits, ROUND_FLOOR)
+            high = _rounded(self.upper, digits, ROUND_CEILING)
+        return f"[{low:{spec}}, {high:{spec}}]"
+
     def __contains__(self, value: Fraction | int) -> bool:
         return self.lower <= value <= self.upper
 
@@ -72,6 +109,17 @@ class Enclosure:
                 f"and [{float(other.lower)}, {float(other.upper)}]"
             )
         return Enclosure(lower, upper)
+
+
+_SPEC = re.compile(r"\.(\d{1,4})([efg])")
+_EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def _rounded(value: Fraction, digits: int, rounding: str) -> Decimal:
+    context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    if not value:
+        return Decimal(0).scaleb(1 - digits, _EXACT)  # written as 0.00e+0
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def _at_most(left: Fraction, right: Fraction) -> bool:

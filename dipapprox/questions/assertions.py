@@ -5,9 +5,11 @@ from __future__ import annotations
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Number, Pairs, verify
 
 
+@explained("assert_private(program, eps=1, delta=0)")
 def assert_private(
     program: AnyProgram,
     *,

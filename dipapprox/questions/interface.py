@@ -43,6 +43,7 @@ from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
+from dipapprox.questions.calls import explained
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.probability import Probability
@@ -67,6 +68,7 @@ Pairs = str | Iterable[tuple[Row, Row]]
 of inputs."""
 
 
+@explained('parse(Path("svt.dpg"), {"N": 3})')
 def parse(
     text: str | Path,
     parameters: Mapping[str, Number] | None = None,
@@ -156,6 +158,7 @@ def verify(
 ) -> Verdict | IntervalVerdict: ...
 
 
+@explained('verify(program, eps="0.5", delta="0.01")')
 def verify(
     program: AnyProgram,
     *,
@@ -192,6 +195,7 @@ def verify(
     return question.answer(known, known_options(options))
 
 
+@explained("probability(program, eps=1, input=(0, 1))")
 def probability(
     program: AnyProgram,
     *,
@@ -220,6 +224,7 @@ def probability(
     return question.answer(known_program(program), known_options(options))
 
 
+@explained("decide(program, budget=1)")
 def decide(
     program: AnyProgram,
     *,
@@ -261,6 +266,7 @@ def decide(
     return read_keywords(Decide, given).answer(known_program(program), known_options(options))
 
 
+@explained("pair_distributions(program, eps=1, input=(0, 1), adjacent=(1, 1))")
 def pair_distributions(
     program: AnyProgram,
     *,
@@ -282,6 +288,7 @@ def pair_distributions(
     return loss.pair_distributions(known, exact, first, second, known_options(options))
 
 
+@explained("certify(program, text, verdict)")
 def certify(
     program: AnyProgram | Automaton | Service,
     text: str,

@@ -50,6 +50,7 @@ from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
+from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options
 
 Table = Mapping[str, object]
@@ -168,6 +169,7 @@ def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
     return pipeline_of(runs, places, stated, path.parent)
 
 
+@explained('compose([{"mechanism": "gaussian", "sigma": 1, "times": 10}])')
 def compose(
     runs: Iterable[Mapping[str, object]] | str | PathLike[str],
     *,

@@ -15,6 +15,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.questions.calibrate import Calibrate
+from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Number, Pairs, known_options, known_program
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import read_keywords
@@ -67,6 +68,7 @@ def profile(
 ) -> RenyiProfile: ...
 
 
+@explained('profile(program, eps=1, delta="1e-5")')
 def profile(
     program: AnyProgram,
     *,
@@ -114,6 +116,7 @@ def profile(
     return question.answer(known_program(program, reals=True), known_options(options))
 
 
+@explained('calibrate(program, eps_prv=1, delta="1e-5")')
 def calibrate(
     program: AnyProgram,
     *,

@@ -17,6 +17,7 @@ from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
+from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Number, known_options, program_of_mechanism
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
@@ -75,6 +76,7 @@ def prove(
 ) -> Proof: ...
 
 
+@explained("prove(program, budget=1)")
 def prove(
     program: AnyProgram | Automaton | Service | str | PathLike[str],
     *,
