@@ -21,8 +21,7 @@ from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Impossible, Marginal, Part
 from dipapprox.events.reduce import reduce
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

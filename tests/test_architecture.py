@@ -185,7 +185,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
             waiting += [m for _, m in read(MODULES[name]).imports if m in MODULES]
     assert "dipapprox.certificates.reading" in known
     unknown = {
-        *("pairs.search_strategy", "pairs.many_pairs", "pairs.counted", "pairs.largest"),
+        *("pairs.divergence", "pairs.many_pairs", "pairs.counted", "pairs.largest"),
         *("pairs.maxima", "pairs.search", "pairs.maximum"),
         *("privacy.certificate", "privacy.decisions.certificate", "privacy.decisions.decider"),
         *("privacy.decisions.inequalities", "privacy.sources", "privacy.verifier"),

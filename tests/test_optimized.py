@@ -14,9 +14,9 @@ from cli.running import run
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import power
+from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, Product, Span
 from dipapprox.numerics.nested.quadrature import Effort

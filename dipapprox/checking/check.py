@@ -94,7 +94,7 @@ from dipapprox.checking.values import Stuck
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dipapprox.privacy import page as pages
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.description import Result
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.privacy.result import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof

@@ -28,7 +28,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS, STRUCTURE
 from dipapprox.semantics.execution import execute

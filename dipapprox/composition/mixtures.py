@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from itertools import permutations
 
 from dipapprox.data_classes import replace
+from dipapprox.events.event import Part
 from dipapprox.events.intervals import EVERYWHERE, within
-from dipapprox.events.marginals import Part
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 

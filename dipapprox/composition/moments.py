@@ -50,8 +50,8 @@ from dipapprox.composition.product_measures import ProductMeasures, without_even
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
+from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
-from dipapprox.events.marginals import Part
 from dipapprox.events.supports import range_of
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

@@ -28,8 +28,7 @@ from dipapprox.composition.profile import Profile
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
-from dipapprox.events.event import Connected
-from dipapprox.events.marginals import Part
+from dipapprox.events.event import Connected, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

@@ -8,19 +8,215 @@ did; an imperfect labelling could only miss a repetition.
 
 Trees of comparisons and bands (stars, chains: nearly all events) are labelled by sorting subtrees
 (Aho, Hopcroft and Ullman), most others by refining colours, what this leaves open by BLISS.
+
+Laws are standardised by a substitution, for stars as for other events:
+
+    x = sign·(unit·y + origin),   so that the least mean of the y is 0, the greatest scale 1
+
+or, of integers, the least mean 0 or 1/2 and the scales as they were.
+
+The normal form of a star, one sample compared with many others, is the lesser one of two mirror
+images, too. It is made from laws and counts: its cost does not depend on the number of samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from math import floor
 
 from dipapprox import graphs
-from dipapprox.events.event import Connected, Event
-from dipapprox.events.standardisation import LawKey, Standardisation, law_key, standardise
-from dipapprox.events.stars import as_star, normal_star
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Connected, Event, Leaves, Star
+from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite
 from dipapprox.semantics.polyhedra import difference
+
+
+def as_star(event: Event) -> Star | None:
+    """Read an event of at least three samples as a star; None if it is none.
+
+    Of reals only plain comparisons count, x <= y without constants: `reduce` makes them. Integers
+    are compared with offsets half-way between integers, which leaves take up.
+    """
+    if len(event.samples) < 3 or len(event.guards) != len(event.samples) - 1:
+        return None
+    discrete = event.samples[0].family.is_discrete
+    first = set(event.guards[0].samples())
+    for guard in event.guards[1:]:
+        first.intersection_update(guard.samples())
+    if len(first) != 1:
+        return None
+    (centre,) = first
+    sides: tuple[list[Distribution], list[Distribution]] = ([], [])
+    leaves = set()
+    for guard in event.guards:
+        found = difference(guard)
+        if found is None or min(found[:2]) < 0:
+            return None
+        high, low, offset = found  # x[low] <= x[high] + offset
+        if (offset.denominator != 2) if discrete else offset:
+            return None
+        leaf = low if high == centre else high
+        leaves.add(leaf)
+        law = event.samples[leaf]
+        if discrete:
+            law = law.affine(Fraction(1), offset if leaf == high else -offset)
+        sides[leaf == high].append(law)
+    if len(leaves) != len(event.guards):
+        return None
+    below, above = (_counted((law, 1) for law in side) for side in sides)
+    return Star(event.samples[centre], below, above)
+
+
+def _counted(laws: Iterable[tuple[Distribution, int]]) -> Leaves:
+    """Collect equal laws; ascending by key."""
+    known: dict[LawKey, Distribution] = {}
+    counts: Counter[LawKey] = Counter()
+    for law, count in laws:
+        key = law_key(law)
+        known[key] = law
+        counts[key] += count
+    return tuple((known[key], counts[key]) for key in sorted(counts))
+
+
+def normal_star(star: Star) -> Star:
+    """Return the normal form: of both mirror images the one with more leaves below the centre."""
+    laws = tuple([law for law, _ in star.below]), tuple([law for law, _ in star.above])
+    counts = tuple([count for _, count in (*star.below, *star.above)])
+    balance = sum(n for _, n in star.below) - sum(n for _, n in star.above)
+    signs = (1, -1) if balance == 0 else (1,) if balance > 0 else (-1,)
+    images = [standard_kind(star.centre, *laws, sign).star(counts) for sign in signs]
+    return min(images, key=_star_description)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StarKind:
+    """Stars that differ in counts only, in normal form.
+
+    Attributes:
+        centre: The law of the centre.
+        below: The laws below it, different ones.
+        above: The laws above it, likewise.
+        order: For each law of both sides its place among the laws before they were brought into
+            normal form: those below, then those above.
+    """
+
+    centre: Distribution
+    below: tuple[Distribution, ...]
+    above: tuple[Distribution, ...]
+    order: tuple[int, ...]
+
+    def star(self, counts: Sequence[int]) -> Star:
+        """Return the star with counts given in the order before the normal form."""
+        return self.with_counts([counts[place] for place in self.order])
+
+    def with_counts(self, counts: Sequence[int]) -> Star:
+        """Return the star with counts given in the order of the laws."""
+        size = len(self.below)
+        below = tuple(zip(self.below, counts[:size], strict=True))
+        above = tuple(zip(self.above, counts[size:], strict=True))
+        return Star(self.centre, below, above)
+
+
+@lru_cache(maxsize=4096)
+def standard_kind(
+    centre: Distribution,
+    below: tuple[Distribution, ...],
+    above: tuple[Distribution, ...],
+    sign: int,
+) -> StarKind:
+    """Standardise laws: stars share them, and differ in counts.
+
+    Args:
+        centre: The law of the centre.
+        below: The laws below it, different ones.
+        above: The laws above it, likewise.
+        sign: -1 for the mirror image.
+    """
+    changed = standardise(frozenset(map(law_key, (centre, *below, *above))), sign).laws
+    laws = [changed[law_key(law)] for law in (*below, *above)]
+    first, second = (
+        sorted(places, key=lambda place: law_key(laws[place]))
+        for places in (range(len(below)), range(len(below), len(laws)))
+    )
+    if sign < 0:
+        first, second = second, first
+    return StarKind(
+        changed[law_key(centre)],
+        tuple([laws[place] for place in first]),
+        tuple([laws[place] for place in second]),
+        (*first, *second),
+    )
+
+
+def _star_description(star: Star) -> tuple[object, ...]:
+    sides = [tuple((law_key(law), count) for law, count in s) for s in (star.below, star.above)]
+    return law_key(star.centre), *sides
+
+
+LawKey = tuple[str, int, int, int, int]
+"""A law as integers and a string: hashed, compared and ordered faster than fractions."""
+
+
+def law_key(law: Distribution) -> LawKey:
+    """Return the parts of a law."""
+    mean, scale = law.mean, law.scale
+    return law.family.name, mean.numerator, mean.denominator, scale.numerator, scale.denominator
+
+
+def _law(key: LawKey) -> Distribution:
+    family, *parts = key
+    return Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standardisation:
+    """A substitution x = sign·(unit·y + origin), and what it makes of some laws.
+
+    Attributes:
+        laws: Of y, by the key of the law of x.
+        keys: Of `laws`, likewise.
+    """
+
+    sign: int
+    unit: Fraction
+    origin: Fraction
+    laws: Mapping[LawKey, Distribution]
+    keys: Mapping[LawKey, LawKey]
+
+    def guard(self, form: LinearForm) -> LinearForm:
+        """form(sign·(unit·y + origin)) / unit."""
+        terms, constant = form.terms, form.constant
+        if len(terms) != 2 or not are_opposite(terms[0][1], terms[1][1]):
+            constant += self.sign * self.origin * sum([c for _, c in terms], Fraction(0))
+        if constant.numerator:  # no new fraction for nearly all guards
+            constant /= self.unit
+        if self.sign < 0:
+            terms = tuple([(s, -c) for s, c in terms])
+        return LinearForm(terms, constant)
+
+
+@lru_cache(maxsize=4096)
+def standardise(laws: frozenset[LawKey], sign: int) -> Standardisation:
+    """Standardise some laws, at least one; the mirror image for sign = -1.
+
+    Integers stay integers: the origin is one, and the unit is 1. The events of an input share their
+    laws, hence what standardises them.
+    """
+    known = {key: _law(key) for key in laws}
+    origin = min([sign * law.mean for law in known.values()])
+    discrete = any(law.family.is_discrete for law in known.values())
+    if discrete:
+        origin = Fraction(floor(origin))  # the leaves of stars lie between integers
+    unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
+    changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
+    return Standardisation(
+        sign, unit, origin, changed, {key: law_key(law) for key, law in changed.items()}
+    )
+
 
 Key = tuple[object, ...]
 """Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""

@@ -20,9 +20,8 @@ import numpy as np
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import MIRRORED, Distribution, Family
-from dipapprox.events.columns import Column, combined
+from dipapprox.events.columns import Column, Image, Inputs, Table, combined, numeric
 from dipapprox.events.event import Chosen, Connected, count_samples
-from dipapprox.events.inputs import Image, Inputs, Table, numeric
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples

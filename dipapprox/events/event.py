@@ -2,16 +2,23 @@
 
 Final states speak about symbolic inputs and any eps; an `Event` is what is left when both are
 fixed. The probability of an event is all that the numerical stages ever compute.
+
+A final state that publishes real numbers leaves a law: it publishes finite values and real numbers.
+Its samples fall into independent groups, connected by guards and by what is published; a group that
+publishes nothing is an event, one that publishes a number is a `Marginal`, a measure on the line.
+The state is the product of all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.events.circuits import Circuit
+from dipapprox.language.core import Value
 from dipapprox.semantics.linear import LinearForm
 
 
@@ -124,3 +131,61 @@ class Independent:
 
 
 Reduced = Impossible | Independent
+
+
+@dataclass(frozen=True, slots=True)
+class Marginal:
+    """S -> Pr[x in event and form(x) in S]: the law of one real output on one group of samples.
+
+    Attributes:
+        event: Independent samples, all real, and guards: none if there is no condition. Guards and
+            form together connect all samples; the event has a positive probability.
+        form: Over indices of `event.samples`, with at least one of them, plus a constant.
+    """
+
+    event: Event
+    form: LinearForm
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One final state at one input: a product measure.
+
+    Attributes:
+        events: Independent; their probabilities multiply.
+        marginals: Of the coordinates of the outcome, in order; independent of one another and of
+            the events.
+    """
+
+    events: tuple[Connected, ...]
+    marginals: tuple[Marginal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What final states publish, up to the values of coordinates y[0], y[1], … on the line.
+
+    Measures of different outcomes are singular to each other: they are summed one by one.
+
+    Attributes:
+        outputs: The finite values, in the order of `Program.outputs`.
+        reals: Each of `Program.real_outputs` as a form over the coordinates (int symbols): a
+            constant is an atom, a bare coordinate a number with a density.
+    """
+
+    outputs: tuple[Value, ...]
+    reals: tuple[LinearForm, ...]
+
+    @property
+    def atoms(self) -> tuple[Fraction | None, ...]:
+        """Per real output its constant; None where it is continuous."""
+        return tuple(form.constant if form.is_constant else None for form in self.reals)
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers with a density there are."""
+        return 1 + max((k for form in self.reals for k in form.samples()), default=-1)
+
+
+Measure = Sequence[Part]
+"""Of one outcome: the sum of its parts, all with one marginal for each coordinate."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, Impossible
-from dipapprox.events.marginals import Marginal
+from dipapprox.events.event import Connected, Event, Impossible, Marginal
 from dipapprox.events.reduce import reduce
 from dipapprox.semantics.linear import LinearForm
 

@@ -28,11 +28,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event
+from dipapprox.events.event import Connected, Event, Marginal, Outcome, Part
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.events.marginals import Marginal, Outcome, Part
-from dipapprox.events.reduce import connected_parts
-from dipapprox.events.rewriting import as_comparisons
+from dipapprox.events.reduce import as_comparisons, connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -14,8 +14,19 @@ from functools import partial
 import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import FEW, Bags, Column, Pairs, Tallies, combined, mapped
-from dipapprox.events.inputs import Block, Inputs, Table, numeric
+from dipapprox.events.columns import (
+    FEW,
+    Bags,
+    Block,
+    Column,
+    Inputs,
+    Pairs,
+    Table,
+    Tallies,
+    combined,
+    mapped,
+    numeric,
+)
 from dipapprox.events.instantiate import Outline, without_inputs
 from dipapprox.events.paths import AnyStar, Change, GroupStar, PathStar
 from dipapprox.events.reduce import connected_samples, irredundant

@@ -10,12 +10,17 @@ from collections.abc import Iterable, Sequence
 
 from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution
-from dipapprox.events.canonical import canonical
+from dipapprox.events.canonical import (
+    LawKey,
+    StarKind,
+    canonical,
+    law_key,
+    normal_star,
+    standard_kind,
+)
 from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star
 from dipapprox.events.reduce import reduce
-from dipapprox.events.standardisation import LawKey, law_key
-from dipapprox.events.stars import StarKind, normal_star, standard_kind
 from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm
 

@@ -19,9 +19,9 @@ from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import is_laplace_type
+from dipapprox.numerics.methods import Answers
 
 _NAME = "exact"
 

@@ -23,9 +23,8 @@ from typing import Any
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
-from dipapprox.numerics.arithmetic import sound_arithmetic
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import Answers, Method
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.processes import deaf_to_interrupts, end_with
 
 _PATIENCE = 1.0

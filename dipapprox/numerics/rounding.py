@@ -5,26 +5,42 @@ lower bounds to 0, upper bounds to the floor. So subnormal numbers never matter,
 0: sums and differences of such numbers are 0 or at least 2^-952, and nothing but a product can
 underflow. Whatever becomes of a product below 2^-900, it is below 2^-900.
 
-IEEE 754 doubles, round to nearest (`arithmetic` makes sure of it). The result of one addition or
-multiplication is then the double nearest to the exact result, or one of the two nearest; the next
-double above (below) it is an upper (a lower) bound. All numbers here lie in [0, 1] up to rounding,
-but for factors: what overflows is infinite, an upper bound, and no NaN arises. Where an operand
-makes the operation exact (adding 0, multiplying by 0 or 1) nothing is widened, so that exact zeros
-and ones stay exact.
+IEEE 754 doubles, round to nearest (`require_sound_arithmetic` makes sure of it). The result of one
+addition or multiplication is then the double nearest to the exact result, or one of the two
+nearest; the next double above (below) it is an upper (a lower) bound. All numbers here lie in [0,
+1] up to rounding, but for factors: what overflows is infinite, an upper bound, and no NaN arises.
+Where an operand makes the operation exact (adding 0, multiplying by 0 or 1) nothing is widened, so
+that exact zeros and ones stay exact.
 
 Sums of n nonnegative doubles in any order have a relative error of at most n u / (1 - n u), u =
 2^-53, and no underflow error at all (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
 ed., sections 2.1 and 4.2); the factors 1 ± (n + 4) 2^-52 used here include their own rounding.
+
+Whether the thread that computes obeys IEEE 754 is asked where runs begin and where they end: proofs
+about doubles assume that operations round to nearest and keep subnormal numbers. Both are modes of
+a thread (MXCSR on x86, FPCR on ARM) that any library can change: what was linked with `-ffast-math`
+flushes subnormals to 0 from the moment it is loaded, others offer it as an option.
+
+    rounding to nearest     no bound in doubles holds without it, nor does all of flint's arithmetic
+    subnormals kept         the bounds of this package hold without it, too (here and in `sampled`);
+                            it is asked for all the same: one proof may be wrong
 """
 
 from __future__ import annotations
 
+import operator
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from math import inf
 from sys import float_info
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dipapprox.errors import UnsoundArithmetic
 
 Array = NDArray[np.float64]
 
@@ -134,3 +150,94 @@ def contradicts_one(lower: Array, upper: Array) -> NDArray[np.bool_]:
     """Whether no numbers within the bounds along the last axis sum to 1, for certain."""
     found: NDArray[np.bool_] = (total_below(lower) > 1) | (total_above(upper) < 1)
     return found
+
+
+# In bits: a thread that flushes subnormals might read them as 0 in any other notation.
+_SIGN = 1 << 63
+_NORMAL, _SUBNORMAL = 1 << 52, 1 << 51  # 2^-1022, 2^-1023
+_ONE, _HALF, _TWO = 0x3FF << 52, 0x3FE << 52, 0x400 << 52
+_HALF_ULP = (0x3FF - 53) << 52  # half of the distance from 1 to the next double
+_SEVEN_QUARTERS = _ONE | 3 << 50
+
+_Case = tuple[int, int, int]
+
+_SUBNORMALS: tuple[tuple[Callable[[Any, Any], Any], tuple[_Case, ...]], ...] = (
+    (operator.add, ((_SUBNORMAL, _SUBNORMAL, _NORMAL),)),
+    (operator.sub, ((_NORMAL | _SUBNORMAL, _NORMAL, _SUBNORMAL),)),
+    (operator.mul, ((_NORMAL, _HALF, _SUBNORMAL), (_SUBNORMAL, _TWO, _NORMAL))),
+)
+"""Operations with operands, and what becomes of these where subnormal numbers are kept."""
+
+_NEAREST: tuple[tuple[Callable[[Any, Any], Any], tuple[_Case, ...]], ...] = (
+    (
+        operator.add,
+        (
+            (_ONE, _HALF_ULP, _ONE),  # upward: one more
+            (_SIGN | _ONE, _SIGN | _HALF_ULP, _SIGN | _ONE),  # downward: one more
+            (_ONE + 1, _HALF_ULP, _ONE + 2),  # downward, towards 0: one less
+            (_SIGN | _ONE + 1, _SIGN | _HALF_ULP, _SIGN | _ONE + 2),  # upward, towards 0
+        ),
+    ),
+    (
+        operator.mul,
+        (
+            (_ONE + 1, _ONE + 1, _ONE + 2),
+            (_ONE + 1, _SIGN | _ONE + 1, _SIGN | _ONE + 2),
+            (_ONE + 1, _SEVEN_QUARTERS, _SEVEN_QUARTERS + 2),
+            (_ONE + 1, _SIGN | _SEVEN_QUARTERS, _SIGN | _SEVEN_QUARTERS + 2),
+        ),
+    ),
+)
+"""The same for rounding to nearest, ties to even."""
+
+_REPEATED = 9
+"""How often a case occurs in an array: vector instructions and what is left over both get some."""
+
+_HINT = (
+    "a library in this process has changed how the processor computes (-ffast-math, "
+    "flush_denormal, fesetround); run this in a process, or a thread, of its own"
+)
+
+
+def require_sound_arithmetic() -> None:
+    """Test additions, subtractions and products of this thread, Python's and numpy's (20 µs).
+
+    Raises:
+        UnsoundArithmetic: If they do not round to nearest, or flush subnormal numbers to 0.
+    """
+    if not all(_is_right(*each) for each in _NEAREST):
+        raise UnsoundArithmetic("this thread does not round to the nearest double", _HINT)
+    if not all(_is_right(*each) for each in _SUBNORMALS):
+        raise UnsoundArithmetic("this thread takes subnormal doubles for 0", _HINT)
+
+
+@contextmanager
+def sound_arithmetic() -> Iterator[None]:
+    """Require sound arithmetic before and after a block or, as a decorator, a function.
+
+    Raises:
+        UnsoundArithmetic: See `require_sound_arithmetic`; of what ends by an exception only the
+            beginning is tested.
+    """
+    require_sound_arithmetic()
+    yield
+    require_sound_arithmetic()
+
+
+def _is_right(operation: Callable[[Any, Any], Any], cases: tuple[_Case, ...]) -> bool:
+    """Whether every case gives its result, bit by bit: comparisons may be flushed as well."""
+    left, right, wanted = np.array(cases * _REPEATED, np.uint64).T
+    found = operation(left.copy().view(np.float64), right.copy().view(np.float64))
+    if found.tobytes() != wanted.tobytes():
+        return False
+    return all(_bits(operation(_double(a), _double(b))) == c for a, b, c in cases)
+
+
+def _double(bits: int) -> float:
+    (found,) = struct.unpack("=d", struct.pack("=Q", bits))
+    return float(found)
+
+
+def _bits(number: float) -> int:
+    (found,) = struct.unpack("=Q", struct.pack("=d", number))
+    return int(found)

@@ -49,8 +49,8 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import language_of, parse_program, read_text
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED

@@ -8,9 +8,16 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell
-from dipapprox.privacy.description import Description, Fact, Table, Tone, known, seconds_text
+from dipapprox.privacy.description import (
+    Description,
+    Fact,
+    Result,
+    Table,
+    Tone,
+    known,
+    seconds_text,
+)
 from dipapprox.privacy.notation import parameter_fields, parameters_text
-from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import Scope
 
 

@@ -26,10 +26,9 @@ from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, count_samples
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.numerics.closed_form import ClosedForms, is_half_space
+from dipapprox.numerics.closed_form import ClosedForms, GuardByGuard, has_half_spaces, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
-from dipapprox.numerics.frechet import GuardByGuard, has_half_spaces
 from dipapprox.numerics.kinds import (
     has_density,
     has_sums,

@@ -15,6 +15,7 @@ from dipapprox.privacy.description import (
     Description,
     Table,
     Tone,
+    Word,
     count,
     interval,
 )
@@ -24,7 +25,6 @@ from dipapprox.privacy.notation import (
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.result import Word
 from dipapprox.privacy.run import Run, RunResult
 
 

@@ -1,4 +1,8 @@
-"""Program x claim -> verdict: the pipeline from end to end, with every failure an answer."""
+"""Program x claim -> verdict: the pipeline from end to end, with every failure an answer.
+
+few pairs of few outputs   one by one on the ladder of precisions (`pairs.search`)
+many pairs                 whatever is quickest (`pairs.many_pairs`)
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,10 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.bulk import BulkSource
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
+from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import (
@@ -23,7 +29,6 @@ from dipapprox.pairs.search import (
     precisions,
     silent,
 )
-from dipapprox.pairs.search_strategy import check_pairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
@@ -43,7 +48,7 @@ from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from dipapprox.exact.real_outputs import comparison
-    from dipapprox.pairs import maximum
+    from dipapprox.pairs import many_pairs, maximum
     from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.boxes import vertices
     from dipapprox.pairs.products import losses as product_losses
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.products import witness as product_witnesses
     from dipapprox.privacy.published import details as published_details
 else:
+    many_pairs = Deferred("dipapprox.pairs.many_pairs")
     maximum = Deferred("dipapprox.pairs.maximum")
     vertices = Deferred("dipapprox.pairs.boxes.vertices")
     comparison = Deferred("dipapprox.exact.real_outputs.comparison")
@@ -64,6 +70,41 @@ else:
     product_losses = Deferred("dipapprox.pairs.products.losses")
     product_search = Deferred("dipapprox.pairs.products.search")
     product_witnesses = Deferred("dipapprox.privacy.products.witness")
+
+_FEW_OUTPUTS = 200
+"""A pair with more of them is summed in doubles before it is summed exactly."""
+
+
+def check_pairs(
+    search: Search,
+    states: FinalStates,
+    selection: PairSelection,
+    total: int | None,
+    bulk: BulkSource,
+    progress: Progress,
+) -> None:
+    """Check all selected pairs the cheapest way.
+
+    Args:
+        search: Fresh; afterwards it holds what was found.
+        states: Final states.
+        selection: Which pairs.
+        total: Their number, if known.
+        bulk: Gives many probabilities at once.
+        progress: Told about pairs, or about pairs of counters where those are what costs time.
+
+    Raises:
+        UserError: If the program's adjacency does not suit its inputs.
+        LimitReached: If a limit is reached.
+        BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
+    """
+    if total is not None and total <= FEW_PAIRS and len(states.outputs()) <= _FEW_OUTPUTS:
+        search.run(likely_first(states.program, selection, total), total, progress)
+    else:
+        many_pairs.check_many(search, states, selection, total, bulk, progress)
+    if search.violation is None and total is not None and search.checked != total:
+        # Counted by another route than they are made.
+        raise BrokenInvariant(f"{search.checked} pairs were checked, but there are {total}")
 
 
 @rare_collections()

@@ -19,9 +19,9 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import reduce
 from dipapprox.limits import Limits
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.intervals import logarithm
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -37,8 +37,8 @@ from dipapprox.language.load import (
     read_text,
 )
 from dipapprox.language.values import parse_rational
+from dipapprox.privacy.description import Result
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.result import Result
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.subject import load_subject

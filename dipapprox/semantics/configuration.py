@@ -16,8 +16,7 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.state import Constraint, Extreme, Guard, Path
-from dipapprox.semantics.stores import Store
+from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store
 
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""

@@ -23,24 +23,22 @@ from typing import assert_never
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.semantics.cells import Use, use_of
 from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
-from dipapprox.semantics.dataflow import Use, use_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.join_points import join_states
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import CellSet, live_cells
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
-from dipapprox.semantics.path_ends import PathEnds
+from dipapprox.semantics.path_ends import PathEnds, join_states
 from dipapprox.semantics.selections import Selection, candidates, selections_in
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import Extreme, FinalStates, guards_of
+from dipapprox.semantics.state import Extreme, FinalStates, Store, guards_of
 from dipapprox.semantics.statements import Numbering, Statements
-from dipapprox.semantics.stores import Store
 from dipapprox.semantics.turns import Turns, uniform_loops
 from dipapprox.source import Diagnostic
 

@@ -19,8 +19,7 @@ from itertools import chain
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.semantics.cells import cells_of, statements_in
-from dipapprox.semantics.dataflow import Use, sources_of, use_of
+from dipapprox.semantics.cells import Use, cells_of, sources_of, statements_in, use_of
 
 
 @dataclass(frozen=True, slots=True)

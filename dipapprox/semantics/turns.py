@@ -23,15 +23,15 @@ so it does not matter if a merge would be found in a later turn alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import getrandbits
 from typing import TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
-from dipapprox.semantics.dataflow import use_of
 from dipapprox.semantics.evaluation import Evaluator
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
@@ -40,9 +40,16 @@ from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points, bits
 from dipapprox.semantics.path_ends import PathEnds
 from dipapprox.semantics.selections import Selection
-from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step
+from dipapprox.semantics.state import (
+    Extreme,
+    Guard,
+    Path,
+    Sample,
+    SampleComparison,
+    Step,
+    Store,
+)
 from dipapprox.semantics.statements import Statements
-from dipapprox.semantics.stores import Store, assigned_apart
 
 V = TypeVar("V", bound=object)
 
@@ -285,7 +292,7 @@ class Turns:
         left = self._end(turn, numbers[id(after.path)], before.outputs, after.outputs)
         if left.cells:
             return None
-        stored = tuple(_changed(before.store, after.store))
+        stored = tuple(after.store.changes(before.store))
         index = self._index(turn)
         values = tuple([(a, before.outputs.get(a + index)) for a in self._written])
         samples = self._statements.samples[before.samples :]
@@ -351,7 +358,7 @@ class Turns:
     ) -> _End:
         """Compare the outputs before and after a turn."""
         elements = {array + self._index(turn): array for array in self._written}
-        changed = list(_changed(before, after))
+        changed = list(after.changes(before))
         return _End(
             node,
             tuple([(elements[name], value) for name, value in changed if name in elements]),
@@ -414,14 +421,6 @@ def _number_guards(
         nodes.append((number, each.step))
         number = numbers[id(each)] = len(nodes)
     return True
-
-
-def _changed(before: Store[V], after: Store[V]) -> Iterator[tuple[str, V]]:
-    """Yield the cells whose values are other objects now, with the new values."""
-    for name in sorted(assigned_apart((before, after))):
-        value = after.get(name)
-        if value is not None and value is not before.get(name):
-            yield name, value
 
 
 def _renamed(step: Step, rename: Rename) -> Step:

@@ -16,8 +16,7 @@ from dipapprox.composition.grid import Step
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure

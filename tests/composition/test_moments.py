@@ -16,8 +16,7 @@ from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.real_outputs.cells import Cells

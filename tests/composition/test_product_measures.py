@@ -16,8 +16,7 @@ from dipapprox.composition.pair_products import slacks
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure

@@ -10,12 +10,11 @@ from random import Random
 import pytest
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.canonical import canonical
+from dipapprox.events.canonical import as_star, canonical, normal_star
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Event, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
-from dipapprox.events.stars import as_star, normal_star
 from dipapprox.exact.methods import Exact
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse

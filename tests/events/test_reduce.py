@@ -19,8 +19,13 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event, Impossible, Independent
-from dipapprox.events.reduce import connected_parts, irredundant, reduce
-from dipapprox.events.rewriting import as_comparisons, sum_of_squares
+from dipapprox.events.reduce import (
+    as_comparisons,
+    connected_parts,
+    irredundant,
+    reduce,
+    sum_of_squares,
+)
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import implies
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio

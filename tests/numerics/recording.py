@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.methods import Answers
 
 
 class Recording:

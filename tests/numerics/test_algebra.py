@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras import restricted_laws, sampled
+from dipapprox.numerics.algebras import sampled, sampled_laws
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -268,8 +268,8 @@ def _small_majorants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _change_samples(monkeypatch: pytest.MonkeyPatch, change: Callable[[Samples], Samples]) -> None:
-    exact = restricted_laws.sample_law
-    monkeypatch.setattr(restricted_laws, "sample_law", lambda *panels: change(exact(*panels)))
+    exact = sampled_laws.sample_law
+    monkeypatch.setattr(sampled_laws, "sample_law", lambda *panels: change(exact(*panels)))
 
 
 @pytest.mark.parametrize("breakage", [_no_sampling_error, _no_rounding, _small_majorants])

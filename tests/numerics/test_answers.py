@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.event_store import EventStore
+from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.probability import EventStore
 from tests.numerics.test_parallel import EVENTS
 
 DOUBLES = st.floats(0, 1)

@@ -25,12 +25,12 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import UnsoundArithmetic, UserError
 from dipapprox.events.event import Star
 from dipapprox.limits import Limits
-from dipapprox.numerics import arithmetic, rounding
-from dipapprox.numerics.arithmetic import require_sound_arithmetic
+from dipapprox.numerics import rounding
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
+from dipapprox.numerics.rounding import require_sound_arithmetic
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone
@@ -116,7 +116,7 @@ def test_each_thread_has_modes_of_its_own(control: ctypes.CDLL) -> None:
 def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> None:
     before = control.get()
     try:
-        with pytest.raises(UnsoundArithmetic), arithmetic.sound_arithmetic():
+        with pytest.raises(UnsoundArithmetic), rounding.sound_arithmetic():
             control.set(before | FLUSHED)
     finally:
         control.set(before)
@@ -176,7 +176,7 @@ def test_flushed_subnormals_prove_nothing(
         dipapprox.verify(program, eps=PURE.eps, eps_prv=PURE.eps_prv, delta=PURE.delta).answer
         is Answer.NOT_DP
     )
-    monkeypatch.setattr(arithmetic, "require_sound_arithmetic", lambda: None)
+    monkeypatch.setattr(rounding, "require_sound_arithmetic", lambda: None)
     for bits in FLUSHING:
         with modes(control, bits):
             assert (

@@ -11,18 +11,16 @@ from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
-from dipapprox.numerics.algebras.ball_convolution import convolved_pieces
+from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.lattice import build_lattice
-from dipapprox.numerics.algebras.pieces import Piece
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.refinement import RefinementLevel
-from dipapprox.numerics.elimination.requirements import GridRequirements
+from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball
 

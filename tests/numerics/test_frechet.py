@@ -12,8 +12,8 @@ from scipy import stats
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
+from dipapprox.numerics.closed_form import GuardByGuard, has_half_spaces
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.frechet import GuardByGuard, has_half_spaces
 from dipapprox.semantics.linear import LinearForm
 
 ROWS = st.lists(

@@ -17,11 +17,10 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.event_store import EventStore
+from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.probability import OutputProbabilities, tightened
+from dipapprox.numerics.probability import EventStore, OutputProbabilities, tightened
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates

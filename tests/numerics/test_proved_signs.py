@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra

@@ -15,8 +15,7 @@ from scipy.integrate import quad
 from scipy.stats import expon, laplace, norm
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure

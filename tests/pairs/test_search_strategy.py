@@ -35,7 +35,6 @@ from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import search_blocks
 from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.search import RememberedInputs, Search, precisions, silent
-from dipapprox.pairs.search_strategy import check_pairs
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -44,7 +43,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import conclude
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
-from dipapprox.privacy.verifier import verify
+from dipapprox.privacy.verifier import check_pairs, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

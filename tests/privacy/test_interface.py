@@ -14,7 +14,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import Search
-from dipapprox.pairs.search_strategy import check_pairs
+from dipapprox.privacy.verifier import check_pairs
 
 HALF = Fraction(1, 2)
 TEXT = """

@@ -11,8 +11,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import SampleComparison
-from dipapprox.semantics.stores import Store, assigned_apart
+from dipapprox.semantics.state import SampleComparison, Store, assigned_apart
 
 _NAMES = st.sampled_from([f"x[{k}]" for k in range(12)])
 _STEPS = st.lists(

@@ -34,7 +34,7 @@ from dipapprox.numerics.elimination.plan import (
     eliminate_star,
     eliminate_sums,
 )
-from dipapprox.numerics.elimination.requirements import GridRequirements, Order
+from dipapprox.numerics.elimination.refinement import GridRequirements, Order
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.elimination.value import ShiftingEvaluation
 from dipapprox.numerics.enclosure import NotEnclosed

@@ -18,8 +18,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected
-from dipapprox.events.marginals import Part
+from dipapprox.events.event import Connected, Part
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms

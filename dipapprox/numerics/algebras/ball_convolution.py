@@ -1,7 +1,7 @@
-"""Convolutions of polynomials with errors on panels of one width, at any precision.
+"""Polynomials with errors on panels, at any precision, and their convolutions.
 
-In: f and g as pieces (`balls`) on panels [k w, (k+1) w]. Out: pieces of h(t) = ∫ f(r) g(t - r) dr.
-With θ in [0, 1] for the place on a panel,
+Functions in balls are made of such pieces. In: f and g as pieces on panels [k w, (k+1) w]. Out:
+pieces of h(t) = ∫ f(r) g(t - r) dr. With θ in [0, 1] for the place on a panel,
 
     h_m(θ) = w Σ_k ( ∫_0^θ f_k(ρ) g_{m-k}(θ - ρ) dρ + ∫_θ^1 f_k(ρ) g_{m-k-1}(1 + θ - ρ) dρ ).
 
@@ -21,7 +21,39 @@ from math import factorial
 
 from flint import arb, arb_mat, arb_poly
 
-from dipapprox.numerics.algebras.pieces import Piece
+
+class Piece:
+    """p(u) + e(u) on one panel, |e| <= radius, which is exact."""
+
+    __slots__ = ("_norm", "polynomial", "radius")
+
+    def __init__(self, polynomial: arb_poly, radius: arb) -> None:
+        self.polynomial = polynomial
+        self.radius = radius.upper()
+        self._norm: arb | None = None
+
+    @property
+    def norm(self) -> arb:
+        """An upper bound of |p| + radius, exact; computed when it is first asked for."""
+        if self._norm is None:
+            self._norm = one_norm(self.polynomial.coeffs(), self.radius).upper()
+        return self._norm
+
+
+def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
+    """start + Σ |coefficient|."""
+    return sum(map(abs, coefficients), start)
+
+
+def constant_piece(value: arb) -> Piece:
+    """The constant `value`."""
+    return Piece(arb_poly([value]), _ZERO)
+
+
+def spread(radius: arb) -> arb:
+    """The ball [-radius, radius]."""
+    return arb(0, radius)
+
 
 Panels = Sequence[Piece | None]
 

@@ -35,9 +35,15 @@ from flint import arb, arb_poly
 from dipapprox.distributions import Distribution, Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
-from dipapprox.numerics.algebras.ball_convolution import Panels, convolved_pieces
+from dipapprox.numerics.algebras.ball_convolution import (
+    Panels,
+    Piece,
+    constant_piece,
+    convolved_pieces,
+    one_norm,
+    spread,
+)
 from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.algebras.pieces import Piece, constant_piece, one_norm, spread
 from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure

@@ -1,7 +1,7 @@
 """The float64 function algebra: the first tier, vectorised, with proved errors.
 
 Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`, `legendre`,
-`sampled_laws`, `restricted_laws` and `elementary`.
+`sampled_laws` and `elementary`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.monomials import monomial_integrals
-from dipapprox.numerics.algebras.restricted_laws import RestrictedLaw, restricted_laws
 from dipapprox.numerics.algebras.sampled import (
     Sampled,
     definite,
@@ -31,7 +30,7 @@ from dipapprox.numerics.algebras.sampled import (
     multiply,
     multiply_each,
 )
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST, RestrictedLaw, restricted_laws
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolati
 from dipapprox.numerics.algebras.elementary import exponential, growth
 from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
-from dipapprox.numerics.algebras.restricted_laws import restricted_laws
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,6 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.conditioning.rules import Panels, Weighted, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import (
     MOST_SEPARATORS,
@@ -38,7 +37,7 @@ from dipapprox.numerics.conditioning.separators import (
 )
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 

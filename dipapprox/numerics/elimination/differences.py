@@ -38,7 +38,7 @@ from dipapprox.numerics.elimination.plan import (
     Terms,
     times,
 )
-from dipapprox.numerics.elimination.requirements import GridRequirements
+from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.enclosure import NotEnclosed
 
 Bounds = Mapping[Edge, int]

@@ -31,7 +31,6 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS, cutoff_interval
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import (
@@ -49,25 +48,24 @@ from dipapprox.numerics.elimination.plan import (
     eliminate_sums,
 )
 from dipapprox.numerics.elimination.refinement import (
+    GridEvent,
+    GridRequirements,
+    Order,
     RefinementLevel,
     Tier,
     ball_levels,
     better,
     double_levels,
     doubles_may_do,
-    leading_zeros,
-)
-from dipapprox.numerics.elimination.requirements import (
-    GridEvent,
-    GridRequirements,
-    Order,
     grouped,
     is_small,
+    leading_zeros,
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
+from dipapprox.numerics.methods import Answers
 from dipapprox.semantics.linear import LinearForm
 
 if TYPE_CHECKING:

@@ -21,8 +21,12 @@ from dipapprox.numerics.algebras.grid import build_grid, cutoff_interval
 from dipapprox.numerics.algebras.lattice import build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
-from dipapprox.numerics.elimination.refinement import RefinementLevel
-from dipapprox.numerics.elimination.requirements import GridRequirements, has_few_laws, is_small
+from dipapprox.numerics.elimination.refinement import (
+    GridRequirements,
+    RefinementLevel,
+    has_few_laws,
+    is_small,
+)
 from dipapprox.numerics.elimination.stars import Bounds, Stars
 from dipapprox.numerics.elimination.value import ShiftingEvaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

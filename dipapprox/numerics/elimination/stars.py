@@ -18,7 +18,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.elimination.order_event import is_plain
-from dipapprox.numerics.elimination.requirements import GridRequirements, is_small
+from dipapprox.numerics.elimination.refinement import GridRequirements, is_small
 
 Array = NDArray[np.float64]
 

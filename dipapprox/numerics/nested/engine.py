@@ -26,9 +26,9 @@ from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
 from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.answers import Answers
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
+from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import (
     Mass,

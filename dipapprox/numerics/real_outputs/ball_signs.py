@@ -14,8 +14,8 @@ from fractions import Fraction
 from flint import arb, arb_poly
 
 from dipapprox.limits import Limits
+from dipapprox.numerics.algebras.ball_convolution import Piece, one_norm
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
-from dipapprox.numerics.algebras.pieces import Piece, one_norm
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.signs import Leaf

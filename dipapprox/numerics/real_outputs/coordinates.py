@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.events.event import Event
-from dipapprox.events.marginals import Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.events.reduce import connected_samples, irredundant
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
-from dipapprox.numerics.elimination.requirements import GridRequirements
+from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.marginals import Part
+from dipapprox.events.event import Part
 
 Line = tuple[Part, ...]
 """Parts with one published number each; their measures add up."""

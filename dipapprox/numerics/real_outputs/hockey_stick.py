@@ -28,9 +28,8 @@ from fractions import Fraction
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected
+from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval
-from dipapprox.events.marginals import Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import (

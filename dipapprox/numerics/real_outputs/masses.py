@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.cache import Cache
-from dipapprox.events.event import Connected
+from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval, within
-from dipapprox.events.marginals import Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method

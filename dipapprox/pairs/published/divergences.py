@@ -17,9 +17,8 @@ from dipapprox.cache import Cache
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import dataclass
-from dipapprox.events.event import Connected
+from dipapprox.events.event import Connected, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, within
-from dipapprox.events.marginals import Outcome, Part
 from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits

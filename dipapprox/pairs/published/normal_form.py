@@ -15,9 +15,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import MIRRORED, Distribution
-from dipapprox.events.event import Connected, Event
+from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE, within
-from dipapprox.events.marginals import Marginal, Part
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached
-from dipapprox.events.marginals import Part
+from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits

@@ -52,8 +52,8 @@ from dipapprox.composition.reading import deltas as deltas_on
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.certificate import (
     Certificate,

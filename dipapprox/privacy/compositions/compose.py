@@ -41,8 +41,8 @@ from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate

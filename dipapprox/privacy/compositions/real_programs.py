@@ -31,7 +31,7 @@ from math import exp, log
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum

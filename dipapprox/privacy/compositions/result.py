@@ -22,6 +22,7 @@ from dipapprox.privacy.charts import Chart, Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.description import (
     Description,
+    Result,
     Tone,
     count,
     interval,
@@ -31,7 +32,6 @@ from dipapprox.privacy.description import (
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
-from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 

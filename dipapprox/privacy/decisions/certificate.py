@@ -31,7 +31,7 @@ from dipapprox.exact.signs import cover
 from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
 from dipapprox.exact.signs.zeros import Factors, Part
 from dipapprox.language.core import Program
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection, select_pairs
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.privacy.certificate import (

@@ -9,7 +9,7 @@ from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_beh
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
     Pair,
     PairSelection,

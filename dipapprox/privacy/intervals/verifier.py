@@ -16,9 +16,9 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
     OrderedPairs,
     PairSelection,

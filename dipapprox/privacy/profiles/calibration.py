@@ -21,7 +21,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.arithmetic import sound_arithmetic
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor

@@ -13,13 +13,12 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.language.values import check_input
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.privacy.description import Description, Tone
+from dipapprox.numerics.rounding import sound_arithmetic
+from dipapprox.privacy.description import Description, Result, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.result import Result
 from dipapprox.privacy.sources import open_source
 from dipapprox.privacy.verdict import WitnessRow, pair_table
 from dipapprox.semantics.execution import execute

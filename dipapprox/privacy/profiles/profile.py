@@ -17,9 +17,9 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.language.core import Program
-from dipapprox.numerics.arithmetic import sound_arithmetic
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
     AllPairs,
     Pair,

@@ -33,8 +33,7 @@ from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.privacy.notation import plain_value
-from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
+from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.published.values import LIKELIER, published_values
 from dipapprox.privacy.sources import open_published

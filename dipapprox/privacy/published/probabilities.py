@@ -12,14 +12,13 @@ from itertools import pairwise
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.events.event import Marginal, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
-from dipapprox.events.marginals import Marginal, Outcome, Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.published.divergences import PublishedDivergences
-from dipapprox.privacy.notation import Published
-from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
+from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute

@@ -17,8 +17,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.pairs.published.divergences import Excess
-from dipapprox.privacy.notation import Published
-from dipapprox.privacy.numbers import ANY_NUMBER, NumberSet
+from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 from dipapprox.semantics.linear import LinearForm
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")

@@ -12,8 +12,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.plot import plot_densities
 from dipapprox.errors import UserError
-from dipapprox.privacy.notation import valuation_text
-from dipapprox.privacy.numbers import NumberSet
+from dipapprox.privacy.notation import NumberSet, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
