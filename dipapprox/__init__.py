@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dipapprox.checking.result import CheckResult, Outcome
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
+    from dipapprox.language.functions.maps import clamp, rounded
     from dipapprox.language.functions.mechanism import (
         Mechanism,
         mechanism,
@@ -82,6 +83,10 @@ _HOMES = {
         "UserError",
     ),
     "dipapprox.language.core": ("Program",),
+    "dipapprox.language.functions.maps": (
+        "clamp",
+        "rounded",
+    ),
     "dipapprox.language.functions.mechanism": (
         "Mechanism",
         "mechanism",
@@ -221,6 +226,7 @@ __all__ = [
     "certify",
     "check",
     "choose",
+    "clamp",
     "compose",
     "decide",
     "discrete_gauss",
@@ -239,6 +245,7 @@ __all__ = [
     "probability",
     "profile",
     "prove",
+    "rounded",
     "verify",
     "where",
 ]

@@ -18,12 +18,14 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from dipapprox.language.core import Norm
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.symbols import (
+    ABSOLUTE,
     CLAMP,
     DISCRETISATION,
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
     MECHANISM,
+    ROUNDINGS,
     SELECTIONS,
 )
 
@@ -35,7 +37,16 @@ SOFT_STATEMENTS = r"\b(?:(?:read|on)(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|foreve
 REALS = r"(?<=\bin )(?:real|int)\b"
 NORMS = ("all", *(norm.value for norm in Norm))
 
-_FUNCTIONS = (*DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, CLAMP, DISCRETISATION)
+_FUNCTIONS = (
+    *DISTRIBUTIONS,
+    MECHANISM,
+    EXPONENTIAL,
+    *SELECTIONS,
+    CLAMP,
+    ABSOLUTE,
+    *ROUNDINGS,
+    DISCRETISATION,
+)
 _CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))
 _PHRASES = (r"(on)(\s+)(data|query)\b", r"(seen)(\s+)(by)\b")
 """Words that are words only after others."""

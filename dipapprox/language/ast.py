@@ -24,9 +24,11 @@ from dipapprox.language.ast_expressions import (
     Or,
     Power,
     Product,
+    Range,
     Sum,
     Target,
     Truth,
+    Turns,
 )
 from dipapprox.source import Span
 
@@ -82,6 +84,7 @@ __all__ = [
     "Sum",
     "Target",
     "Truth",
+    "Turns",
     "While",
 ]
 
@@ -194,15 +197,6 @@ class Declared:
 
     name: str
     size: Expression | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The integers first..last."""
-
-    first: Expression
-    last: Expression
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 

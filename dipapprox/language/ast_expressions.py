@@ -55,17 +55,43 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """value : weight."""
+class Range:
+    """The integers first..last."""
 
-    value: Expression
-    weight: Expression
+    first: Expression
+    last: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """for variable in first..last, after an option: one for each number."""
+
+    variable: str
+    first: Expression
+    last: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """value : weight for variable in first..last.
+
+    Attributes:
+        value: A range stands for its numbers, and has neither weight nor turns.
+        weight: None in all options of a choice or in none; then all values are equally likely.
+        turns: For several options that differ in one number.
+    """
+
+    value: Expression | Range
+    weight: Expression | None
+    turns: Turns | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """choose { options }: one of the values, each with the probability `weight`."""
+    """choose { options }: one of the values, each with the probability `weight`, or all alike."""
 
     options: tuple[Option, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)

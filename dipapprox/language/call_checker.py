@@ -8,18 +8,22 @@ from typing import Protocol
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.symbols import (
+    ABSOLUTE,
     CLAMP,
     DISCRETISATION,
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
     MECHANISM,
+    ROUNDINGS,
     SELECTIONS,
     Kind,
+    Role,
     Symbol,
 )
 from dipapprox.source import Span
 
+_OF_NUMBERS = (CLAMP, ABSOLUTE, *ROUNDINGS)
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
 
@@ -66,6 +70,10 @@ class CallChecker:
             self._selection(node)
         elif node.name == CLAMP:
             self._clamp(node)
+        elif node.name == ABSOLUTE:
+            self._absolute(node)
+        elif node.name in ROUNDINGS:
+            self._rounding(node, is_clamped=False)
         elif node.name == EXPONENTIAL:
             self._error(
                 "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
@@ -77,7 +85,7 @@ class CallChecker:
                 "write e.g. 'disc(r; -1 < 0 < 1)'",
             )  # fmt: skip
         else:
-            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, CLAMP, DISCRETISATION)
+            known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, *_OF_NUMBERS, DISCRETISATION)
             hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
             symbol = self._symbols.get(node.name)
             if symbol is not None and symbol.is_array:
@@ -120,7 +128,7 @@ class CallChecker:
             self._error("type error", "scores must be finite numbers", scores[0].span)
 
     def _clamp(self, node: ast.Call) -> None:
-        """Check a clamp: of a whole number, random or not, to a finite range."""
+        """Check a clamp: of a number, random or not, between two constants."""
         if len(node.arguments) != 3:
             self._error(
                 "type error", f"'{CLAMP}' takes 3 arguments, got {len(node.arguments)}", node.span,
@@ -128,13 +136,49 @@ class CallChecker:
             )  # fmt: skip
             return
         value, *ends = node.arguments
-        if Kind.REAL in self._operands.operand(value, f"'{CLAMP}'"):
-            self._error(
-                "type error", f"'{CLAMP}' of a real is no finite value", value.span,
-                "use integer noise, DLap; or cut the reals into ranges with 'disc'",
-            )  # fmt: skip
+        if isinstance(value, ast.Call) and value.name in ROUNDINGS:
+            self._rounding(value, is_clamped=True)
+        else:
+            self._once(node, self._operands.operand(value, f"'{CLAMP}'") & Kind.REAL)
         for end in ends:
             self._operands.number(end, f"an end of '{CLAMP}'", static=True)
+
+    def _absolute(self, node: ast.Call) -> None:
+        if len(node.arguments) != 1:
+            self._error(
+                "type error", f"'{ABSOLUTE}' takes 1 argument, got {len(node.arguments)}",
+                node.span, f"write '{ABSOLUTE}(x)'",
+            )  # fmt: skip
+            return
+        self._once(node, self._operands.operand(node.arguments[0], f"'{ABSOLUTE}'"))
+
+    def _rounding(self, node: ast.Call, is_clamped: bool) -> None:
+        """Check a rounding, to whole numbers or to multiples of a constant."""
+        if len(node.arguments) not in (1, 2):
+            self._error(
+                "type error", f"'{node.name}' takes 1 or 2 arguments, got {len(node.arguments)}",
+                node.span, f"write '{node.name}(x)', or '{node.name}(x, 5)' for multiples of 5",
+            )  # fmt: skip
+            return
+        value, *step = node.arguments
+        kind = self._operands.operand(value, f"'{node.name}'")
+        if kind & Kind.RANDOM and not is_clamped:
+            self._error(
+                "type error",
+                f"'{node.name}' of a {kind.describe()} may be any multiple: too many values",
+                node.span, f"clamp it to finitely many: '{CLAMP}({node.name}(x), -5, 5)'",
+            )  # fmt: skip
+        self._once(node, kind)
+        for each in step:
+            self._operands.number(each, "a step", static=True)
+
+    def _once(self, node: ast.Call, kind: Kind) -> None:
+        """Refuse functions of samples inside 'while'."""
+        if self.repeated and kind & Kind.RANDOM:
+            self._error(
+                "type error", f"'{node.name}' of samples inside 'while'", node.span,
+                "take it before the loop",
+            )  # fmt: skip
 
     def _selection(self, node: ast.Call) -> None:
         array = self._whole_array(node.arguments)
@@ -150,11 +194,7 @@ class CallChecker:
             kind = Kind.NOTHING
             for each in kinds:
                 kind |= each
-        if self.repeated and kind & Kind.RANDOM:
-            self._error(
-                "type error", f"'{node.name}' of samples inside 'while'", node.span,
-                "take it before the loop",
-            )  # fmt: skip
+        self._once(node, kind)
 
     def _whole_array(self, arguments: Sequence[ast.Expression]) -> Symbol | None:
         """Return the array that is the only argument, if it is one."""
@@ -166,13 +206,35 @@ class CallChecker:
     # --- choices ------------------------------------------------------------------------------
 
     def option(self, option: ast.Option) -> None:
-        kind = self._operands.expression(option.value)
+        if isinstance(option.value, ast.Range):
+            for end in (option.value.first, option.value.last):
+                self._operands.number(end, "an end of a range", static=True)
+            return
+        if option.turns is None:
+            self._one_option(option.value, option.weight)
+            return
+        name = option.turns.variable
+        for end in (option.turns.first, option.turns.last):
+            self._operands.number(end, "an end of a range", static=True)
+        if name == EPSILON or name in self._symbols:
+            self._error(
+                "name error", f"'{name}' is the name of something else", option.turns.span,
+                "choose another name for the variable of the options",
+            )  # fmt: skip
+            return
+        self._symbols[name] = Symbol(name, Role.LOOP, False, option.turns.span, Kind.NUMBER)
+        self._one_option(option.value, option.weight)
+        del self._symbols[name]
+
+    def _one_option(self, value: ast.Expression, weight: ast.Expression | None) -> None:
+        kind = self._operands.expression(value)
         if kind & Kind.RANDOM:
             self._error(
                 "type error", f"values of 'choose' are finite, but this is a {kind.describe()}",
-                option.value.span, "choose a number and compare or multiply afterwards",
+                value.span, "choose a number and compare or multiply afterwards",
             )  # fmt: skip
-        self._weight(option.weight)
+        if weight is not None:
+            self._weight(weight)
 
     def _weight(self, node: ast.Expression) -> None:
         """Check a weight: made of finite numbers, eps and exp(…)."""

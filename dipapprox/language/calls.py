@@ -9,7 +9,7 @@ if-chain of the DiPApprox benchmark programs (spec section 7.3):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import assert_never
 
@@ -25,14 +25,38 @@ from dipapprox.language.constants import (
 )
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import FALSE, TRUE, scaled
+from dipapprox.language.folding import FALSE, TRUE, as_number, scaled
 from dipapprox.language.kinds import kind_of
-from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS, MECHANISM, Kind, Role
+from dipapprox.language.piecewise import (
+    Range,
+    Step,
+    absolute,
+    bisected,
+    held_between,
+    range_of,
+    rounding_steps,
+    step_numbers,
+    whole_steps,
+    with_whole_factors,
+)
+from dipapprox.language.symbols import (
+    ABSOLUTE,
+    CLAMP,
+    DISTRIBUTIONS,
+    MECHANISM,
+    ROUNDINGS,
+    Kind,
+    Role,
+)
 from dipapprox.language.weights import elaborate_weight
 from dipapprox.source import Span
 
-_MOST_POINTS = 100
-_WIDEST_CLAMP = 10_000
+_MOST_STEPS = 10_000
+_MOST_OPTIONS = 10_000
+
+
+_FRESH = "#"
+"""In the names of fresh variables, and no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +84,13 @@ def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.State
     Raises:
         Wrong: If that takes too many.
     """
-    if not clamp.is_finite:
-        if clamp.width >= _WIDEST_CLAMP:
-            message = f"'clamp' to more than {_WIDEST_CLAMP} values"
-            raise Wrong("limit", message, span, "only replies of services may have more")
-        return _bisected(clamp.place, value, clamp.low, clamp.high, span)
-    low, high = (core.Constant(Fraction(end), span=span) for end in (clamp.low, clamp.high))
-    inside: core.Statement = core.Assign(clamp.place, value, span=span)
-    for end, relation in ((high, core.Relation.GREATER), (low, core.Relation.LESS)):
-        beyond = core.Comparison(value, relation, end, span=span)
-        there = core.Assign(clamp.place, end, span=span)
-        inside = core.If(beyond, (there,), (inside,), span=span)
-    return inside
-
-
-def _bisected(
-    place: Place, value: core.Variable, low: int, high: int, span: Span | None
-) -> core.Statement:
-    if low == high:
-        return core.Assign(place, core.Constant(Fraction(low), span=span), span=span)
-    middle = (low + high) // 2
-    condition = core.Comparison(
-        value, core.Relation.LESS_EQUAL, core.Constant(Fraction(middle), span=span), span=span
-    )
-    below = _bisected(place, value, low, middle, span)
-    above = _bisected(place, value, middle + 1, high, span)
-    return core.If(condition, (below,), (above,), span=span)
+    if clamp.is_finite:
+        low, high = Fraction(clamp.low), Fraction(clamp.high)
+        return held_between(clamp.place, value, low, high, span)
+    if clamp.width >= _MOST_STEPS:
+        message = f"'clamp' to more than {_MOST_STEPS} values"
+        raise Wrong("limit", message, span, "only replies of services may have more")
+    return bisected(clamp.place, value, whole_steps(clamp.low, clamp.high), span)
 
 
 class Calls:
@@ -95,6 +100,7 @@ class Calls:
         expressions: Elaborates their parts.
         emitter: Where the statements go.
         publishes: Whether clamped samples that are assigned to outputs stay what they are.
+        ranges: What is known of inputs by their names; fresh variables are added.
 
     Attributes:
         sites: How many draws and choices were emitted.
@@ -103,8 +109,15 @@ class Calls:
         clamps: Such clamps by the fresh variable that holds what is clamped.
     """
 
-    def __init__(self, expressions: Expressions, emitter: Emitter, publishes: bool) -> None:
+    def __init__(
+        self,
+        expressions: Expressions,
+        emitter: Emitter,
+        publishes: bool,
+        ranges: dict[str, Range],
+    ) -> None:
         self._expressions = expressions
+        self._ranges = ranges
         self._emitter = emitter
         self._publishes = publishes
         self.clamps: dict[str, Clamp] = {}
@@ -156,14 +169,17 @@ class Calls:
             case ast.Choose():
                 self._choose(node, place, target)
             case ast.Disc(value, points):
-                labels = self._labels(points)
-                self._disc(self._expressions.value(value), labels, place, target)
+                self._disc(self._expressions.value(value), points, place, target)
             case ast.Call(name) if name == MECHANISM:
                 self._mechanism(node, place, target)
             case ast.Call(name) if name in DISTRIBUTIONS:
                 self._draw(node, place)
             case ast.Call(name) if name == CLAMP:
                 self._clamp(node, place, target)
+            case ast.Call(name) if name == ABSOLUTE:
+                self._absolute(node, place, target)
+            case ast.Call(name) if name in ROUNDINGS:
+                self._round(node, place, target, None)
             case ast.Call():
                 self._select(node, place, target)
             case _:
@@ -186,14 +202,44 @@ class Calls:
         self._emitter.emit(draw)
 
     def _choose(self, node: ast.Choose, place: Place, target: ast.Target | None) -> None:
-        self._emitter.count(len(node.options), node.span)
         boolean = self._expressions.is_boolean(node)
-        options = []
+        options: list[tuple[core.Expression, core.Weight | None]] = []
         for option in node.options:
-            value = self._option(option.value, boolean)
-            self._emitter.admit(value, target, option.value.span)
-            options.append((value, elaborate_weight(option.weight, self._expressions)))
-        self._emitter.emit(core.Choose(place, tuple(options), False, self._site(), span=node.span))
+            for value, weight in self._options_of(option, boolean):
+                if len(options) >= _MOST_OPTIONS:
+                    message = f"'choose' among more than {_MOST_OPTIONS} values"
+                    raise Wrong("limit", message, node.span)
+                self._emitter.admit(value, target, option.value.span)
+                options.append((value, weight))
+        if not options:
+            message = "'choose' among no values"
+            raise Wrong("value error", message, node.span, "write the smaller end of a range first")
+        self._emitter.count(len(options), node.span)
+        alike = core.Constant(Fraction(1, len(options)), span=node.span)
+        weighted = tuple((v, alike if weight is None else weight) for v, weight in options)
+        self._emitter.emit(core.Choose(place, weighted, False, self._site(), span=node.span))
+
+    def _options_of(
+        self, option: ast.Option, boolean: bool
+    ) -> Iterator[tuple[core.Expression, core.Weight | None]]:
+        """Yield the values that an option stands for, with their weights if it has one."""
+        expressions = self._expressions
+        constants = expressions.constants
+        if isinstance(option.value, ast.Range):
+            for number in _numbers(option.value, constants):
+                yield core.Constant(Fraction(number), span=option.span), None
+            return
+        turns = option.turns
+        for number in (0,) if turns is None else _numbers(turns, constants):
+            if turns is not None:
+                constants[turns.variable] = Fraction(number)
+            try:
+                value = self._option(option.value, boolean)
+                weight = option.weight
+                yield value, None if weight is None else elaborate_weight(weight, expressions)
+            finally:
+                if turns is not None:
+                    constants.pop(turns.variable, None)
 
     def _option(self, node: ast.Expression, boolean: bool) -> core.Expression:
         """Elaborate a value; among numbers, truth values are 1 and 0."""
@@ -214,10 +260,7 @@ class Calls:
             options.append((number, core.Exponential(exponent, span=call.span)))
         self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
 
-    def _labels(self, points: tuple[ast.Expression, ...]) -> list[core.Constant]:
-        if len(points) > _MOST_POINTS:
-            message = f"'disc' with more than {_MOST_POINTS} points"
-            raise Wrong("limit", message, points[_MOST_POINTS].span)
+    def _labels(self, points: tuple[ast.Expression, ...]) -> list[Fraction]:
         values = [evaluate(point, self._expressions.constants) for point in points]
         for left, right, point in zip(values, values[1:], points[1:], strict=False):
             if left >= right:
@@ -225,56 +268,126 @@ class Calls:
                     "value error", f"the points of 'disc' must ascend: {left} < {right} is wrong",
                     point.span,
                 )  # fmt: skip
-        return [core.Constant(v, span=p.span) for v, p in zip(values, points, strict=True)]
+        return values
 
     def _disc(
         self,
         value: core.Expression,
-        labels: list[core.Constant],
+        points: tuple[ast.Expression, ...],
         place: Place,
         target: ast.Target | None,
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
         self.discretises = True
-        *cuts, last = labels
-        with self._emitter.inner() as above:
-            self._emitter.store(place, last, target, last.span)
-        rest = tuple(above)
-        for label in reversed(cuts):
-            with self._emitter.inner() as below:
-                self._emitter.store(place, label, target, label.span)
-            condition = core.Comparison(value, core.Relation.LESS_EQUAL, label, span=label.span)
-            rest = (core.If(condition, tuple(below), rest, span=label.span),)
-        self._emitter.emit(*rest)
+        labels = self._labels(points)
+        for label, point in zip(labels, points, strict=True):
+            self._emitter.admit(core.Constant(label), target, point.span)
+        span = points[0].span
+        self._know(place, (labels[0], labels[-1]))
+        self._emitter.count(len(labels), span)
+        steps = tuple(Step(label, label, True) for label in labels)
+        self._emitter.emit(bisected(place, value, steps, span))
 
     def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """clamp(x, low, high): the nearest number in between."""
+        value, *written = call.arguments
+        symbols = self._expressions.symbols
+        constants = self._expressions.constants
+        is_rounded = isinstance(value, ast.Call) and value.name in ROUNDINGS
+        kind = kind_of(value, symbols)
+        is_whole = not is_rounded and (
+            Kind.INTEGER in kind or (self._publishes and Kind.REAL not in kind)
+        )
         low, high = (
-            evaluate_integer(end, self._expressions.constants, "an end of 'clamp'")
-            for end in call.arguments[1:]
+            Fraction(evaluate_integer(end, constants, "an end of 'clamp'"))
+            if is_whole
+            else evaluate(end, constants)
+            for end in written
         )
         if high < low:
             raise Wrong(
                 "value error", f"'clamp' between {low} and {high}: nothing is there", call.span,
                 "write the smaller end first",
             )  # fmt: skip
-        symbols = self._expressions.symbols
+        if not kind & Kind.REAL:
+            self._know(place, (low, high))
+        if isinstance(value, ast.Call) and is_rounded:
+            self._round(value, place, target, (low, high))
+            return
         # A random value has to be whole, which assignments are checked for.
-        held = self.fresh(CLAMP, call.span)
-        self._emitter.store(held, self._expressions.value(call.arguments[0]), None, call.span)
+        held = self._held(self._expressions.value(value), CLAMP, call.span)
         for end in (low, high):
-            self._emitter.admit(core.Constant(Fraction(end), span=call.span), target, call.span)
-        clamp = Clamp(place, low, high, kind_of(call.arguments[0], symbols) == Kind.NUMBER)
+            self._emitter.admit(core.Constant(end, span=call.span), target, call.span)
+        if not is_whole:
+            self._emitter.count(2, call.span)
+            self._emitter.emit(held_between(place, held, low, high, call.span))
+            return
+        clamp = Clamp(place, int(low), int(high), kind == Kind.NUMBER)
         if self._publishes and target is not None and symbols[target.name].role is Role.OUTPUT:
             self.clamps[held.name] = clamp
             return
         self._emitter.count(clamp.width, call.span)
         self._emitter.emit(clamped(clamp, held, call.span))
 
+    def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
+        value = self._expressions.value(call.arguments[0])
+        if isinstance(value, core.Constant):
+            number = core.Constant(abs(as_number(value)), span=call.span)
+            self._emitter.store(place, number, target, call.span)
+            return
+        ends = range_of(value, self._ranges)
+        if ends is not None:
+            least = max(Fraction(0), ends[0], -ends[1])
+            self._know(place, (least, max(map(abs, ends))))
+        held = self._held(value, ABSOLUTE, call.span)
+        self._emitter.count(1, call.span)
+        self._emitter.emit(absolute(place, held, call.span))
+
+    def _round(
+        self, call: ast.Call, place: Place, target: ast.Target | None, ends: Range | None
+    ) -> None:
+        """round(x, step) and its kin; `ends` is what the value is clamped to."""
+        word, (node, *steps) = call.name, call.arguments
+        step = evaluate(steps[0], self._expressions.constants) if steps else Fraction(1)
+        if step <= 0:
+            raise Wrong("value error", f"a step must be > 0, got {step}", steps[0].span)
+        value = self._expressions.value(node)
+        between = ends or range_of(value, self._ranges)
+        if between is None:
+            raise Wrong(
+                "type error", f"it is not known how large the argument of '{word}' can be",
+                node.span,
+                f"clamp it: '{CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it",
+            )  # fmt: skip
+        numbers = step_numbers(word, step, between, ends is not None)
+        if len(numbers) > _MOST_STEPS:
+            raise Wrong("limit", f"'{word}' to more than {_MOST_STEPS} values", call.span)
+        factor = 1
+        if Kind.INTEGER in kind_of(node, self._expressions.symbols):
+            factor, value = with_whole_factors(value)
+        pieces = tuple(rounding_steps(word, step, numbers, ends, factor))
+        self._know(place, (pieces[0].value, pieces[-1].value))
+        for piece in pieces:
+            self._emitter.admit(core.Constant(piece.value, span=call.span), target, call.span)
+        held = self._held(value, word, call.span)
+        self._emitter.count(len(pieces), call.span)
+        self._emitter.emit(bisected(place, held, pieces, call.span))
+
+    def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
+        """Emit an assignment of a value to a fresh variable."""
+        held = self.fresh(stem, span)
+        self._emitter.store(held, value, None, span)
+        return held
+
+    def _know(self, place: Place, ends: Range) -> None:
+        """Note what a fresh variable, which is assigned once, is between."""
+        if isinstance(place, core.Variable) and _FRESH in place.name:
+            self._ranges[place.name] = ends
+
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""
         self.named += 1
-        return core.Variable(f"{stem}#{self.named}", span=span)
+        return core.Variable(f"{stem}{_FRESH}{self.named}", span=span)
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call, call.arguments)
@@ -314,6 +427,13 @@ class Calls:
             )
         self._emitter.count(size, call.span)
         return [core.Variable(f"{name}[{i}]", span=span) for i in range(1, size + 1)]
+
+
+def _numbers(ends: ast.Range | ast.Turns, constants: Mapping[str, Fraction]) -> range:
+    """Return the numbers of a range."""
+    first = evaluate_integer(ends.first, constants, "an end of a range")
+    last = evaluate_integer(ends.last, constants, "an end of a range")
+    return range(first, last + 1)
 
 
 def truth_value(value: bool, boolean: bool, node: ast.Expression) -> core.Constant:

@@ -11,7 +11,7 @@ from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
 from dipapprox.language.stream_checker import StreamChecker
-from dipapprox.language.symbols import EPSILON, Kind, Role, Symbol, collect_symbols
+from dipapprox.language.symbols import CLAMP, EPSILON, Kind, Role, Symbol, collect_symbols
 from dipapprox.language.traversal import computed_in
 from dipapprox.source import Span
 
@@ -222,7 +222,7 @@ class _Checker:
             self._error(
                 "type error",
                 f"{symbol.role.value} {name} is finite, but a {kind.describe()} is assigned",
-                value.span, "compare it and assign a value of the domain in each branch",
+                value.span, _finite_hint(value, kind),
             )  # fmt: skip
         elif symbol.role in _FINITE and symbol.kind == Kind.TRUTH and kind & ~Kind.TRUTH:
             self._error(
@@ -249,3 +249,12 @@ class _Checker:
                 "type error", f"{name} is random and assigned inside 'while'", target.span,
                 REPEATED,
             )  # fmt: skip
+
+
+def _finite_hint(value: ast.Expression, kind: Kind) -> str:
+    """Say how a random number becomes a finite one."""
+    if isinstance(value, ast.Call) and value.name == CLAMP:
+        return f"round it: '{CLAMP}(round(x), -5, 5)', or cut the reals into ranges with 'disc'"
+    if Kind.INTEGER in kind:
+        return f"'{CLAMP}' it to the domain, or compare it and assign a value in each branch"
+    return "compare it and assign a value of the domain in each branch"

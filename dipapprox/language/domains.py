@@ -76,6 +76,14 @@ def admits(domain: Collection[Value], value: Value) -> bool:
     return domain.bounds is None or domain.bounds[0] <= value <= domain.bounds[1]
 
 
+def bounds_of(domain: Domain) -> tuple[Fraction, Fraction] | None:
+    """Return the least and the greatest number of a domain; None if it has names or no bounds."""
+    if isinstance(domain, AllReals):
+        return domain.bounds
+    numbers = [value for value in domain if isinstance(value, Fraction)]
+    return (min(numbers), max(numbers)) if len(numbers) == len(domain) else None
+
+
 def names_in(domain: Domain) -> tuple[str, ...]:
     """Return the values of a domain that are names."""
     if isinstance(domain, AllReals):

@@ -23,7 +23,7 @@ from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.diagnosis import Diagnosis
-from dipapprox.language.domains import AS_DECLARED, AllReals, Widening
+from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
@@ -149,7 +149,9 @@ class _Unrolling:
         self.expressions = Expressions(
             symbols, self.constants, {**sizes, **local_sizes}, self._take
         )
-        self.calls = Calls(self.expressions, self.emitter, publishes)
+        ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
+        known = {name: ends for name, ends in ranges.items() if ends is not None}
+        self.calls = Calls(self.expressions, self.emitter, publishes, known)
         self.dry = dry
         self.body = self.emitter.block
         self.loops: list[core.UniformLoop] = []

@@ -140,7 +140,18 @@ def p_disc(p: Any) -> None:
 
 def p_choose(p: Any) -> None:
     """call : CHOOSE LBRACE options RBRACE"""
-    p[0] = ast.Choose(tuple(p[3]), span=p.lexer.span(p))
+    options = tuple(p[3])
+    if any(option.weight is not None for option in options):
+        for option in options:
+            if option.weight is None:
+                p.lexer.problems.report(
+                    "syntax error",
+                    "a value without a weight",
+                    option.span,
+                    "write 'value : weight', e.g. 'choose {0 : 1/3, 1 : 2/3}'; "
+                    "without any weights all values are equally likely",
+                )
+    p[0] = ast.Choose(options, span=p.lexer.span(p))
 
 
 def p_options(p: Any) -> None:
@@ -151,15 +162,23 @@ def p_options(p: Any) -> None:
 
 def p_option(p: Any) -> None:
     """option : expression COLON expression
-    | expression"""
-    if len(p) == 2:
-        p.lexer.problems.report(
-            "syntax error",
-            "a value without a weight",
-            p.lexer.span(p),
-            "write 'value : weight', e.g. 'choose {0 : 1/3, 1 : 2/3}'",
-        )
-    p[0] = ast.Option(finish(p[1]), finish(p[len(p) - 1]), span=p.lexer.span(p))
+    | expression COLON expression turns
+    | expression
+    | expression turns
+    | range"""
+    weight = finish(p[3]) if len(p) > 3 else None
+    turns = p[len(p) - 1] if len(p) in (3, 5) else None
+    p[0] = ast.Option(finish(p[1]), weight, turns, span=p.lexer.span(p))
+
+
+def p_turns(p: Any) -> None:
+    """turns : FOR NAME IN expression RANGE expression"""
+    p[0] = ast.Turns(p[2], finish(p[4]), finish(p[6]), span=p.lexer.span(p))
+
+
+def p_range(p: Any) -> None:
+    """range : expression RANGE expression"""
+    p[0] = ast.Range(finish(p[1]), finish(p[3]), span=p.lexer.span(p))
 
 
 def p_arguments(p: Any) -> None:

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 
 from dipapprox.language import ast
 from dipapprox.language.symbols import (
+    ABSOLUTE,
+    CLAMP,
     DISTRIBUTIONS,
     INTEGER_DISTRIBUTIONS,
+    ROUNDINGS,
     Kind,
     Role,
     Symbol,
@@ -73,7 +76,9 @@ def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
         case ast.Call(function, arguments):
             if function in DISTRIBUTIONS:
                 return (Kind.INTEGER if function in INTEGER_DISTRIBUTIONS else Kind.REAL), []
-            if function not in ("max", "min"):
+            if function == CLAMP and arguments:
+                return _clamped_sources(arguments[0])
+            if function not in ("max", "min", ABSOLUTE):
                 return Kind.NUMBER, []
             return _joined(arguments, Kind.NUMBER)
         case ast.Disc():
@@ -81,7 +86,7 @@ def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
         case ast.Choose(options):
             own, sources = Kind.NOTHING, []
             for option in options:
-                kind, inner = _sources(option.value)
+                kind, inner = _option_sources(option)
                 own |= kind
                 sources.extend(inner)
             return own, sources
@@ -93,6 +98,24 @@ def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
             return _joined(operands, Kind.NUMBER)
         case _:
             return Kind.TRUTH, []
+
+
+def _option_sources(option: ast.Option) -> tuple[Kind, list[tuple[str, Kind]]]:
+    if isinstance(option.value, ast.Range):
+        return Kind.NUMBER, []
+    own, sources = _sources(option.value)
+    variable = None if option.turns is None else option.turns.variable
+    if any(name == variable for name, _ in sources):
+        own |= Kind.NUMBER
+    return own, [(name, mask) for name, mask in sources if name != variable]
+
+
+def _clamped_sources(value: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """A clamped real is still one; a clamped integer, or rounded real, is a finite number."""
+    if isinstance(value, ast.Call) and value.name in ROUNDINGS:
+        return Kind.NUMBER, []
+    kind, sources = _joined((value,), Kind.NUMBER)
+    return kind & ~Kind.INTEGER, [(name, mask & Kind.REAL) for name, mask in sources]
 
 
 def _joined(operands: tuple[ast.Expression, ...], own: Kind) -> tuple[Kind, list[tuple[str, Kind]]]:

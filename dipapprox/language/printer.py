@@ -166,8 +166,7 @@ def _write(node: ast.Expression) -> tuple[str, int]:
         case ast.Call(name, arguments):
             return f"{name}({', '.join(print_expression(a) for a in arguments)})", _ATOM
         case ast.Choose(options):
-            pairs = (f"{print_expression(o.value)} : {print_expression(o.weight)}" for o in options)
-            return f"choose {{{', '.join(pairs)}}}", _ATOM
+            return f"choose {{{', '.join(map(_option, options))}}}", _ATOM
         case ast.Disc(value, points):
             ascending = _chain(points, ("<",) * (len(points) - 1), _COMPARISON)
             return f"disc({print_expression(value)}; {ascending})", _ATOM
@@ -189,6 +188,16 @@ def _write(node: ast.Expression) -> tuple[str, int]:
             return _chain(operands, ("or",) * (len(operands) - 1), _OR), _OR
         case _:
             assert_never(node)
+
+
+def _option(option: ast.Option) -> str:
+    text = _element(option.value)
+    if option.weight is not None:
+        text += f" : {print_expression(option.weight)}"
+    if option.turns is not None:
+        first, last = map(print_expression, (option.turns.first, option.turns.last))
+        text += f" for {option.turns.variable} in {first}..{last}"
+    return text
 
 
 def _chain(operands: tuple[ast.Expression, ...], operators: tuple[str, ...], level: int) -> str:

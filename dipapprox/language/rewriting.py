@@ -111,15 +111,7 @@ def _expression(node: ast.Expression, names: Mapping[str, ast.Expression]) -> as
         case ast.Call(_, arguments):
             return replace(node, arguments=_all(arguments, names))
         case ast.Choose(options):
-            inner = tuple(
-                replace(
-                    option,
-                    value=_expression(option.value, names),
-                    weight=_expression(option.weight, names),
-                )
-                for option in options
-            )
-            return replace(node, options=inner)
+            return replace(node, options=tuple(_option(option, names) for option in options))
         case ast.Disc(value, points):
             return replace(node, value=_expression(value, names), points=_all(points, names))
         case ast.Negative(operand) | ast.Not(operand):
@@ -134,6 +126,22 @@ def _expression(node: ast.Expression, names: Mapping[str, ast.Expression]) -> as
             return replace(node, operands=_all(operands, names))
         case _:
             assert_never(node)
+
+
+def _option(node: ast.Option, names: Mapping[str, ast.Expression]) -> ast.Option:
+    turns = node.turns
+    if turns is not None:
+        ends = _expression(turns.first, names), _expression(turns.last, names)
+        names = {name: value for name, value in names.items() if name != turns.variable}
+        turns = replace(turns, first=ends[0], last=ends[1])
+    value = node.value
+    if isinstance(value, ast.Range):
+        first, last = _expression(value.first, names), _expression(value.last, names)
+        value = replace(value, first=first, last=last)
+    else:
+        value = _expression(value, names)
+    weight = None if node.weight is None else _expression(node.weight, names)
+    return replace(node, value=value, weight=weight, turns=turns)
 
 
 def _all(

@@ -132,11 +132,6 @@ def p_element(p: Any) -> None:
     p[0] = finish(p[1])
 
 
-def p_range(p: Any) -> None:
-    """range : expression RANGE expression"""
-    p[0] = ast.Range(finish(p[1]), finish(p[3]), span=p.lexer.span(p))
-
-
 def p_adjacent_rule(p: Any) -> None:
     """declaration : ADJACENT NAME
     | ADJACENT NAME expression"""

@@ -22,6 +22,8 @@ EXPONENTIAL = "exp"
 DISCRETISATION = "disc"
 SELECTIONS = ("argmax", "argmin", "max", "min")
 CLAMP = "clamp"
+ABSOLUTE = "abs"
+ROUNDINGS = ("round", "floor", "ceil")
 
 
 class Role(Enum):

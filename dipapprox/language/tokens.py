@@ -120,6 +120,8 @@ _BOUNDARIES = frozenset(
     ["SEP", "SEMICOLON", "COMMA", "COLON", "RANGE", "ARROW", "AND", "OR", "THEN", "DO", "ELSE",
      "ELIF", "END"]
 )  # fmt: skip
+_COMPARISONS = frozenset(["LT", "LE", "GT", "GE", "EQ", "NE"])
+"""They bind less than a minus sign, and more than 'not'."""
 _NEVER_AFTER = frozenset(["SEP", "THEN", "DO", "ELSE", "LBRACE"])
 _NEVER_BEFORE = frozenset(["SEP", "END", "ELSE", "ELIF", "RBRACE"])
 
@@ -187,6 +189,8 @@ class _Structure:
         self.brackets: list[tuple[Any, int]] = []  # opening token, prefix operators round it
         self.blocks: list[Any] = []  # if, elif, loops, handlers
         self.prefixes = 0
+        self._minuses = 0  # how many of them are minus signs of the current operand
+        self._turns: Any = None  # the 'for' of an option of the choice that is open
         self._blamed = -1
 
     def read(self) -> list[Any]:
@@ -243,27 +247,48 @@ class _Structure:
             raise self._too_much(
                 token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
             )
-        if self.brackets and kind in _STATEMENT_WORDS:
+        is_turns = kind == "FOR" and self._in_choice()
+        if is_turns:
+            self._turns = token
+        elif self.brackets and kind in _STATEMENT_WORDS:
             for opener, _ in self.brackets:
                 self._unclosed(opener)
             self.brackets.clear()
+            if kind == "DO" and self._turns is not None:  # it was a loop
+                self.blocks.append(self._turns)
         if kind in _BOUNDARIES:
             self.prefixes = self.brackets[-1][1] if self.brackets else 0
+            self._minuses = 0
+        elif kind in _COMPARISONS:
+            self.prefixes -= self._minuses
+            self._minuses = 0
         elif kind == "NOT" or (kind == "MINUS" and self._is_prefix()):
             self.prefixes += 1
+            self._minuses += kind == "MINUS"
             if self.prefixes > MOST_PREFIXES:
                 raise self._too_much(
                     token, f"more than {MOST_PREFIXES} prefix operators in one expression"
                 )
         elif kind in _OPENERS:
+            self._turns, self._minuses = None, 0
             self.brackets.append((token, self.prefixes))
             if len(self.brackets) > DEEPEST_BRACKETS:
                 raise self._too_much(token, f"brackets nest deeper than {DEEPEST_BRACKETS}")
         elif kind in _CLOSERS:
             self._close(token)
-        if kind in _OPENING or kind in ("ELIF", "ELSE", "END"):
+        if (kind in _OPENING and not is_turns) or kind in ("ELIF", "ELSE", "END"):
             self._block(token)
         self.out.append(token)
+
+    def _in_choice(self) -> bool:
+        """Whether the innermost open bracket is that of a 'choose'."""
+        if not self.brackets:
+            return False
+        opener = self.brackets[-1][0]
+        return any(
+            before.type == "CHOOSE" and after is opener
+            for before, after in zip(self.out, self.out[1:], strict=False)
+        )
 
     def _keyword(self, token: Any) -> None:
         """Report a keyword that is assigned; read it as a name."""
@@ -311,6 +336,7 @@ class _Structure:
             self._report(token, f"'{token.value}' closes nothing")
             return
         opener, self.prefixes = self.brackets.pop()
+        self._minuses = 0
         if opener.type != _CLOSERS[token.type]:
             self._report(
                 token,

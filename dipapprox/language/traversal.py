@@ -37,6 +37,18 @@ def computed_in(node: ast.Expression) -> Iterator[ast.Computed]:
                 yield from computed_in(operand)
 
 
+def _parts_of(option: ast.Option) -> Iterator[ast.Expression]:
+    for each in (option.value, option.weight, option.turns):
+        match each:
+            case ast.Range(first, last) | ast.Turns(_, first, last):
+                yield first
+                yield last
+            case None:
+                pass
+            case _:
+                yield each
+
+
 def operands_of(node: ast.Expression) -> tuple[ast.Expression, ...]:
     """Return the direct parts of an expression."""
     match node:
@@ -47,7 +59,7 @@ def operands_of(node: ast.Expression) -> tuple[ast.Expression, ...]:
         case ast.Call(_, arguments):
             return arguments
         case ast.Choose(options):
-            return tuple(part for option in options for part in (option.value, option.weight))
+            return tuple(part for option in options for part in _parts_of(option))
         case ast.Disc(value, points):
             return (value, *points)
         case ast.Negative(operand) | ast.Not(operand):

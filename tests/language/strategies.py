@@ -41,6 +41,17 @@ def _chains(draw: st.DrawFn, inner: st.SearchStrategy[ast.Expression]) -> ast.Ex
     return node(operands, tuple(operators))
 
 
+def _choices(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Choose]:
+    turns = st.one_of(st.none(), st.builds(ast.Turns, names, inner, inner))
+    weighted = st.builds(ast.Option, inner, inner, turns)
+    alike = st.one_of(
+        st.builds(ast.Option, inner, st.none(), turns),
+        st.builds(ast.Option, st.builds(ast.Range, inner, inner), st.none()),
+    )
+    options = (st.lists(each, min_size=1, max_size=3).map(tuple) for each in (weighted, alike))
+    return st.builds(ast.Choose, st.one_of(*options))
+
+
 expressions: st.SearchStrategy[ast.Expression] = st.recursive(
     _atoms,
     lambda inner: st.one_of(
@@ -51,10 +62,7 @@ expressions: st.SearchStrategy[ast.Expression] = st.recursive(
         st.builds(ast.Call, names, st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(ast.Power, inner, inner),
         st.builds(ast.Disc, inner, st.lists(inner, min_size=2, max_size=3).map(tuple)),
-        st.builds(
-            ast.Choose,
-            st.lists(st.builds(ast.Option, inner, inner), min_size=1, max_size=3).map(tuple),
-        ),
+        _choices(inner),
     ),
     max_leaves=8,
 )

@@ -85,7 +85,9 @@ WRONG = {
     CELLS + DATA + "on query q\nreply <- 0 end": "missing 'do'",
     CELLS + DATA + "on query q do on query r do reply <- 0 end end": "'on' inside a block",
     CELLS + DATA + "on query q do reply <- clamp(DLap(0, 1/eps), 2, 0) end": "nothing is there",
-    CELLS + DATA + "on query q do reply <- clamp(Lap(0, 1/eps), 0, 2) end": "no finite value",
+    CELLS
+    + DATA
+    + "on query q do reply <- clamp(Lap(0, 1/eps), 0, 2) end": "is finite, but a real is assigned",
     CELLS
     + DATA
     + "on query q do reply <- clamp(DLap(0, 1/eps), 0, 3) end": "3 is not in the domain",

@@ -86,7 +86,7 @@ def choose(options: Mapping[Any, Any] | Iterable[Any]) -> Any:
         span=places.here(),
     )
     finite = [run.knowledge.possible(value) for value in values if isinstance(value, Quantity)]
-    place = _assigned(run, call, "c", "number" if finite else "truth")
+    place = assigned(run, call, "c", "number" if finite else "truth")
     if not finite:
         return run.truth(place)
     if None in finite:
@@ -141,10 +141,10 @@ _ONE = Fraction(1)
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     run = running()
-    centre = _number(run, mean, "the mean")
+    centre = number(run, mean, "the mean")
     width = _weight(run, scale, "the scale")
     call = ast.Call(family.value, (centre.node, width.node), span=places.here())
-    return run.random(_assigned(run, call, "r", "integer" if family.is_discrete else "real"))
+    return run.random(assigned(run, call, "r", "integer" if family.is_discrete else "real"))
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:
@@ -153,7 +153,7 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
     nodes = [each.node for each in numbers]
     if rate is not None:
         nodes.insert(0, _weight(run, rate, "the rate").node)
-    place = _assigned(run, ast.Call(word, tuple(nodes), span=places.here()), "i", "number")
+    place = assigned(run, ast.Call(word, tuple(nodes), span=places.here()), "i", "number")
     domain: tuple[Value, ...] = tuple(_ONE * (i + 1) for i in range(len(numbers)))
     return run.variable(place, domain) - 1
 
@@ -165,20 +165,21 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=places.here())
     domains = [run.knowledge.possible(each) for each in numbers]
-    place = _assigned(run, call, "m", "mixed" if None in domains else "number")
+    place = assigned(run, call, "m", "mixed" if None in domains else "number")
     if None in domains:
         return run.random(place)
     return run.variable(place, tuple(dict.fromkeys(v for each in domains for v in each or ())))
 
 
 def _numbers(run: PathRun, values: Iterable[Mean]) -> list[Quantity]:
-    numbers = [_number(run, each, "a value") for each in values]
+    numbers = [number(run, each, "a value") for each in values]
     if not numbers:
         raise run.refusal("value error", "there is nothing to choose from")
     return numbers
 
 
-def _number(run: PathRun, value: Any, what: str) -> Quantity:
+def number(run: PathRun, value: Any, what: str) -> Quantity:
+    """Take a number; a condition is 1 or 0."""
     found = run.quantity(value, what)
     return found.number() if isinstance(found, Condition) else found
 
@@ -192,7 +193,8 @@ def _weight(run: PathRun, value: Any, what: str) -> Weight:
     return found
 
 
-def _assigned(run: PathRun, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
+def assigned(run: PathRun, value: ast.Expression, otherwise: str, kind: str) -> ast.Name:
+    """Assign an expression to a new variable; see `PathRun.fresh`."""
     span = places.here()
     target = ast.Name(run.fresh(otherwise, kind), span=span)
     run.emit(ast.Assign((target,), value, span=span))

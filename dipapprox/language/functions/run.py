@@ -21,6 +21,16 @@ from dipapprox.language.functions.quantities import Condition, Quantity, constan
 from dipapprox.language.functions.symbolic import exact, is_number, refusal
 from dipapprox.language.functions.trees import Names
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
+from dipapprox.language.symbols import (
+    ABSOLUTE,
+    CLAMP,
+    DISCRETISATION,
+    EPSILON,
+    EXPONENTIAL,
+    ROUNDINGS,
+    SELECTIONS,
+)
+from dipapprox.language.traversal import operands_of
 
 MOST_FORKS = 2_000
 """On one path."""
@@ -29,7 +39,9 @@ MOST_STEPS = 100_000
 """Statements of the program."""
 
 _RESERVED = (
-    KEYWORDS | SOFT_WORDS | {"eps", "argmax", "argmin", "max", "min", "exp", "clamp", "disc"}
+    KEYWORDS
+    | SOFT_WORDS
+    | {EPSILON, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, DISCRETISATION}
 )
 
 _RUNNING: ContextVar[PathRun | None] = ContextVar("running", default=None)
@@ -224,6 +236,12 @@ class PathRun:
         """Return a sample, or an input that may be any number."""
         return Quantity(self, place, frozenset(), None)
 
+    def is_integer(self, quantity: Quantity) -> bool:
+        """Whether a random quantity is surely made of integer noise."""
+        known = self.knowledge.domains
+        random = [each for each in _names(quantity.node) if cell_name(each) not in known]
+        return {self._kinds.get(each.name) for each in random} == {"integer"}
+
     def quantity(self, value: object, what: str) -> Quantity | Condition:
         """Take a number, a named value, a truth value, or what is one already."""
         if isinstance(value, Quantity | Condition):
@@ -259,6 +277,13 @@ class PathRun:
         if place >= MOST_STEPS:
             raise self.refusal("limit", f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)
+
+
+def _names(node: ast.Expression) -> Iterator[ast.Name | ast.Index]:
+    if isinstance(node, ast.Name | ast.Index):
+        yield node
+    for operand in operands_of(node):
+        yield from _names(operand)
 
 
 def cell_name(place: ast.Target) -> str:

@@ -1,0 +1,196 @@
+"""Functions of one number that are linear or constant on intervals, as nested ifs.
+
+    abs(x)                           -x below 0, else x
+    clamp(x, low, high)              the number in low..high that is nearest to x
+    round, floor, ceil (x, step)     the nearest multiple of `step`, of two the larger one; the
+                                     largest that is not above x; the smallest that is not below x
+
+The first two are linear on each piece, so that samples stay what they are. A step function takes
+finitely many values if x is clamped or has a known range: it becomes a bisection of x.
+
+In: what holds x. Out: core statements that assign a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil, floor, lcm
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language import core
+from dipapprox.source import Span
+
+Place = core.Variable | core.Element
+
+Range = tuple[Fraction, Fraction]
+"""The least and the greatest value something may have."""
+
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A value of a step function, and where the next one begins.
+
+    Attributes:
+        value: The value.
+        cut: Its upper end, for all but the last step.
+        closed: Whether it is taken at its upper end.
+    """
+
+    value: Fraction
+    cut: Fraction
+    closed: bool
+
+
+def absolute(place: Place, value: core.Variable, span: Span | None) -> core.Statement:
+    """Return place <- abs(value)."""
+    zero = core.Constant(Fraction(0), span=span)
+    minus = core.Product(core.Constant(Fraction(-1), span=span), value, span=span)
+    condition = core.Comparison(value, core.Relation.LESS, zero, span=span)
+    then = core.Assign(place, minus, span=span)
+    return core.If(condition, (then,), (core.Assign(place, value, span=span),), span=span)
+
+
+def held_between(
+    place: Place, value: core.Variable, low: Fraction, high: Fraction, span: Span | None
+) -> core.Statement:
+    """Return place <- clamp(value, low, high), linear in between."""
+    inside: core.Statement = core.Assign(place, value, span=span)
+    for end, relation in ((high, core.Relation.GREATER), (low, core.Relation.LESS)):
+        constant = core.Constant(end, span=span)
+        beyond = core.Comparison(value, relation, constant, span=span)
+        inside = core.If(beyond, (core.Assign(place, constant, span=span),), (inside,), span=span)
+    return inside
+
+
+def bisected(
+    place: Place, value: core.Expression, steps: Sequence[Step], span: Span | None
+) -> core.Statement:
+    """Return place <- the value of the step, of at least one, that `value` is in."""
+    if len(steps) == 1:
+        return core.Assign(place, core.Constant(steps[0].value, span=span), span=span)
+    middle = len(steps) // 2
+    last = steps[middle - 1]
+    relation = core.Relation.LESS_EQUAL if last.closed else core.Relation.LESS
+    condition = core.Comparison(value, relation, core.Constant(last.cut, span=span), span=span)
+    below = bisected(place, value, steps[:middle], span)
+    above = bisected(place, value, steps[middle:], span)
+    return core.If(condition, (below,), (above,), span=span)
+
+
+def whole_steps(low: int, high: int) -> tuple[Step, ...]:
+    """Return the steps of clamp(z, low, high) for an integer z."""
+    return tuple(Step(Fraction(k), Fraction(k), True) for k in range(low, high + 1))
+
+
+def rounded(word: str, value: Fraction, step: Fraction) -> Fraction:
+    """Return round, floor or ceil of a number, to a multiple of `step` > 0."""
+    return _multiple(word, value / step) * step
+
+
+def step_numbers(word: str, step: Fraction, between: Range, is_clamped: bool) -> range:
+    """Return the k for which k · step is a value of the function.
+
+    Args:
+        word: The function.
+        step: > 0.
+        between: The ends that the value is clamped to, or what the argument is between.
+        is_clamped: Which of them.
+    """
+    first, last = (end / step for end in between)
+    if is_clamped:
+        return range(floor(first), ceil(last) + 1)
+    return range(_multiple(word, first), _multiple(word, last) + 1)
+
+
+def rounding_steps(
+    word: str, step: Fraction, numbers: range, ends: Range | None, factor: int
+) -> Iterator[Step]:
+    """Yield the steps of a function of x, in terms of factor · x.
+
+    Args:
+        word: The function.
+        step: > 0.
+        numbers: See `step_numbers`.
+        ends: What the value is clamped to; None for no clamp.
+        factor: > 0.
+    """
+    above = {"round": _HALF, "floor": Fraction(1), "ceil": Fraction(0)}[word]
+    for number in numbers:
+        value = number * step
+        if ends is not None:
+            value = min(max(value, ends[0]), ends[1])
+        yield Step(value, (number + above) * step * factor, word == "ceil")
+
+
+def _multiple(word: str, quotient: Fraction) -> int:
+    match word:
+        case "round":
+            return floor(quotient + _HALF)
+        case "floor":
+            return floor(quotient)
+        case _:
+            return ceil(quotient)
+
+
+# --- what is known of an argument -----------------------------------------------------------------
+
+
+def range_of(node: core.Expression, ranges: Mapping[str, Range]) -> Range | None:
+    """Bound an expression, by interval arithmetic.
+
+    Args:
+        node: The expression.
+        ranges: Of variables, by their names or those of their arrays.
+
+    Returns:
+        Two ends; None if nothing is known.
+    """
+    match node:
+        case core.Constant(Fraction() as value):
+            return value, value
+        case core.Variable(name):
+            return ranges.get(name) or ranges.get(name.partition("[")[0])
+        case core.Element(array):
+            return ranges.get(array)
+        case core.Sum(left, right) | core.Product(left, right):
+            first, second = range_of(left, ranges), range_of(right, ranges)
+            if first is None or second is None:
+                return None
+            if isinstance(node, core.Sum):
+                return first[0] + second[0], first[1] + second[1]
+            products = [a * b for a in first for b in second]
+            return min(products), max(products)
+        case _:
+            return None
+
+
+def with_whole_factors(node: core.Expression) -> tuple[int, core.Expression]:
+    """Return a number d > 0 and d · node, where no constant factor is a fraction."""
+    terms = list(_terms(node, Fraction(1)))
+    common = lcm(*(factor.denominator for factor, _ in terms))
+    total: core.Expression | None = None
+    for factor, rest in terms:
+        number = core.Constant(factor * common, span=node.span)
+        term = number if rest is None else core.Product(number, rest, span=node.span)
+        total = term if total is None else core.Sum(total, term, span=node.span)
+    assert total is not None
+    return common, total
+
+
+def _terms(
+    node: core.Expression, factor: Fraction
+) -> Iterator[tuple[Fraction, core.Expression | None]]:
+    """Yield the terms of factor · node as (coefficient, what it multiplies; None for 1)."""
+    match node:
+        case core.Constant(Fraction() as value):
+            yield factor * value, None
+        case core.Sum(left, right):
+            yield from _terms(left, factor)
+            yield from _terms(right, factor)
+        case core.Product(core.Constant(Fraction() as value), other):
+            yield from _terms(other, factor * value)
+        case _:
+            yield factor, node
