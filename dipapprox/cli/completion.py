@@ -7,16 +7,19 @@ taken from `described`.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import shtab
 
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import COMMANDS, Commands, add_command
+from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
 from dipapprox.cli.parser import commands_of
 from dipapprox.data_classes import dataclass
+from dipapprox.experiments.tables.plan import plan
+from dipapprox.language.load import bundled_programs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,13 +28,15 @@ _EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
   dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
   dipapprox completion fish > ~/.config/fish/completions/dipapprox.fish
+  dipapprox completion powershell >> $PROFILE
 
 exit status: 0 done, 2 bad usage, 130 interrupted
 """
 
 
+SHELLS = ("bash", "zsh", "tcsh", "fish", "powershell")
+
 _FILES = {
-    "FILE": shtab.FILE,
     "CERT": shtab.FILE,
     "SPEC": shtab.FILE,
     "OUT": shtab.FILE,
@@ -57,7 +62,7 @@ def add_parser(commands: Commands) -> None:
         read=read,
         run=run,
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh", "fish"), help="for which shell")
+    parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
 def read(words: argparse.Namespace) -> CompletionCommand:
@@ -67,19 +72,62 @@ def read(words: argparse.Namespace) -> CompletionCommand:
 
 def run(command: CompletionCommand, console: Console) -> int:
     """Print the script, and return the exit status."""
-    parser = described_parser()
-    fish = command.shell == "fish"
-    write(console, fish_script(parser) if fish else script(parser, command.shell))
+    write(console, script(described_parser(), command.shell))
     return 0
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return what teaches a shell the words of a parser."""
-    for command in commands_of(parser).values():
+    """Return what teaches a shell the words of a parser, and the names of what comes along."""
+    names = list(bundled_programs())
+    tables = [table.name for table in plan().tables]
+    words = {
+        **_FILES,
+        "FILE": _program(names),
+        "NAME": _choice("names", names),
+        "TABLE": _choice("tables", tables),
+    }
+    for name, command in commands_of(parser).items():
         for word in command._actions:
-            if isinstance(word.metavar, str) and word.metavar in _FILES:
-                word.complete = _FILES[word.metavar]  # type: ignore[attr-defined]  # shtab reads it
+            # The NAME of `new` is one that does not exist yet.
+            if isinstance(word.metavar, str) and word.metavar in words and name != "new":
+                word.complete = words[word.metavar]  # type: ignore[attr-defined]  # for shtab
     return shtab.complete(parser, shell=shell) + "\n"
+
+
+def _program(names: Iterable[str]) -> shtab.CompleteType:
+    """A file, or the name of a program that comes along."""
+    known = " ".join(names)
+    return {
+        "bash": "_dipapprox_programs",
+        "zsh": "_dipapprox_programs",
+        "tcsh": "f",
+        "fish": f"(__fish_complete_path (commandline -ct)) {known}",
+        "powershell": "_shtab_powershell_compgen_files",
+        "preamble": {
+            "bash": f'_dipapprox_programs() {{ compgen -f -- $1; compgen -W "{known}" -- $1; }}\n',
+            "zsh": "_dipapprox_programs() {\n"
+            f"  _alternative 'files:file:_files' 'programs:program:({known})'\n}}\n",
+        },
+    }
+
+
+def _choice(kind: str, names: Iterable[str]) -> shtab.CompleteType:
+    """One of some names."""
+    known = " ".join(names)
+    function = f"_dipapprox_{kind}"
+    return {
+        "bash": function,
+        "zsh": f"({known})",
+        "tcsh": f"({known})",
+        "fish": known,
+        "powershell": function,
+        "preamble": {
+            "bash": f'{function}() {{ compgen -W "{known}" -- $1; }}\n',
+            "powershell": f"function {function} {{\n"
+            f"  param([string]$WordToComplete)\n  '{known}' -split ' ' | "
+            'Where-Object { $_ -like "$WordToComplete*" }\n}\n',
+        },
+    }
 
 
 def described_parser() -> argparse.ArgumentParser:
@@ -89,34 +137,3 @@ def described_parser() -> argparse.ArgumentParser:
         add_described(command, name)
         command.description = None  # shells show the line of `--help`, which is whole
     return parser
-
-
-def fish_script(parser: argparse.ArgumentParser) -> str:
-    """Return what teaches fish the words of a parser, and the names of the examples."""
-    commands = commands_of(parser)
-    lines = ["complete -c dipapprox -n __fish_use_subcommand -f"]
-    for name in commands:
-        lines.append(
-            f"complete -c dipapprox -n __fish_use_subcommand -a {name} -d {_fish(COMMANDS[name])}"
-        )
-    for name, command in commands.items():
-        seen = f"complete -c dipapprox -n '__fish_seen_subcommand_from {name}'"
-        for word in command._actions:
-            flags = [
-                f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
-                for flag in word.option_strings
-            ]
-            takes = word.nargs != 0
-            choices = f" -x -a {_fish(' '.join(map(str, word.choices)))}" if word.choices else ""
-            if flags:
-                needs = " -r" if takes and not choices else ""
-                text = f" -d {_fish((word.help or '').replace('%%', '%').partition(' (')[0])}"
-                lines.append(f"{seen} {' '.join(flags)}{needs}{choices}{text}")
-            elif choices:
-                lines.append(f"{seen}{choices}")
-    return "\n".join(lines) + "\n"
-
-
-def _fish(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -11,7 +11,7 @@ import pytest
 from cli.running import run
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import COMMANDS
-from dipapprox.cli.completion import fish_script, script
+from dipapprox.cli.completion import SHELLS, script
 from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.parser import commands_of
@@ -65,9 +65,8 @@ def test_the_words_to_complete_are_those_of_the_commands() -> None:
     assert WORDS.read_text(encoding="utf-8") == describe(parser), "run `make completion`"
     for command in commands_of(parser).values():
         command.description = None  # shells show the line of `--help`, which is whole
-    for shell in ("bash", "zsh", "tcsh"):
+    for shell in SHELLS:
         assert run("completion", shell) == (0, script(parser, shell))
-    assert run("completion", "fish") == (0, fish_script(parser))
 
 
 def test_help_is_that_of_the_loaded_command() -> None:
@@ -77,25 +76,37 @@ def test_help_is_that_of_the_loaded_command() -> None:
         assert shown.format_help() == loaded[name].format_help()
 
 
-def test_fish_completes_flags_and_choices() -> None:
-    lines = run("completion", "fish")[1].splitlines()
-    asked = "complete -c dipapprox -n '__fish_seen_subcommand_from verify' "
-    (eps,) = (line for line in lines if line.startswith(f"{asked}-l eps "))
-    assert " -r -d 'the program" in eps
-    (engine,) = (line for line in lines if line.startswith(f"{asked}-l engine "))
-    assert " -x -a 'auto elimination nested exact' " in engine
-
-
-def test_completion_scripts_are_shell(tmp_path: Path) -> None:
-    for shell in ("bash", "zsh", "tcsh"):
+def test_completion_scripts_know_commands_flags_programs_and_tables() -> None:
+    for shell in SHELLS:
         status, text = run("completion", shell)
         assert status == 0
-        assert "verify" in text
-        assert shell == "tcsh" or "--eps-prv" in text
-        if shell == "bash":
-            script = tmp_path / "script"
-            script.write_text(text)
-            subprocess.run(["bash", "-n", str(script)], check=True)
+        for word in ("verify", "eps-prv", "elimination"):
+            assert word in text or shell == "tcsh"
+        assert "svt_gauss" in text or shell == "powershell"
+        assert "dipaut-1" in text
+
+
+def test_bash_completes(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text(run("completion", "bash")[1])
+    (tmp_path / "svt_mine.dpg").write_text("")
+    for words, wanted in {
+        "verify svt_": {"svt_gauss", "svt_laplace", "svt_mine.dpg"},
+        "examples noisy_max": {"noisy_max_gauss", "noisy_max_laplace"},
+        "tables dipaut-": {"dipaut-1", "dipaut-4"},
+        "verify --engine n": {"nested"},
+        "profile --eps-": {"--eps-prv"},
+    }.items():
+        asked = f"""
+            source "{script}"
+            COMP_WORDS=(dipapprox {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+            _shtab_dipapprox
+            printf '%s\\n' "${{COMPREPLY[@]}}"
+        """
+        done = subprocess.run(
+            ["bash", "-c", asked], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        assert wanted <= {line.strip() for line in done.stdout.splitlines()}, words
 
 
 @pytest.mark.parametrize(
