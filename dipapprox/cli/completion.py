@@ -28,7 +28,7 @@ _EXAMPLES = """examples:
   dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
   dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
   dipapprox completion fish > ~/.config/fish/completions/dipapprox.fish
-  dipapprox completion powershell >> $PROFILE
+  dipapprox completion powershell > dipapprox.ps1        to load in $PROFILE
 
 exit status: 0 done, 2 bad usage, 130 interrupted
 """
