@@ -222,9 +222,15 @@ def open_product_source(
 
 
 def open_published(
-    states: FinalStates, eps: Fraction, options: Options
+    states: FinalStates, eps: Fraction, options: Options, method: Method | None = None
 ) -> published.PublishedDivergences:
     """Choose the engine for a program with real outputs.
+
+    Args:
+        states: The program's final states.
+        eps: Where it runs.
+        options: Ask for an engine.
+        method: That of `open_method`, where several epsilons share one.
 
     Raises:
         UserError: If a choice is no probability distribution at `eps`.
@@ -232,7 +238,8 @@ def open_published(
     """
     check_laws(states, eps, options)
     measuring = measures.Measuring(states, eps)
-    return published.PublishedDivergences(measuring, open_method(options), options.limits)
+    method = method or open_method(options)
+    return published.PublishedDivergences(measuring, method, options.limits)
 
 
 def open_real_pairs(

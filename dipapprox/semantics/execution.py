@@ -89,7 +89,7 @@ def refusal_of_reals(program: core.Program) -> UserError:
     name = program.real_outputs[0].variable
     return UserError(
         f"the output '{name}' may be any real number, but this needs finite outputs",
-        "for real outputs ask verify and profile about one eps at a time, or calibrate, "
+        "for real outputs ask verify, also about an interval of eps, profile, calibrate, "
         "probability or prove",
     )
 

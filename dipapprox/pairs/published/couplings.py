@@ -11,12 +11,13 @@ its end only, other noise not at all (t_i = 0). The move is one to one and keeps
 and, summed over the states at u, no set is more than e^K times as likely at u, K being the largest.
 
 The cheapest move is a linear programme; what comes out is checked by the inequalities themselves.
-Not every pure budget is found so: moves that lead from one state into another are not tried.
+Not every pure budget is found so: moves that lead from one state into another are not tried. What
+moves are possible does not depend on eps: only their prices do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -30,6 +31,8 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
+_ZERO = Fraction(0)
+
 _SIDES = {
     Family.LAPLACE: Side.ANY,
     Family.EXPONENTIAL: Side.AT_LEAST_ZERO,
@@ -38,18 +41,24 @@ _SIDES = {
 """Where the shifts of noise with a finite price may lie."""
 
 
+Moves = tuple[Mapping[int, Fraction], ...]
+"""For each final state of an input by how much which samples are moved further, beside their means:
+t, in the order of the states."""
+
+
 class Couplings:
-    """Couplings between inputs of one program at one eps.
+    """Couplings between inputs of one program.
 
     Args:
         states: The final states, inputs symbolic.
-        eps: Where the program runs.
+        eps: Where moves are to be cheap.
         limits: Asked throughout.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
         self._states = states
         self._limits = limits
+        self._eps = eps
         self._instantiator = Instantiator(states, eps)
         self._cells = tuple(cell.name for cell in states.program.inputs)
 
@@ -58,6 +67,20 @@ class Couplings:
 
         None if no state's move is found, or none has a finite price.
         """
+        moves = self.moves(pair)
+        return None if moves is None else self.price(moves, self._eps)
+
+    def price(self, moves: Moves, eps: Fraction) -> Fraction:
+        """Return what moves cost at an eps: a budget there. Between two of them it is below its
+        chord, being a largest sum of multiples of 1/eps, 1 and eps."""
+        costs = (
+            sum((abs(t) / self._states.samples[s].scale.at(eps) for s, t in own.items()), _ZERO)
+            for own in moves
+        )
+        return max(costs, default=_ZERO)
+
+    def moves(self, pair: Pair) -> Moves | None:
+        """Return the moves that keep all states of u; None if some state has none."""
         numbers = [self._instantiator.numbers(input) for input in pair]
         values: list[dict[str, Value]] = [
             dict(zip(self._cells, input, strict=True)) for input in pair
@@ -68,7 +91,7 @@ class Couplings:
         ]
         moved = [other.mean - law.mean for law, other in zip(*laws, strict=True)]
         sides = [_SIDES.get(law.family, Side.ANY) for law in laws[0]]
-        worst = Fraction(0)
+        found = []
         for state in self._states.states:
             self._limits.check()
             here, there = (
@@ -80,19 +103,20 @@ class Couplings:
             if not there:
                 return None
             rows = _rows(state, numbers, moved)
-            cost = self._cheapest(rows, rates, sides)
-            if cost is None:
+            shift = self._cheapest(rows, rates, sides)
+            if shift is None:
                 return None
-            worst = max(worst, cost)
-        return worst
+            found.append(shift)
+        return tuple(found)
 
     def _cheapest(
         self,
         rows: Sequence[tuple[LinearForm, Fraction]],
         rates: Sequence[Fraction | None],
         sides: Sequence[Side],
-    ) -> Fraction | None:
-        """Return the least Σ rate |t| with form(t) <= bound in every row; None if there is none."""
+    ) -> dict[int, Fraction] | None:
+        """Return t with form(t) <= bound in every row and the least Σ rate |t|; None if there is
+        none."""
         unknowns = sorted({sample for form, _ in rows for sample in form.samples()})
         local = {sample: k for k, sample in enumerate(unknowns)}
         own = [rates[sample] for sample in unknowns]
@@ -114,7 +138,7 @@ class Couplings:
             return None
         shift = dict(zip(unknowns, found.shift, strict=True))
         _check(shift, rows, rates, sides)
-        return sum((abs(t) * (rates[s] or 0) for s, t in shift.items()), Fraction(0))
+        return {sample: t for sample, t in shift.items() if t}
 
 
 def _rows(

@@ -1,5 +1,7 @@
 """Final states in, bounds of p' and p'' out: how fast probabilities can move with eps.
 
+Events are outputs, or any sets of what is published; for numbers see the last paragraph.
+
 Fix an input. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's probability is the
 measure of an event. Two views of it make eps move only the law of the samples:
 
@@ -35,6 +37,12 @@ several samples add up. Rates are sums over all samples in guards and hold for e
 Choices. If no weight depends on eps, p is a mean, with constant weights, of probabilities given the
 outcomes of all choices. These meet the bounds, which are affine in p: so does their mean. Weights
 that depend on eps and integer samples have no bounds here at all.
+
+Numbers. A set S of outputs, finite values and numbers y, is an event like any other, {guards,
+published in S}: scaling bounds Pr[S] as S stays. A shift that makes y - κ homogeneous for every
+published y, the levels κ being the same for all inputs (`centres`), bounds Pr[S] as S moves with
+eps: a number in S, if it has a density, is κ + z / eps for a fixed z. Constants stay what they are.
+Both bound all sets at every eps, but of different families; so each is used alone.
 """
 
 from __future__ import annotations
@@ -49,6 +57,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import circuit_of_states
 from dipapprox.numerics.precision import exponential
+from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
 
@@ -83,6 +92,7 @@ class DerivativeBounds:
 
     Args:
         states: The final states, inputs symbolic.
+        pair: The inputs in question; None for all.
 
     Raises:
         LimitReached: If there are weights that depend on eps or integer samples.
@@ -92,40 +102,47 @@ class DerivativeBounds:
         shifted: Bounds of p' and p'', if there are centres.
     """
 
-    def __init__(self, states: FinalStates) -> None:
+    def __init__(self, states: FinalStates, pair: Pair | None = None) -> None:
         samples = _used(states)
         used = {sample.family for _, sample in samples}
         circuit, _ = circuit_of_states(states)
         moving = any(map(_moves, circuit.weights))
         if moving or any(f.is_discrete for f in used):
+            if any(f.is_gaussian for f in used) or states.program.real_outputs:
+                another = ": one value at a time can be verified"
+            else:
+                another = ": 'decide' takes them for all eps"
             raise LimitReached(
                 "between values of eps, integer noise and choices with weights that depend on eps "
-                "are not bounded: "
-                + (
-                    "with Gaussian noise one value at a time can be verified"
-                    if any(f.is_gaussian for f in used)
-                    else "'decide' takes them for all eps"
-                )
+                f"are not bounded{another}"
             )
         self.scaled = _scaling(samples)
-        found = velocities(states, [index for index, _ in samples])
+        found = velocities(states, [index for index, _ in samples], pair)
         self.shifted: Rates | None = None
         if found is not None:
             families = [sample.family for _, sample in samples]
             self.shifted = _shift(zip(families, found, strict=True))
 
     def rates(self, lower: Fraction) -> Rates:
-        """Return bounds that hold for all eps >= `lower` > 0."""
+        """Return bounds that hold for all eps >= `lower` > 0, of programs with finite outputs."""
+        first, *others = self.families(lower)
+        for each in others:
+            first = Rates(first.first + each.first, first.second + each.second)
+        return first
+
+    def families(self, lower: Fraction) -> list[Rates]:
+        """Return bounds for families of sets, one for each way to let sets move with eps.
+
+        Each family has all sets at every eps >= `lower` > 0.
+        """
         # d/deps = (d/dtheta)/eps, d²/deps² = (d²/dtheta² - d/dtheta)/eps².
         first = [Affine(f.slope / lower, f.constant / lower) for f in self.scaled.first]
         level = min(f.constant for f in self.scaled.first if not f.slope)
         second = [
             Affine(s.slope / lower**2, (s.constant + level) / lower**2) for s in self.scaled.second
         ]
-        if self.shifted is not None:
-            first += self.shifted.first
-            second += self.shifted.second
-        return Rates(tuple(first), tuple(second))
+        scaled = Rates(tuple(first), tuple(second))
+        return [scaled] if self.shifted is None else [scaled, self.shifted]
 
 
 def _moves(weight: Weight) -> bool:
@@ -137,8 +154,9 @@ def _moves(weight: Weight) -> bool:
 
 
 def _used(states: FinalStates) -> list[tuple[int, Sample]]:
-    """Return the samples that some guard mentions, with their indices, ascending."""
+    """Return the samples that some guard or published number mentions, with their indices."""
     mentioned = {s for guard in distinct_guards(states) for s in guard.form.samples()}
+    mentioned.update(s for state in states.states for form in state.reals for s in form.samples())
     return [(index, states.samples[index]) for index in sorted(mentioned)]
 
 

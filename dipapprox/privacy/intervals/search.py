@@ -19,22 +19,13 @@ import heapq
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isqrt
-
-import numpy as np
+from typing import Generic
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.simplest import simplest
-from dipapprox.pairs.pair_list import PairList
-from dipapprox.privacy.intervals.cells import Cell, Point, make_cell, make_point
-from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-
-Tables = Callable[[Fraction, Sequence[Input], int], Bounds]
-"""Probabilities of many inputs at one eps, at most 2**-bits wide if possible."""
+from dipapprox.privacy.intervals.cells import Cell, K, Point, Subdivided
 
 Progress = Callable[[int, int | None], None]
 """Told the decided thousandths of the interval, and 1000."""
@@ -50,19 +41,17 @@ _PATIENT = Fraction(1, 64)
 _WIDE = 4
 """Cells whose ends have a larger ratio are split at about their geometric mean."""
 
-_BLOCK = 4_096
-"""Inputs asked for at once."""
-
 _THOUSAND = 1_000
 
 
 @dataclass(slots=True)
-class IntervalSearch:
+class IntervalSearch(Generic[K]):
     """One run; the fields after `limits` are valid whenever it ends.
 
     Attributes:
         lower: The least eps, > 0.
         upper: The greatest, > `lower`.
+        claimed: The claim, and what is true.
         ladder: Bits to ask for, ascending; at least one.
         left: Cells neither proved nor given up, a heap: (-excess, number, cell).
         given_up: Cells that will not be proved.
@@ -79,21 +68,18 @@ class IntervalSearch:
 
     lower: Fraction
     upper: Fraction
-    tables: Tables
-    claim: FormulaClaim
-    derivatives: DerivativeBounds
-    pairs: PairList
+    claimed: Subdivided[K]
     ladder: tuple[int, ...]
     limits: Limits
-    left: list[tuple[Fraction, int, Cell]] = field(default_factory=list)
-    given_up: list[Cell] = field(default_factory=list)
+    left: list[tuple[Fraction, int, Cell[K]]] = field(default_factory=list)
+    given_up: list[Cell[K]] = field(default_factory=list)
     proved: Fraction = Fraction(0)
     seen: Fraction = Fraction(0)
     decided: Fraction = Fraction(0)
     points: int = 0
     sorted: int = 0
     obstacle: str | None = None
-    violation: Point | None = None
+    violation: Point[K] | None = None
     bits: int = 0
     exhausted: bool = False
 
@@ -109,7 +95,7 @@ class IntervalSearch:
             ends.append(self._point(eps))
             if self.violation is not None:
                 return
-        self._sort([self._cell(*ends)])
+        self._sort([self.claimed.cell(*ends)])
         while self.left:
             progress(int(self.decided / (self.upper - self.lower) * _THOUSAND), _THOUSAND)
             if self.points >= MOST_POINTS:
@@ -121,7 +107,7 @@ class IntervalSearch:
             middle = self._point(between(low.eps, high.eps))
             if self.violation is not None:
                 return
-            halves = [self._cell(low, middle), self._cell(middle, high)]
+            halves = [self.claimed.cell(low, middle), self.claimed.cell(middle, high)]
             # Only now: wherever a limit strikes, every cell is in exactly one place.
             heapq.heappop(self.left)
             self._sort(halves)
@@ -159,7 +145,7 @@ class IntervalSearch:
             )
         return "subdivision limit: parts of 2**-24 of their eps are still undecided"
 
-    def critical(self) -> Point | None:
+    def critical(self) -> Point[K] | None:
         """Return a point where doubles do not tell whether the claim holds."""
         for cell in self.given_up:
             for point in (cell.lower, cell.upper):
@@ -167,7 +153,7 @@ class IntervalSearch:
                     return point
         return None
 
-    def _share(self, cell: Cell) -> Fraction:
+    def _share(self, cell: Cell[K]) -> Fraction:
         """Return the length of a cell relative to its eps, by that of the whole interval.
 
         Relative, as what an eps does to a program scales with it: in [1e-6, 50] a cell at the
@@ -176,10 +162,7 @@ class IntervalSearch:
         whole = (self.upper - self.lower) / self.upper
         return cell.width / cell.upper.eps / whole
 
-    def _cell(self, low: Point, high: Point) -> Cell:
-        return make_cell(low, high, self.claim, self.derivatives, self.pairs, self.limits)
-
-    def _sort(self, cells: Sequence[Cell]) -> None:
+    def _sort(self, cells: Sequence[Cell[K]]) -> None:
         """Put new cells where they belong: proved, given up or left."""
         for cell in cells:
             self.sorted += 1
@@ -190,41 +173,24 @@ class IntervalSearch:
             ends = cell.lower, cell.upper
             share = self._share(cell)
             critical = share < _PATIENT and not any(end.holds for end in ends)
-            if critical or share < _SMALLEST or any(end.table.obstacle for end in ends):
+            if critical or share < _SMALLEST or any(end.obstacle for end in ends):
                 self.given_up.append(cell)
             else:
                 heapq.heappush(self.left, (-cell.excess, self.sorted, cell))
 
-    def _point(self, eps: Fraction) -> Point:
+    def _point(self, eps: Fraction) -> Point[K]:
         """Compare the claim with probabilities; tiny ones may need more bits than the first."""
         for bits in self.ladder:
             self.bits = max(self.bits, bits)
-            table = self._table(eps, bits)
-            point = make_point(eps, table, self.claim, self.pairs, self.limits)
-            if point.violated or point.holds or point.resolved or table.obstacle is not None:
+            point = self.claimed.point(eps, bits)
+            if point.violated or point.holds or point.resolved or point.obstacle is not None:
                 break
         self.points += 1
-        self.obstacle = self.obstacle or point.table.obstacle
+        self.obstacle = self.obstacle or point.obstacle
         self.seen = max(self.seen, point.largest.lower)
         if point.violated:
             self.violation = point
         return point
-
-    def _table(self, eps: Fraction, bits: int) -> Bounds:
-        inputs = self.pairs.inputs
-        if not inputs:
-            return Bounds(np.empty((0, 0)), np.empty((0, 0)))
-        blocks = [
-            self.tables(eps, inputs[start : start + _BLOCK], bits)
-            for start in range(0, len(inputs), _BLOCK)
-        ]
-        known = [block.impossible for block in blocks if block.impossible is not None]
-        return Bounds(
-            np.concatenate([block.lower for block in blocks]),
-            np.concatenate([block.upper for block in blocks]),
-            next((block.obstacle for block in blocks if block.obstacle is not None), None),
-            np.concatenate(known) if len(known) == len(blocks) else None,
-        )
 
 
 def between(lower: Fraction, upper: Fraction) -> Fraction:

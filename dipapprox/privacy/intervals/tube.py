@@ -48,20 +48,13 @@ from dipapprox.data_classes import dataclass
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.derivative_bounds import Affine, Rates
+from dipapprox.privacy.intervals.minorants import Minorant
 
 Array = NDArray[np.float64]
 
 _RAISED = 1 + 2.0**-40
 _TINY = 2.0**-1000
 """Covers underflow, whether it leaves subnormal numbers or 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Minorant:
-    """An affine function below another one over an interval, by its values at the ends."""
-
-    at_lower: Fraction
-    at_upper: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,40 +7,45 @@ subdivision of the interval has to list them all. It proves nothing about the in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sized
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from dipapprox.data_classes import replace
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.language.core import Input, Program
+from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
     OrderedPairs,
+    Pair,
     PairSelection,
     count_selected,
     select_pairs,
 )
-from dipapprox.pairs.pair_list import MOST_PAIRS, list_pairs, pair_limit
+from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import Progress, precisions, silent
-from dipapprox.privacy.intervals.cells import Point
-from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.equal_inputs import different_pairs
+from dipapprox.privacy.intervals.cells import Subdivided
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import IntervalSearch, between
+from dipapprox.privacy.intervals.tables import TabledPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.intervals import published
+else:
+    published = Deferred("dipapprox.privacy.intervals.published")
 
 _FEW_PAIRS = 256
 """So few pairs are evaluated at both ends by the subdivision just as fast."""
@@ -100,21 +105,13 @@ def _share(limits: Limits) -> Limits:
     return replace(limits, seconds=elapsed + granted)
 
 
-class _Probabilities:
-    """Probabilities at any eps; the source of the latest one is kept for its next block."""
-
-    def __init__(self, states: FinalStates, options: Options) -> None:
-        self._states = states
-        self._options = options
-        self._latest: tuple[Fraction, BulkSource] | None = None
-        self.engine = options.engine.value
-
-    def __call__(self, eps: Fraction, inputs: Sequence[Input], bits: int) -> Bounds:
-        if self._latest is None or self._latest[0] != eps:
-            source = open_probabilities(self._states, eps, self._options)
-            self._latest = eps, source
-            self.engine = source.name
-        return self._latest[1].table(inputs, bits)
+def _open(
+    states: FinalStates, pairs: PairList, claim: FormulaClaim, eps: Fraction, options: Options
+) -> Subdivided[Any]:
+    """Open the pairs for a search."""
+    if states.program.real_outputs:
+        return published.PublishedOverInterval(states, pairs, claim, eps, options)
+    return TabledPairs(states, pairs, claim, options)
 
 
 @sound_arithmetic()
@@ -157,36 +154,26 @@ def verify_interval(
     pairs = select_pairs(program, selection)
     count = count_selected(program, selection)
     states: FinalStates | None = None
-    tables: _Probabilities | None = None
-    search: IntervalSearch | None = None
+    claimed: Subdivided[Any] | None = None
+    search: IntervalSearch[Any] | None = None
     violation: Verdict | None = None
     listed: Sized = ()
     bug: str | None = None
     tried = trial_points(lower, upper, count)
     try:
         with EarlyEnd() as end:
-            states = execute(program, options.merge, options.limits)
+            states = execute(program, options.merge, options.limits, real_outputs=True)
             check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
             violation = refute(program, claim, tried, selection, options)
             if violation is None and count is not None and count > MOST_PAIRS:
                 where = ", ".join(str(eps) for eps in tried)
                 raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
             if violation is None:
-                tables = _Probabilities(states, options)
                 listed = list_pairs(pairs, options.limits)
-                different = different_pairs(states, listed, options.limits)
+                claimed = _open(states, listed, claim, lower, options)
                 ladder = precisions(options.precision, options.max_precision)
-                search = IntervalSearch(
-                    lower,
-                    upper,
-                    tables,
-                    claim,
-                    DerivativeBounds(states),
-                    different,
-                    ladder,
-                    options.limits,
-                )
-                if len(different):
+                search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
+                if len(claimed):
                     search.run(progress)
                 else:
                     search.nothing_to_do()
@@ -205,8 +192,9 @@ def verify_interval(
     if violation is None and search is not None:
         remaining = search.remaining()
         delta = Enclosure(search.seen, Fraction(1))
-        if search.violation is not None:
-            violation = _witness(program, claim, search, search.violation, options)
+        point = search.violation
+        if point is not None and point.pair is not None:
+            violation = _witness(program, claim, point.eps, point.pair, options)
             if violation.answer is not Answer.NOT_DP:
                 reason, violation = violation.reason, None
         elif stopped is None and not remaining:
@@ -230,13 +218,13 @@ def verify_interval(
             program=program.name,
             parameters=program.parameters,
             inputs=program.inputs,
-            output_cells=program.outputs,
+            output_cells=program.published,
             scope=scope,
             pairs=pairs_checked,
             outputs=0 if states is None else len(states.outputs()),
             final_states=0 if states is None else len(states.states),
             precision=bits,
-            engine=engine if tables is None else tables.engine,
+            engine=engine if claimed is None else claimed.name,
             seconds=options.limits.elapsed(),
             reason=reason,
         ),
@@ -253,8 +241,7 @@ def verify_interval(
 
 
 def _witness(
-    program: Program, claim: FormulaClaim, search: IntervalSearch, point: Point, options: Options
+    program: Program, claim: FormulaClaim, eps: Fraction, pair: Pair, options: Options
 ) -> Verdict:
     """Let the verifier of one eps confirm a violation, and lay out its witness."""
-    pair = search.pairs.pair(point.worst)
-    return verify_formula(program, claim, point.eps, OrderedPairs((pair,)), options)
+    return verify_formula(program, claim, eps, OrderedPairs((pair,)), options)

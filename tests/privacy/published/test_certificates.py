@@ -81,9 +81,8 @@ def test_verdicts_without_certificate_are_shown_all_the_same(
     assert not found.exists()
 
 
-def test_intervals_of_eps_are_refused_with_what_to_ask_instead(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_decisions_are_refused_with_what_to_ask_instead(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    program = str(PROGRAMS / "gaussian_mechanism.dpg")
-    assert main(["verify", program, "--eps", "1/2..1", "--delta", "0.1"]) == 2
-    assert "one eps at a time" in capsys.readouterr().err
+    assert main(["decide", str(PROGRAMS / "gaussian_mechanism.dpg")]) == 2
+    assert "ask verify, also about an interval of eps" in capsys.readouterr().err

@@ -1,0 +1,251 @@
+"""Programs with real outputs over an interval of epsilons: divergences of pairs at its points.
+
+Of pairs that look alike one is followed. What makes measures look alike (`normal_form`,
+`canonical`) are shifts, reflections, changes of units, sums of Gaussian samples, other names: they
+go along when all scales are multiplied by one number. So pairs that look alike at one eps do at all
+of them if the scales of all samples are multiples of one power of eps. A pair is settled on a cell
+
+    by a coupling      what moves of the noise cost is convex in eps: a chord below eps_prv
+    by both ends       `spread`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.cache import Cache
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
+from dipapprox.events.measures import NoProduct
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.formula_values import Undefined
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.pair_list import PairList
+from dipapprox.pairs.published.couplings import Couplings
+from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
+from dipapprox.pairs.published.together import COUPLING, PublishedPairs
+from dipapprox.privacy.intervals.cells import Cell, Point
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
+from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
+from dipapprox.privacy.intervals.minorants import Minorant, below, growth_at, growths_below
+from dipapprox.privacy.intervals.spread import End, highest
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_method, open_published
+from dipapprox.semantics.state import FinalStates
+
+_MOST_PAIRS = 2_000
+"""More pairs that do not look alike are not followed."""
+
+_RESOLVED = Fraction(1, 2**30)
+
+_LESSER = Fraction(3, 4)
+"""Of the factor: where a divergence bounds how likely the worst sets are."""
+
+_OPEN = 8
+"""Epsilons whose densities are kept."""
+
+_NOTHING = Enclosure.exact(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of all pairs at one eps.
+
+    Attributes:
+        eps_prv: Encloses what is claimed there.
+        bits: What was asked for.
+        deltas: Enclose delta_{u,u'}, pair by pair.
+        prices: What couplings cost, pair by pair; None where there is none.
+    """
+
+    eps_prv: Enclosure
+    bits: int
+    deltas: tuple[Enclosure, ...]
+    prices: tuple[Fraction | None, ...]
+
+
+class PublishedOverInterval:
+    """Pairs of a program with real outputs; see `Subdivided`.
+
+    Args:
+        states: The final states.
+        pairs: The selected pairs.
+        claim: What is claimed at each eps.
+        eps: One of the interval.
+        options: How to compute.
+
+    Raises:
+        LimitReached: If there are too many pairs, noise or choices have no bounds between values of
+            eps, or a limit is reached.
+    """
+
+    def __init__(
+        self,
+        states: FinalStates,
+        pairs: PairList,
+        claim: FormulaClaim,
+        eps: Fraction,
+        options: Options,
+    ) -> None:
+        self._states = states
+        self._claim = claim
+        self._options = options
+        self._limits = options.limits
+        self._method = open_method(options)
+        self._sources: Cache[Fraction, PublishedDivergences] = Cache(_OPEN)
+        self._lesser: dict[tuple[Fraction, int], tuple[Fraction, Fraction]] = {}
+        self.name = options.engine.value
+        couplings = Couplings(states, eps, self._limits) if options.compares_exactly else None
+        self._couplings = couplings
+        self.pairs = self._different(pairs, eps)
+        self._moves = [None if couplings is None else couplings.moves(p) for p in self.pairs]
+        self._bounds = [DerivativeBounds(states, pair) for pair in self.pairs]
+
+    def __len__(self) -> int:
+        """How many pairs are followed."""
+        return len(self.pairs)
+
+    def _different(self, pairs: PairList, eps: Fraction) -> Sequence[Pair]:
+        """Return a pair of each kind of those that publish different things."""
+        listed = (pairs.pair(number) for number in range(len(pairs)))
+        if len({sample.scale.power for sample in self._states.samples}) <= 1:
+            source = self._source(eps)
+            alike = PublishedPairs(source, listed, len(pairs), self._limits, self._couplings)
+            found = [pair for terms, pair in alike.classes() if not _are_equal(terms)]
+        else:
+            found = list(listed)
+        if len(found) > _MOST_PAIRS:
+            raise LimitReached(
+                f"pair limit: more than {_MOST_PAIRS} pairs that do not look alike; use --pairs"
+            )
+        return found
+
+    def _source(self, eps: Fraction) -> PublishedDivergences:
+        return self._sources.find(
+            eps, lambda: open_published(self._states, eps, self._options, self._method)
+        )
+
+    def point(self, eps: Fraction, bits: int) -> Point[Known]:
+        """See `Subdivided`."""
+        eps_prv, claimed = self._claim.at(eps, BITS)
+        factor = growth_at(eps_prv)
+        source = self._source(eps)
+        coupled = False
+        deltas: list[Enclosure] = []
+        prices: list[Fraction | None] = []
+        obstacle: str | None = None
+        for pair, moves in zip(self.pairs, self._moves, strict=True):
+            self._limits.check()
+            price = None
+            if self._couplings is not None and moves is not None:
+                price = self._couplings.price(moves, eps)
+            prices.append(price)
+            delta: Enclosure | NotEnclosed = _NOTHING
+            if price is None or price > eps_prv.lower:
+                delta = self._divergence(source, pair, factor, bits)
+            else:
+                coupled = True
+            if isinstance(delta, NotEnclosed):
+                obstacle = obstacle or delta.reason
+                delta = UNIT
+            deltas.append(delta)
+        if coupled:
+            source.note(COUPLING)
+        self.name = source.name
+        lower = max((delta.lower for delta in deltas), default=Fraction(0))
+        upper = max((delta.upper for delta in deltas), default=Fraction(0))
+        worst = next((p for p, d in zip(self.pairs, deltas, strict=True) if d.lower == lower), None)
+        known = Known(eps_prv, bits, tuple(deltas), tuple(prices))
+        resolved = upper - lower <= upper * _RESOLVED
+        largest = Enclosure(lower, upper)
+        return Point(eps, known, factor, claimed, largest, worst, resolved, obstacle)
+
+    def _divergence(
+        self, source: PublishedDivergences, pair: Pair, factor: Factor, bits: int
+    ) -> Enclosure | NotEnclosed:
+        if factor.lower < 1:
+            return NotEnclosed("eps_prv may be negative")
+        terms = source.terms(pair)
+        if isinstance(terms, NoProduct):
+            return NotEnclosed(terms.reason)
+        return source.divergence(terms, factor, bits)
+
+    def cell(self, lower: Point[Known], upper: Point[Known]) -> Cell[Known]:
+        """See `Subdivided`."""
+        width = upper.eps - lower.eps
+        try:
+            eps_prv, delta = self._claim.over(lower.eps, upper.eps)
+        except Undefined:
+            return Cell(lower, upper, Fraction(2), Fraction(1))
+        claimed = below(lower.delta, upper.delta, delta, width)
+        budget = below(lower.known.eps_prv, upper.known.eps_prv, eps_prv, width)
+        factors = tuple(growths_below(lower.factor, upper.factor, eps_prv, width))
+        excess, largest = Fraction(0), Fraction(0)
+        for number in range(len(self.pairs)):
+            self._limits.check()
+            prices = lower.known.prices[number], upper.known.prices[number]
+            if _is_below(prices, budget):
+                continue
+            own, most = self._spread(number, lower, upper, claimed, factors)
+            excess, largest = max(excess, own), max(largest, most)
+        return Cell(lower, upper, excess, largest)
+
+    def _spread(
+        self,
+        number: int,
+        lower: Point[Known],
+        upper: Point[Known],
+        claimed: Minorant,
+        factors: Sequence[Minorant],
+    ) -> tuple[Fraction, Fraction]:
+        """Bound how far a pair's divergence exceeds the claim between two points, and itself."""
+        width = upper.eps - lower.eps
+        known = [point.known.deltas[number].upper for point in (lower, upper)]
+        missing = max(known[0] - claimed.at_lower, known[1] - claimed.at_upper)
+        if missing > 0:
+            return missing, Fraction(1)  # whatever is between
+        families = self._bounds[number].families(lower.eps)
+        least, most = Fraction(2), Fraction(1)
+        for narrow in (False, True):
+            ends = [self._end(point, number, narrow) for point in (lower, upper)]
+            for rates in families:
+                for factor in factors:
+                    found = highest(ends[0], ends[1], factor, width, rates)
+                    excess = max(found[0] - claimed.at_lower, found[1] - claimed.at_upper)
+                    if excess < least:
+                        least, most = excess, min(max(found), Fraction(1))
+                    if least <= 0:
+                        return least, most
+        return least, most
+
+    def _end(self, point: Point[Known], number: int, narrow: bool) -> End:
+        lesser = self._at_lesser_factor(point, number) if narrow else None
+        return End(point.factor.lower, point.known.deltas[number].upper, lesser)
+
+    def _at_lesser_factor(self, point: Point[Known], number: int) -> tuple[Fraction, Fraction]:
+        """Return a lesser factor, and at least the divergence there."""
+        key = point.eps, number
+        if key not in self._lesser:
+            factor = max(point.factor.lower * _LESSER, Fraction(1))
+            source, pair = self._source(point.eps), self.pairs[number]
+            found = self._divergence(source, pair, Factor(factor, factor), point.known.bits)
+            upper = Fraction(1) if isinstance(found, NotEnclosed) else found.upper
+            self._lesser[key] = factor, upper
+        return self._lesser[key]
+
+
+def _are_equal(terms: Terms | NoProduct) -> bool:
+    """Whether both inputs of a pair publish the same."""
+    if isinstance(terms, NoProduct):
+        return False
+    return all(sides.first == sides.second for sides, _ in terms)
+
+
+def _is_below(prices: tuple[Fraction | None, Fraction | None], budget: Minorant) -> bool:
+    """Whether a convex function with these values at the ends is below an affine one."""
+    lower, upper = prices
+    if lower is None or upper is None:
+        return False
+    return lower <= budget.at_lower and upper <= budget.at_upper

@@ -1,0 +1,202 @@
+"""Numbers over an interval of epsilons: against closed forms, single epsilons and laws."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import dipapprox
+from dipapprox import Answer, Options
+from dipapprox.language.core import Program
+from dipapprox.language.load import load
+from dipapprox.limits import Limits
+from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
+from dipapprox.privacy.intervals.minorants import Minorant
+from dipapprox.privacy.intervals.spread import End, highest
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.semantics.execution import execute
+
+PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
+HEAD = "input q[2] in {0, 1}\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
+
+BODIES = {
+    "compared": "r <- Lap(q[1], 2 / eps)\ny <- 0\nif r >= 1/2 then\ny <- r\nc <- 1\nend",
+    "fresh": "r <- Gauss(q[1], 2 / eps)\nc <- r >= 0\ny <- Lap(q[2], 3 / eps)",
+    "between": "r <- Gauss(q[1], 2 / eps)\ns <- Lap(q[2], 1 / eps)\ny <- 0\n"
+    "if r < s then\nc <- 1\ny <- s\nend",
+    "powers": "r <- Gauss(q[1], 2)\ns <- Lap(q[2], 1 / eps)\nc <- r < s\ny <- s",
+    "gap": "r <- Lap(q[1], 2 / eps)\ns <- Lap(q[2], 2 / eps)\nc <- r < s\n"
+    "if c = 1 then y <- s - r else y <- r - s end",
+    "one-sided": "r <- LapPlus(q[1], 2 / eps)\ny <- r",
+    "inputs": "y <- Gauss(2 * q[1] - q[2], 1 / eps)",
+    "mixture": "b <- choose {0 : 1/3, 1 : 2/3}\ny <- Lap(q[1] + b, 1 / eps)",
+}
+
+
+def gaussian(eps: float, growth: float) -> float:
+    """Of N(0, 1/eps²) and N(1, 1/eps²)."""
+    a, b = eps / 2 - math.log(growth) / eps, -eps / 2 - math.log(growth) / eps
+    return float(stats.norm.cdf(a) - growth * stats.norm.cdf(b))
+
+
+def laplace(eps: float, growth: float) -> float:
+    """Of two Laplace laws of scale 1/eps, 1 apart."""
+    return max(0.0, 1 - math.exp((math.log(growth) - eps) / 2))
+
+
+def decide(program: Program, low: str, high: str, eps_prv: str, delta: str) -> IntervalVerdict:
+    found = dipapprox.verify(program, eps=f"{low}..{high}", eps_prv=eps_prv, delta=delta)
+    assert isinstance(found, IntervalVerdict)
+    return found
+
+
+@pytest.mark.parametrize(("noise", "delta"), [("Gauss", gaussian), ("Lap", laplace)])
+@given(
+    st.fractions(Fraction(1, 4), Fraction(4), max_denominator=8),
+    st.fractions(Fraction(1, 100), Fraction(1), max_denominator=100),
+    st.fractions(0, 3, max_denominator=4),
+    st.booleans(),
+)
+@settings(deadline=None, max_examples=8)
+def test_no_divergence_is_higher_than_the_bound(
+    noise: str, delta: object, low: Fraction, width: Fraction, budget: Fraction, narrow: bool
+) -> None:
+    assert callable(delta)
+    program = dipapprox.parse(
+        f"input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {noise}(q, 1 / eps)"
+    )
+    states = execute(program, True, Limits(), real_outputs=True)
+    pair = (Fraction(0),), (Fraction(1),)
+    growth = math.exp(budget)
+    ends = []
+    for eps in (low, low + width):
+        alpha = max(growth * 3 / 4, 1.0)
+        lesser = Fraction(alpha), Fraction(delta(float(eps), alpha) + 1e-12)
+        value = Fraction(delta(float(eps), growth) + 1e-12)
+        ends.append(End(Fraction(growth), value, lesser if narrow else None))
+    factor = Minorant(Fraction(growth), Fraction(growth))
+    for rates in DerivativeBounds(states, pair).families(low):
+        bounds = highest(ends[0], ends[1], factor, width, rates)
+        for k in range(11):
+            t = k / 10
+            bound = (1 - t) * float(bounds[0]) + t * float(bounds[1])
+            assert delta(float(low + width * k / 10), growth) <= bound + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "high"), [("gaussian", gaussian, "1"), ("laplace", laplace, "1")]
+)
+def test_the_least_delta_of_an_interval_from_both_sides(
+    name: str, truth: object, high: str
+) -> None:
+    assert callable(truth)
+    program = load(PROGRAMS / f"{name}_mechanism.dpg", {})
+    peak = max(truth(k / 2000, math.exp((k / 2000) ** 2)) for k in range(200, 2001))
+    holds = decide(program, "1/10", high, "eps^2", str(Fraction(peak + 1e-4)))
+    assert holds.answer is Answer.DP
+    assert holds.delta_enclosure is not None
+    assert holds.delta_enclosure.upper >= Fraction(peak - 1e-6)
+    assert holds.delta_enclosure.lower <= Fraction(peak + 1e-6)
+    assert holds.points < 60
+    fails = decide(program, "1/10", high, "eps^2", str(Fraction(peak - 1e-4)))
+    assert fails.answer is Answer.NOT_DP
+    assert fails.witness is not None
+
+
+def test_small_deltas_take_few_points() -> None:
+    # 5 eps at every eps: 5.7e-7 and less (Balle and Wang 2018).
+    program = load(PROGRAMS / "gaussian_mechanism.dpg", {})
+    found = decide(program, "1/10", "1", "5*eps", "1e-6")
+    assert found.answer is Answer.DP
+    assert found.points < 60
+
+
+def test_a_wide_domain_costs_nothing() -> None:
+    source = "input q in 0..{}\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1 / eps)"
+    few, many = (
+        decide(dipapprox.parse(source.format(top)), "1/10", "1", "eps/2", "0.24")
+        for top in (1, 200)
+    )
+    assert few.answer is many.answer is Answer.DP
+    assert few.points == many.points
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [("prefix_sums", "eps"), ("clamped_laplace", "eps")],
+)
+def test_pure_budgets_are_settled_at_once_and_exactly(name: str, budget: str) -> None:
+    program = load(PROGRAMS / f"{name}.dpg", {})
+    found = decide(program, "1/10", "10", budget, "0")
+    assert (found.answer, found.points) == (Answer.DP, 2)
+    less = decide(program, "1/10", "10", f"{budget} - 1/1000", "0")
+    assert less.answer is Answer.NOT_DP
+
+
+@given(
+    st.sampled_from(sorted(BODIES)),
+    st.sampled_from(["eps", "2*eps", "eps/2", "eps^2 + 1/4", "sqrt(eps)"]),
+    st.sampled_from(["0", "1/100", "eps/20", "1/4"]),
+    st.fractions(Fraction(1, 5), Fraction(2), max_denominator=5),
+    st.fractions(Fraction(1, 10), Fraction(1), max_denominator=10),
+    st.fractions(0, 1, max_denominator=30),
+)
+@settings(deadline=None, max_examples=5)
+def test_intervals_agree_with_their_points(
+    name: str, eps_prv: str, delta: str, low: Fraction, width: Fraction, place: Fraction
+) -> None:
+    program = dipapprox.parse(HEAD + BODIES[name])
+    found = dipapprox.verify(
+        program,
+        eps=f"{low}..{low + width}",
+        eps_prv=eps_prv,
+        delta=delta,
+        options=Options(limits=Limits(seconds=1)),
+    )
+    assert isinstance(found, IntervalVerdict)
+    eps = low + place * width
+    there = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
+    if found.answer is Answer.DP:
+        assert there.answer is not Answer.NOT_DP
+    elif found.answer is Answer.NOT_DP:
+        assert found.violation is not None
+        assert low <= found.violation.claim.eps <= low + width
+    else:
+        assert found.remaining
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("c <- DLap(q[2], 1 / eps) > 0\ny <- Lap(q[1], 1 / eps)", "integer noise"),
+        ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
+        ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1 / eps)", "one another"),
+    ],
+)
+def test_what_has_no_bounds_is_unknown_everywhere(body: str, reason: str) -> None:
+    if "z" not in body:
+        body += "\nz <- 0"
+    program = dipapprox.parse(f"output z in real\n{HEAD}{body}")
+    found = decide(program, "1/2", "1", "eps/2", "1/2")
+    assert found.answer is Answer.UNKNOWN
+    assert found.remaining == ((Fraction(1, 2), Fraction(1)),)
+    assert found.reason is not None
+    assert reason in found.reason
+
+
+def test_what_is_left_of_an_interval_is_named() -> None:
+    # At eps/2 it is 1 - exp(-eps/4): what is claimed at the upper end.
+    program = load(PROGRAMS / "laplace_mechanism.dpg", {})
+    found = decide(program, "1/2", "1", "eps/2", "1 - exp(-1/4)")
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None
+    assert found.reason.startswith("critical: at eps = 1 ")
+    ((low, high),) = found.remaining
+    assert high == 1
+    assert low > Fraction(9, 10)
