@@ -39,7 +39,7 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
-from dipapprox.language.domains import AllReals
+from dipapprox.semantics.inputs import has_real_inputs
 
 FREE = Fraction(0)
 
@@ -189,7 +189,7 @@ def count_selected(program: Program, selection: PairSelection) -> int | None:
         case OrderedPairs(pairs):
             return len(pairs)
         case AllPairs():
-            if any(isinstance(cell.domain, AllReals) for cell in program.inputs):
+            if has_real_inputs(program):
                 return None
             return count_pairs(program.inputs, program.adjacency)
         case _:

@@ -18,10 +18,11 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.charts import Chart
 
 if TYPE_CHECKING:
     import html as markup
+
+    from dipapprox.privacy.charts import Chart
 else:
     markup = Deferred("html")
 

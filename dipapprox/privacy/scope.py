@@ -25,7 +25,7 @@ from dipapprox.language.core import (
     Program,
     Within,
 )
-from dipapprox.language.domains import AllReals, domain_text
+from dipapprox.language.domains import domain_text
 from dipapprox.pairs.adjacency import (
     AllPairs,
     OrderedPairs,
@@ -35,6 +35,7 @@ from dipapprox.pairs.adjacency import (
     numbered_inputs,
 )
 from dipapprox.privacy.notation import valuation_text, values_text
+from dipapprox.semantics.inputs import has_real_inputs
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 
@@ -101,7 +102,7 @@ def scope_of(program: Program, selection: PairSelection) -> Scope:
         case _:
             assert_never(selection)
     listed = isinstance(selection, OrderedPairs)
-    everywhere = any(isinstance(cell.domain, AllReals) for cell in program.inputs)
+    everywhere = has_real_inputs(program)
     return Scope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
 
 

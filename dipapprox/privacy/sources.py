@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, count_samples
-from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import ClosedForms, GuardByGuard, has_half_spaces, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -39,7 +38,6 @@ from dipapprox.numerics.kinds import (
 )
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import ExactPairs, ProbabilitySource, RememberedInputs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
     from dipapprox.exact import distributions
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
+    from dipapprox.exact.signs import interval as epsilons
     from dipapprox.numerics import parallel
     from dipapprox.numerics.conditioning import engine as conditioning
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from dipapprox.numerics.nested import engine as nested
     from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.products import source as product_sources
+    from dipapprox.pairs.products.program import ProductProgram
     from dipapprox.pairs.published import divergences as published
     from dipapprox.privacy import exact_pairs, possible
 else:
@@ -67,6 +67,7 @@ else:
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     possible = Deferred("dipapprox.privacy.possible")
+    epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
     conditioning = Deferred("dipapprox.numerics.conditioning.engine")
@@ -198,7 +199,7 @@ def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
         LimitReached: If that cannot be told.
     """
     if states.laws:
-        point = EpsilonInterval(eps, eps, True, True)
+        point = epsilons.EpsilonInterval(eps, eps, True, True)
         validity.check_choices(states.laws, point, options.limits)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.language.core import Cell, Input
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.charts import Bars, Chart
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
     Description,
@@ -26,6 +26,12 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.run import Run, RunResult
+
+if TYPE_CHECKING:
+    from dipapprox.privacy import charts
+    from dipapprox.privacy.charts import Chart
+else:
+    charts = Deferred("dipapprox.privacy.charts")
 
 
 class Answer(Word):
@@ -136,9 +142,9 @@ class Witness:
 
 def witness_bars(
     title: str, pair: tuple[str, str], cells: tuple[Cell, ...], rows: Sequence[WitnessRow]
-) -> Bars:
+) -> charts.Bars:
     """Draw the outputs of a witness: how likely each is for the two inputs."""
-    return Bars(
+    return charts.Bars(
         title,
         (f"input {pair[0]}", f"adjacent {pair[1]}"),
         tuple(

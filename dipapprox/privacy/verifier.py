@@ -18,8 +18,6 @@ from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.pairs.products.layout import select_parts
-from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import (
     ExactPairs,
     ProbabilitySource,
@@ -43,7 +41,8 @@ from dipapprox.privacy.sources import (
 )
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import execute_for_declared, has_real_inputs, with_values
+from dipapprox.semantics.inputs import has_real_inputs
+from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
@@ -51,13 +50,16 @@ if TYPE_CHECKING:
     from dipapprox.pairs import many_pairs, maximum
     from dipapprox.pairs.boxes import together as real_pairs
     from dipapprox.pairs.boxes import vertices
+    from dipapprox.pairs.products import layout as product_layout
     from dipapprox.pairs.products import losses as product_losses
     from dipapprox.pairs.products import search as product_search
+    from dipapprox.pairs.products.program import ProductProgram
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
     from dipapprox.privacy.products import exact as exact_products
     from dipapprox.privacy.products import witness as product_witnesses
     from dipapprox.privacy.published import details as published_details
+    from dipapprox.semantics import real_inputs
 else:
     many_pairs = Deferred("dipapprox.pairs.many_pairs")
     maximum = Deferred("dipapprox.pairs.maximum")
@@ -67,6 +69,8 @@ else:
     published_search = Deferred("dipapprox.pairs.published.together")
     published_details = Deferred("dipapprox.privacy.published.details")
     exact_products = Deferred("dipapprox.privacy.products.exact")
+    real_inputs = Deferred("dipapprox.semantics.real_inputs")
+    product_layout = Deferred("dipapprox.pairs.products.layout")
     product_losses = Deferred("dipapprox.pairs.products.losses")
     product_search = Deferred("dipapprox.pairs.products.search")
     product_witnesses = Deferred("dipapprox.privacy.products.witness")
@@ -198,15 +202,18 @@ class _Run:
             if isinstance(self.selection, AllPairs):
                 self.check_real_inputs(program)
                 return
-            program = with_values(program, self.selection.pairs)
+            program = real_inputs.with_values(program, self.selection.pairs)
         if program.real_outputs:
             self.check_published(program)
             return
-        product = select_parts(program, self.selection, self.options.merge, self.options.limits)
-        if product is not None:
-            self.check_product(product)
-            return
         options = self.options
+        if not is_seen_whole(program):
+            product = product_layout.select_parts(
+                program, self.selection, options.merge, options.limits
+            )
+            if product is not None:
+                self.check_product(product)
+                return
         states = execute(program, options.merge, options.limits)
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
@@ -235,7 +242,7 @@ class _Run:
     def check_real_inputs(self, program: Program) -> None:
         """Check all pairs of real inputs at once."""
         options = self.options
-        states = execute_for_declared(program, options.merge, options.limits)
+        states = real_inputs.execute_for_declared(program, options.merge, options.limits)
         self.everywhere = True
         if program.real_outputs:
             pairs = vertices.vertex_pairs(states)

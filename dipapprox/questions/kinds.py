@@ -12,19 +12,24 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.domains import AllReals
-from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.language.values import check_input, exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
 from dipapprox.privacy.selection import select
+
+if TYPE_CHECKING:
+    from dipapprox.language import formula as formulas
+else:
+    formulas = Deferred("dipapprox.language.formula")
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""
@@ -36,7 +41,7 @@ _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?\d+", re.ASCII)
 class Written:
     """A formula, and the text that it was read from."""
 
-    formula: Formula
+    formula: formulas.Formula
     text: str
 
 
@@ -51,7 +56,7 @@ def written(text: str, name: str, names: Sequence[str]) -> Written:
     Raises:
         SourceError: If it is none; `name` is where.
     """
-    return Written(parse_formula(text, name, names), " ".join(text.split()))
+    return Written(formulas.parse_formula(text, name, names), " ".join(text.split()))
 
 
 Value = TypeVar("Value")

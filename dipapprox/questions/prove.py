@@ -21,7 +21,7 @@ from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inp
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS
 from dipapprox.questions.question import Question, argument
-from dipapprox.semantics.execution import refusal_of_reals
+from dipapprox.semantics.state import refusal_of_reals
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
 Proof = AutomatonProof | RealProof | StreamProof | ServiceProof

@@ -18,13 +18,13 @@ from collections.abc import Callable, Collection, Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.deferred import Deferred
+from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.cells import Use, use_of
-from dipapprox.semantics.chains import Chain, Chains
 from dipapprox.semantics.configuration import Cone, State, Trail, cone_of
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.guard_lines import GuardLines
@@ -37,10 +37,15 @@ from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.path_ends import PathEnds, join_states
 from dipapprox.semantics.selections import Selection, candidates, selections_in
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
-from dipapprox.semantics.state import Extreme, FinalStates, Store, guards_of
+from dipapprox.semantics.state import Extreme, FinalStates, Store, guards_of, refusal_of_reals
 from dipapprox.semantics.statements import Numbering, Statements
 from dipapprox.semantics.turns import Turns, uniform_loops
 from dipapprox.source import Diagnostic
+
+if TYPE_CHECKING:
+    from dipapprox.semantics import chains
+else:
+    chains = Deferred("dipapprox.semantics.chains")
 
 
 def execute(
@@ -82,16 +87,6 @@ def execute(
     if len(shared) > _MOST_SHARED:
         del shared[next(iter(shared))]
     return states
-
-
-def refusal_of_reals(program: core.Program) -> UserError:
-    """Return the error of asking about finite outputs where a program has real ones."""
-    name = program.real_outputs[0].variable
-    return UserError(
-        f"the output '{name}' may be any real number, but this needs finite outputs",
-        "for real outputs ask verify, also about an interval of eps, profile, calibrate, "
-        "probability or prove",
-    )
 
 
 @contextmanager
@@ -155,9 +150,8 @@ class _Run:
         self.splitter = Splitter(
             self.evaluator, self.points, integers, self.lines, self.ends.refuse
         )
-        parts = (self.statements, self.evaluator, self.points, self.live, limits)
         self.number = Numbering().number
-        self.chains = Chains(*parts, self.number, self.lines, self.ends.refuse)
+        self.chains: chains.Chains | None = None  # made for the first loop that chooses
         self.rounds = 0
         self.outputs = frozenset(cell.name for cell in program.outputs)
         self.reals = frozenset(cell.name for cell in program.real_outputs)
@@ -423,6 +417,9 @@ class _Run:
             state.cone = cone_of(guards_of(state.path), self.points)
             state.settled = state.path
         left = list[State]()
+        if self.chains is None:
+            parts = (self.statements, self.evaluator, self.points, self.live, self.limits)
+            self.chains = chains.Chains(*parts, self.number, self.lines, self.ends.refuse)
         for settled, chain in self.chains.explore(loop, state):
             if not pruned:
                 settled.cone = None
@@ -430,7 +427,7 @@ class _Run:
             self.check_states(len(left))
         return left
 
-    def taken(self, loop: core.While, state: State, chain: Chain) -> list[State]:
+    def taken(self, loop: core.While, state: State, chain: chains.Chain) -> list[State]:
         """Split a state, which is used up, into the ways in which a loop is left."""
         site = next(choices_in(loop)).site
         self.statements.require_law(chain.law, site, "while")

@@ -92,11 +92,6 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
         raise NotReal(f"for some inputs {first.message}", first.span) from None
 
 
-def has_real_inputs(program: core.Program) -> bool:
-    """Whether some input is declared as any number."""
-    return any(isinstance(cell.domain, AllReals) for cell in program.inputs)
-
-
 def with_values(
     program: core.Program, pairs: Sequence[tuple[core.Input, core.Input]]
 ) -> core.Program:

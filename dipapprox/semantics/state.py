@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar, overload
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.distributions import ChoiceLaw, Family, Scale
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program, Value
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -389,3 +389,13 @@ class FinalStates:
         """The distinct output valuations of the states, in order of first appearance."""
         # By identity: hashing a thousand fractions for each of a thousand states is slow.
         return tuple({id(state.outputs): state.outputs for state in self.states}.values())
+
+
+def refusal_of_reals(program: Program) -> UserError:
+    """Return the error of asking about finite outputs where a program has real ones."""
+    name = program.real_outputs[0].variable
+    return UserError(
+        f"the output '{name}' may be any real number, but this needs finite outputs",
+        "for real outputs ask verify, also about an interval of eps, profile, calibrate, "
+        "probability or prove",
+    )

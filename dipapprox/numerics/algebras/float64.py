@@ -21,7 +21,6 @@ from dipapprox.distributions import Distribution
 from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
-from dipapprox.numerics.algebras.monomials import monomial_integrals
 from dipapprox.numerics.algebras.sampled import (
     Sampled,
     definite,
@@ -36,9 +35,11 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions
     from dipapprox.numerics.algebras import kernels
+    from dipapprox.numerics.algebras import monomials as bulk
 else:
     convolutions = Deferred("dipapprox.numerics.algebras.convolution")
     kernels = Deferred("dipapprox.numerics.algebras.kernels")
+    bulk = Deferred("dipapprox.numerics.algebras.monomials")
 
 Array = NDArray[np.float64]
 _Function = Callable[[RestrictedLaw], Sampled]
@@ -233,7 +234,7 @@ class Float64Algebra:
             return replace(function, layers=function.layers[:, inside])
 
         factors = [cut(function) for function in functions]
-        return monomial_integrals(
+        return bulk.monomial_integrals(
             cut(self.density(law)), factors, exponents, self.rule, self.half[inside]
         )
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.distributions import law_order
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, cutoff_interval
-from dipapprox.numerics.algebras.lattice import build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (
@@ -30,6 +30,12 @@ from dipapprox.numerics.elimination.refinement import (
 from dipapprox.numerics.elimination.stars import Bounds, Stars
 from dipapprox.numerics.elimination.value import ShiftingEvaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.algebras import balls, lattice
+else:
+    balls = Deferred("dipapprox.numerics.algebras.balls")
+    lattice = Deferred("dipapprox.numerics.algebras.lattice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class GridEvaluator:
         self,
         required: GridRequirements,
         kept: int,
-        algebra: Float64Algebra | BallAlgebra,
+        algebra: Float64Algebra | balls.BallAlgebra,
         table: FunctionTable,
         capacity: int,
     ) -> None:
@@ -86,17 +92,17 @@ class GridEvaluator:
     def _forget(self) -> None:
         self._evaluation: (
             ShiftingEvaluation[Sampled, Enclosure | NotEnclosed]
-            | ShiftingEvaluation[BallFunction, Enclosure | NotEnclosed]
+            | ShiftingEvaluation[balls.BallFunction, Enclosure | NotEnclosed]
         )
         match self._algebra:
             case Float64Algebra():
                 self._evaluation = ShiftingEvaluation(self._algebra, self._table)
-            case BallAlgebra():
+            case _:
                 self._evaluation = ShiftingEvaluation(self._algebra, self._table)
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events whose requirements this evaluator meets."""
-        if isinstance(self._algebra, BallAlgebra):
+        if not isinstance(self._algebra, Float64Algebra):
             self._algebra.limits = limits
         terms = [plan.terms for plan in plans]
         if self._fits(terms):
@@ -152,7 +158,8 @@ def new_evaluator(
     )
 
 
-Algebra = Float64Algebra | BallAlgebra
+if TYPE_CHECKING:
+    Algebra = Float64Algebra | balls.BallAlgebra
 
 
 def open_algebra(
@@ -165,7 +172,7 @@ def open_algebra(
     if required.sums:
         if level.bits:
             max_panels = min(max_panels, _MOST_IN_BALLS)
-        grid = build_lattice(laws, points, required.sums, kept, level.fineness, max_panels)
+        grid = lattice.build_lattice(laws, points, required.sums, kept, level.fineness, max_panels)
     else:
         grid = build_grid(laws, points, kept, level.fineness, max_panels)
     if isinstance(grid, NotEnclosed):
@@ -178,7 +185,7 @@ def open_algebra(
             return doubles
         # Panels of one width are narrow for all but the narrowest laws.
         degree = 3 * level.degree // 5 if required.sums else level.degree
-        return BallAlgebra(grid, level.bits, degree)
+        return balls.BallAlgebra(grid, level.bits, degree)
     except ValueError as error:
         return NotEnclosed(str(error))
 

@@ -34,7 +34,7 @@ from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import has_real_inputs
+from dipapprox.semantics.inputs import has_real_inputs
 
 _MOST_PAIRS = 2_000
 

@@ -77,7 +77,8 @@ from dipapprox.privacy.sources import (
 )
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import execute_for_declared, has_real_inputs, with_values
+from dipapprox.semantics.inputs import has_real_inputs
+from dipapprox.semantics.real_inputs import execute_for_declared, with_values
 from dipapprox.semantics.state import FinalStates
 
 
