@@ -23,7 +23,7 @@ from dipapprox.checking.chains import (
     require_ending,
 )
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.exact_probability import ExactProbability, exact_probability
+from dipapprox.checking.exact_probability import ExactProbability, exact_probability, exact_tree
 from dipapprox.checking.facts import Line
 from dipapprox.checking.gaussian_walks import GaussianWalks
 from dipapprox.checking.gaussians import fewest_samples, reduced
@@ -156,6 +156,7 @@ class Distributions:
         self.leaning: set[int] = set()
         self._simpler: dict[int, tuple[tuple[Planted, ...], int] | None] = {}
         self._exact: dict[int, ExactProbability | None] = {}
+        self._exact_trees: dict[int, ExactProbability | None] = {}
         self._possible: dict[Chance, bool] = {}
         self._lawful: set[tuple[tuple[Weight, ...], bool]] = set()
         self._inputs: dict[Input, dict[tuple[Value, ...], FactorsOfPaths]] = {}
@@ -224,6 +225,12 @@ class Distributions:
             except Stuck:
                 self._exact[number] = None
         return self._exact[number]
+
+    def exact_tree(self, tree: int) -> ExactProbability | None:
+        """Return what a tree of the forest comes to exactly; None if its closed form is long."""
+        if tree not in self._exact_trees:
+            self._exact_trees[tree] = exact_tree(self.forest, tree, self._limits)
+        return self._exact_trees[tree]
 
     def simpler(self, number: int, general: General) -> tuple[tuple[Planted, ...], int] | None:
         """Return a factor as comparisons of two samples, up to errors; None if it is none."""
@@ -329,7 +336,10 @@ class DistributionBounds:
         for sign, numbers in terms:
             a = b = 1 << self.unit
             for number in numbers:
-                c, d = self._bounds(self._trees.value(number))
+                exact = self._owner.exact_tree(number)
+                c, d = self._bounds(
+                    self._trees.value(number) if exact is None else exact.enclose(self.bits + 8)
+                )
                 a, b = a * c >> self.unit, -(-b * d >> self.unit)
             low, high = (low + a, high + b) if sign > 0 else (low - b, high - a)
         return low, high

@@ -12,10 +12,12 @@ from functools import reduce
 from flint import arb, fmpq
 
 from dipapprox.checking.decisions import geometric
+from dipapprox.checking.decisions.piecewise import LAPLACE_TYPE, ExactFunctions, Piecewise
 from dipapprox.checking.decisions.quotients import Quotient
 from dipapprox.checking.integrands import Densities, Discrete, Masses, Smooth
 from dipapprox.checking.orders import General
 from dipapprox.checking.regions import integrated
+from dipapprox.checking.trees import Forest, Messages
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.walks import exact_walk, walk_of
 from dipapprox.data_classes import dataclass
@@ -114,3 +116,22 @@ def exact_probability(general: General, limits: Limits) -> ExactProbability:
     whole: Smooth = integrated(laws, lines, Densities(laws), {}, limits)
     found = {(n, q): c for (n, q, _, _), c in whole.items()}
     return ExactProbability(Exponentials(ExponentialPolynomial.of(found)))
+
+
+_MOST_SAMPLES = 6
+
+
+def exact_tree(forest: Forest, tree: int, limits: Limits) -> ExactProbability | None:
+    """Integrate a tree of few samples of Laplace type; None for all others.
+
+    Raises:
+        LimitReached: If `limits` run out.
+    """
+    samples = forest.members(tree)
+    if len(samples) > _MOST_SAMPLES or not all(
+        s.law.family in LAPLACE_TYPE for s in samples
+    ):
+        return None
+    functions = ExactFunctions(samples)
+    messages: Messages[Piecewise] = Messages(forest, functions, limits)
+    return ExactProbability(Exponentials(functions.total(messages.weighted(tree))))

@@ -25,12 +25,12 @@ from dipapprox.exponentials import ExponentialPolynomial
 _Piece = dict[tuple[int, int, int, int], fmpq]
 """(q, b, n, m) -> c != 0."""
 
-_SIDES = {
+LAPLACE_TYPE = {
     Family.LAPLACE: (True, True),
     Family.EXPONENTIAL: (False, True),
     Family.REFLECTED_EXPONENTIAL: (True, False),
 }
-"""Whether a law has a density below its mean, and above."""
+"""Laws with closed forms: whether they have a density below their mean, and above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class ExactFunctions:
         Raises:
             Stuck: If the law is not of Laplace type.
         """
-        if law.family not in _SIDES:
+        if law.family not in LAPLACE_TYPE:
             raise Stuck(f"{law.family.value} noise has no closed form that the check can derive")
-        sides = _SIDES[law.family]
+        sides = LAPLACE_TYPE[law.family]
         rate, mean = int(self._rates / law.scale), int(law.mean * self._points)
         low = None if lower is None else int(lower * self._points)
         high = None if upper is None else int(upper * self._points)
@@ -117,10 +117,10 @@ class ExactFunctions:
         Raises:
             Stuck: If the law is not of Laplace type.
         """
-        if law.family not in _SIDES:
+        if law.family not in LAPLACE_TYPE:
             raise Stuck(f"{law.family.value} noise has no closed form that the check can derive")
         rate = int(self._rates / law.scale)
-        sides = _SIDES[law.family]
+        sides = LAPLACE_TYPE[law.family]
         total = Piecewise(density.marks, ({},) * len(density.pieces))
         for above, present in zip((False, True), sides, strict=True):
             if present:
