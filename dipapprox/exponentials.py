@@ -95,11 +95,15 @@ class ExponentialPolynomial:
 
         It is 0 exactly if the result has no terms.
         """
-        total: dict[Exponent, Fraction] = {}
+        at_one = eps == 1
+        if at_one and not any(n for (n, _), _ in self.terms):
+            return self
+        rates: dict[tuple[int, int], Fraction] = {}
         for (n, q), c in self.terms:
-            exponent = 0, q * eps
-            total[exponent] = total.get(exponent, Fraction(0)) + c * eps**n
-        return ExponentialPolynomial.of(total)
+            exponent = (q if at_one else q * eps).as_integer_ratio()
+            value = c if at_one else c * eps**n
+            rates[exponent] = rates[exponent] + value if exponent in rates else value
+        return ExponentialPolynomial.of({(0, Fraction(*q)): c for q, c in rates.items()})
 
     def as_constant(self) -> Fraction | None:
         """The value of a constant function; None if this is none."""

@@ -128,9 +128,7 @@ def exact_tree(forest: Forest, tree: int, limits: Limits) -> ExactProbability | 
         LimitReached: If `limits` run out.
     """
     samples = forest.members(tree)
-    if len(samples) > _MOST_SAMPLES or not all(
-        s.law.family in LAPLACE_TYPE for s in samples
-    ):
+    if len(samples) > _MOST_SAMPLES or not all(s.law.family in LAPLACE_TYPE for s in samples):
         return None
     functions = ExactFunctions(samples)
     messages: Messages[Piecewise] = Messages(forest, functions, limits)

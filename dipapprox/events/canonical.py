@@ -31,7 +31,7 @@ from dipapprox import graphs
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event, Leaves, Star
-from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite
+from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.polyhedra import difference
 
 
@@ -190,7 +190,8 @@ class Standardisation:
     def guard(self, form: LinearForm) -> LinearForm:
         """form(sign·(unit·y + origin)) / unit."""
         terms, constant = form.terms, form.constant
-        if len(terms) != 2 or not are_opposite(terms[0][1], terms[1][1]):
+        moves = len(terms) != 2 or not are_opposite(terms[0][1], terms[1][1])
+        if moves and self.origin.numerator:
             constant += self.sign * self.origin * sum([c for _, c in terms], Fraction(0))
         if constant.numerator:  # no new fraction for nearly all guards
             constant /= self.unit
@@ -374,7 +375,11 @@ def _graph_order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[i
     terms: list[list[tuple[int, tuple[int, int]]]] = []
     constants: list[tuple[int, int]] = []
     for guard in guards:
-        scale = max(abs(c) for _, c in guard.terms)
+        if all(is_unit(c) for _, c in guard.terms):
+            terms.append([(int(s), _number(c)) for s, c in guard.terms])
+            constants.append(_number(guard.constant))
+            continue
+        scale = max([abs(c) for _, c in guard.terms])
         terms.append([(int(s), _number(c / scale)) for s, c in guard.terms])
         constants.append(_number(guard.constant / scale))
     order = _refined_order(laws, terms, constants)

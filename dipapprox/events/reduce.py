@@ -66,6 +66,8 @@ def _is_plain(form: LinearForm) -> bool:
 
 def _with_merged_sums(event: Event) -> Event:
     """Merge Gaussians whose coefficients are proportional over all guards."""
+    if sum([law.family.is_gaussian for law in event.samples]) < 2:
+        return event
     columns: list[dict[int, Fraction]] = [{} for _ in event.samples]
     for position, guard in enumerate(event.guards):
         for sample, coefficient in guard.terms:
@@ -160,6 +162,8 @@ def _integer_squares(number: int, count: int) -> list[int] | None:
 def _rescaled(event: Event) -> Event:
     """Substitute x = a·y + b so that the two-sample guards of a spanning forest become plain."""
     links = [guard for guard in event.guards if len(guard.terms) == 2]
+    if not links or any(len(guard.terms) > 2 for guard in event.guards):
+        return event  # sums are no comparisons of samples, in whatever units
     # Guards that are plain already come first: they fix equal scales, then equal shifts.
     links.sort(key=lambda g: (g.terms[0][1] != -g.terms[1][1], g.constant != 0))
     group = list(range(len(event.samples)))

@@ -391,12 +391,28 @@ def _roles(samples: Sequence[int], guards: Sequence[LinearForm]) -> tuple[tuple[
     Exchanging two samples of a group maps the set of guards to itself: each guard with one of
     them has a counterpart with the other, and none has both (it would name the other).
     """
-    contexts: dict[int, set[LinearForm]] = {sample: set() for sample in samples}
-    for guard in guards:
-        for sample in guard.samples():
-            terms = {-1 if s == sample else s: c for s, c in guard.terms}
-            contexts[sample].add(LinearForm.of(terms, guard.constant))
-    groups: dict[frozenset[LinearForm], list[int]] = {}
-    for sample, context in contexts.items():
-        groups.setdefault(frozenset(context), []).append(sample)
+    forms = [
+        ([(s, *c.as_integer_ratio()) for s, c in guard.terms], guard.constant.as_integer_ratio())
+        for guard in guards
+    ]
+    # Samples of a group are in as many guards of each length: most differ in this already.
+    lengths: dict[int, list[int]] = {sample: [] for sample in samples}
+    for terms, _ in forms:
+        for sample, _, _ in terms:
+            lengths[int(sample)].append(len(terms))
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for sample, found in lengths.items():
+        alike.setdefault(tuple(sorted(found)), []).append(sample)
+    contexts: dict[int, set[object]] = {
+        sample: set() for group in alike.values() if len(group) > 1 for sample in group
+    }
+    for terms, constant in forms:
+        for place, (sample, *own) in enumerate(terms):
+            if sample in contexts:
+                others = *terms[:place], *terms[place + 1 :]
+                contexts[int(sample)].add((*own, others, constant))
+    groups: dict[object, list[int]] = {}
+    for sample in samples:
+        context = contexts.get(sample)
+        groups.setdefault(sample if context is None else frozenset(context), []).append(sample)
     return tuple(sorted(tuple(group) for group in groups.values()))

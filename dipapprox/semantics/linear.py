@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 
 Symbol = int | str
 
@@ -26,11 +26,20 @@ class LinearForm:
 
     terms: tuple[tuple[Symbol, Fraction], ...]
     constant: Fraction
+    # Forms are looked up by the thousand. Names hash differently in other processes.
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        # Of integers: fractions hash slowly, and forms are looked up by the thousand.
-        terms = [(s, c.numerator, c.denominator) for s, c in self.terms]
-        return hash((*terms, self.constant.numerator, self.constant.denominator))
+        found = self._hash
+        if found is None:
+            # Of integers: fractions hash slowly.
+            terms = [(s, c.numerator, c.denominator) for s, c in self.terms]
+            found = hash((*terms, self.constant.numerator, self.constant.denominator))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> list[object]:
+        return [self.terms, self.constant, None]
 
     @classmethod
     def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:

@@ -65,7 +65,7 @@ def _without_free_variables(system: list[LinearForm]) -> list[LinearForm]:
         signs: dict[Symbol, int] = {}
         for form in system:
             for symbol, coefficient in form.terms:
-                signs[symbol] = signs.get(symbol, 0) | (1 if coefficient > 0 else 2)
+                signs[symbol] = signs.get(symbol, 0) | (1 if coefficient.numerator > 0 else 2)
         kept = [form for form in system if all(signs[s] == 3 for s, _ in form.terms)]
         if len(kept) == len(system):
             return kept

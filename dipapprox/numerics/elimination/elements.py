@@ -17,6 +17,8 @@ from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.semantics.linear import LinearForm
 
+_ZERO = Fraction(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
@@ -190,7 +192,9 @@ class Layout:
             p, q = place.slope, place.shift
             inner: list[tuple[list[int], Part, Fraction, Fraction]] = []
             for k, (c, term) in enumerate(place.part.terms):
-                inner.append((place.parts, term, p / c, q / c if k == 0 else Fraction(0)))
+                # Nearly all coefficients are 1, and fractions divide slowly.
+                slope, shift = (p, q) if c == 1 else (p / c, q / c)
+                inner.append((place.parts, term, slope, shift if k == 0 else _ZERO))
             for each in place.part.compared:
                 # a y + c (p z + q) + k is a multiple c p of z - z'.
                 side, rate = place.above if each.c * p > 0 else place.below, each.c * p
@@ -244,13 +248,16 @@ class Layout:
         return candidates[0] if candidates else None
 
     def _element(self, place: _Placed, origin: Fraction, last: int) -> Element:
-        slope, shift = place.slope, place.shift + place.slope * origin
-        part = place.part
-        bounds = [
-            None if bound is None else (bound - shift) / slope for bound in (part.lower, part.upper)
-        ]
-        lower, upper = bounds if slope > 0 else reversed(bounds)
-        law = None if part.law is None else part.law.affine(1 / slope, -shift / slope)
+        slope, shift = place.slope, place.shift
+        if origin.numerator:
+            shift += slope * origin
+        part, law = place.part, place.part.law
+        lower, upper = part.lower, part.upper
+        if slope != 1 or shift.numerator:
+            lower, upper = (None if b is None else (b - shift) / slope for b in (lower, upper))
+            law = None if law is None else law.affine(1 / slope, -shift / slope)
+        if slope.numerator < 0:
+            lower, upper = upper, lower
         source = law or tuple([last - k for k in place.parts])
         below, above = ([last - k for k in side] for side in (place.below, place.above))
         bands = tuple((last - k, offset) for k, offset in place.bands)

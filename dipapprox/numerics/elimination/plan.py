@@ -66,22 +66,27 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Convolved:
-    """The density of a sum of two independent variables, between two constants.
+    """The density of a sum of two independent variables.
 
     Attributes:
         left: The density of one, a product.
         right: That of the other, or its law.
-        lower: No values below; None: no bound.
-        upper: No values above.
     """
 
     left: Factors
     right: Factors | Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A function, by number, between two constants (None: no bound), else 0."""
+
+    number: int
     lower: Fraction | None
     upper: Fraction | None
 
 
-Function = Restricted | Running | Moved | Difference | Convolved
+Function = Restricted | Running | Moved | Difference | Convolved | Between
 """Orders have the first two only; see `differences` and `sum_event` for the others."""
 
 Factors = tuple[tuple[int, int], ...]
@@ -98,7 +103,7 @@ def parts(function: Function) -> tuple[int, ...]:
             return ()
         case Running(factors):
             return tuple([number for number, _ in factors])
-        case Moved(number):
+        case Moved(number) | Between(number):
             return (number,)
         case Difference(upper, lower):
             return upper, lower
@@ -262,9 +267,11 @@ def _density_of_sum(
     factors = densities[order[0]]
     for part in order[1:]:
         law = event.elements[part].law
-        bounds = (element.lower, element.upper) if part == order[-1] else (None, None)
         right = densities[part] if law is None else law
-        factors = ((table.number(Convolved(factors, right, *bounds)), 1),)
+        number = table.number(Convolved(factors, right))
+        if part == order[-1] and not (element.lower is element.upper is None):
+            number = table.number(Between(number, element.lower, element.upper))
+        factors = ((number, 1),)
     return factors
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import isqrt
+from math import gcd, isqrt
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
@@ -32,9 +32,9 @@ from dipapprox.semantics.linear import LinearForm, Symbol
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
     """Return the sums that the rules make of samples, in the order in which they make them."""
-    work = _Reduction(event, 0)
-    work.run()
-    return tuple(work.sums)
+    sums: list[LinearForm] = []
+    _Reduction(event, 0, told=sums).run()
+    return tuple(sums)
 
 
 def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
@@ -74,6 +74,11 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, i
     return settled if isinstance(settled, NotEnclosed) else (settled, work.place_of_output())
 
 
+_ONE = Fraction(1)
+
+_UNTOLD = LinearForm.constant_form(0)
+
+
 @dataclass(slots=True, eq=False)
 class _Guard:
     """Σ coefficient · part + constant <= 0, parts by number."""
@@ -90,10 +95,21 @@ class _Reduction:
         digits: How exact deviations are.
         output: A form that is to become a part. It stands among the guards, so that parts that it
             weighs otherwise than guards do are not added up, but it is no condition.
+        told: Is given the sums as forms of samples; None: parts have no forms, which take time.
     """
 
-    def __init__(self, event: Event, digits: int, output: LinearForm | None = None) -> None:
-        self._parts = {k: Part(law, LinearForm.symbol(k)) for k, law in enumerate(event.samples)}
+    def __init__(
+        self,
+        event: Event,
+        digits: int,
+        output: LinearForm | None = None,
+        told: list[LinearForm] | None = None,
+    ) -> None:
+        self._told = told
+        self._parts = {
+            k: Part(law, _UNTOLD if told is None else LinearForm.symbol(k))
+            for k, law in enumerate(event.samples)
+        }
         self._guards = [
             _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
         ]
@@ -103,7 +119,6 @@ class _Reduction:
             self._guards.append(self._output)
         self._digits = digits
         self._errors = 0
-        self.sums: list[LinearForm] = []
 
     def run(self) -> str | None:
         """Apply the rules as long as one applies; return what is in the way of the last."""
@@ -161,7 +176,11 @@ class _Reduction:
             found = True
             leader, *others = members
             unit = columns[leader][first]
-            weighted = [(columns[m][first] / unit, self._parts.pop(m)) for m in members]
+            weights = [columns[m][first] for m in members]
+            weighted = [
+                (_ONE if c is unit else c / unit, self._parts.pop(m))
+                for m, c in zip(members, weights, strict=True)
+            ]
             self._parts[leader] = self._total(weighted)
             for place in direction[::3]:
                 for other in others:
@@ -170,8 +189,10 @@ class _Reduction:
 
     def _total(self, weighted: Sequence[tuple[Fraction, Part]]) -> Part:
         """The sum of parts, Gaussian samples first made one."""
-        form = _combined((c, part.form) for c, part in weighted)
-        self.sums.append(form)
+        form = _UNTOLD
+        if self._told is not None:
+            form = _combined((c, part.form) for c, part in weighted)
+            self._told.append(form)
         flat: list[tuple[Fraction, Part]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
@@ -186,7 +207,7 @@ class _Reduction:
             else:
                 terms.append((c, part))
         if gaussian:
-            of_gaussian = form if len(gaussian) == len(flat) else LinearForm.constant_form(0)
+            of_gaussian = form if len(gaussian) == len(flat) else _UNTOLD
             terms.append((Fraction(1), Part(self._gaussian(gaussian), of_gaussian)))
         if len(terms) > 1:
             return Part(None, form, tuple(terms))
@@ -296,10 +317,14 @@ class _Reduction:
 def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:
     """(guard, numerator, denominator, …) up to a factor: fractions hash slowly."""
     leading = next(iter(column.values()))
+    p, q = leading.denominator, leading.numerator
     found: list[int] = []
     for place, c in column.items():
-        ratio = c if leading == 1 else c / leading
-        found += place, ratio.numerator, ratio.denominator
+        above, below = c.numerator * p, c.denominator * q
+        if below != 1:
+            common = gcd(above, below) if below > 0 else -gcd(above, below)
+            above, below = above // common, below // common
+        found += place, above, below
     return tuple(found)
 
 

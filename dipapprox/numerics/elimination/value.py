@@ -19,6 +19,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra, ShiftingAlgebra
 from dipapprox.numerics.elimination.plan import (
+    Between,
     Convolved,
     Difference,
     Factors,
@@ -134,6 +135,10 @@ class Evaluation(Generic[F, V]):
                     case Convolved():
                         limits.check()
                         self._known[number] = self._convolved(function, limits)
+                    case Between(whole, lower, upper):
+                        self._known[number] = self._algebra.restrict(
+                            self._known[whole], lower, upper
+                        )
                     case _:
                         assert_never(function)
             for from_left in (False, True):
@@ -159,13 +164,9 @@ class Evaluation(Generic[F, V]):
         self._raise(products_in(function), limits)
         (first,) = self._algebra.products([self._factors(left)])
         if isinstance(right, Distribution):
-            found = self._algebra.plus_sample(first, right, limits.check)
-        else:
-            (second,) = self._algebra.products([self._factors(right)])
-            found = self._algebra.convolution(first, second, limits.check)
-        if function.lower is None and function.upper is None:
-            return found
-        return self._algebra.restrict(found, function.lower, function.upper)
+            return self._algebra.plus_sample(first, right, limits.check)
+        (second,) = self._algebra.products([self._factors(right)])
+        return self._algebra.convolution(first, second, limits.check)
 
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""
