@@ -1,12 +1,14 @@
 """Probabilities of outputs as functions of real inputs: near forms of them on any box.
 
-    final states -> how means move with inputs -> patches of the whole box, terms per input
-        -> when a box is asked for: probabilities at the nodes of its patch, in one batch
-        -> a polynomial for each output -> value, gradient, rest on the box
+    final states -> how outputs move with inputs (`movement`)
+        entire: patches of the whole box, terms per input
+            -> when a box is asked for: probabilities at the nodes of its patch, in one batch
+            -> a polynomial for each output -> value, gradient, rest on the box
+        else, or where polynomials would take too much:
+            -> probabilities at the centre of the box and of its sides -> a chord for each input
 
-An output is a function of those inputs only that move the mean of a sample it depends on; all that
-is needed is that noise around real inputs is Gaussian (`numerics.interpolation.entire`). Guards
-that compare a sample with an input are freed of it first, by moving it into the mean.
+Polynomials are near by 2^-40 on a patch, chords by the square of a box' size. Only Gaussian noise
+is entire (`numerics.interpolation.entire`), Laplace noise is smooth (`…smooth`).
 """
 
 from __future__ import annotations
@@ -20,17 +22,16 @@ import numpy as np
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
-from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.instantiate import Instantiator, without_inputs
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.numerics.interpolation.entire import StateBound, sizes_for, tails
+from dipapprox.numerics.interpolation.entire import sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import Interval, Model, Polynomial, fit, nodes
-from dipapprox.numerics.rounding import Array
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.numerics.interpolation.smooth import near, points
+from dipapprox.numerics.rounding import Array, above
+from dipapprox.pairs.boxes.movement import Movement, OutOfReach, movements
 from dipapprox.semantics.state import FinalStates
 
 _FINE, _COARSE = 2.0**-44, 2.0**-40
@@ -43,22 +44,17 @@ _NODE_BITS = 40
 _MOST_TERMS = 24
 """In one input; wider boxes are cut into patches."""
 
-_MOST_NODES = 200_000
-"""Of all outputs in one patch."""
+_MOST_NODES = 20_000
+"""Of one output in one patch."""
 
-_MOST_PROBABILITIES = 300_000
-"""Of all outputs in all patches: some ten seconds."""
+_MOST_PROBABILITIES = 100_000
+"""Of all outputs, for polynomials; as many again for chords: some minutes."""
 
 _MOST_PATCHES = 64
 _PORTION = 20_000
 """Probabilities in one batch."""
 
 _REMEMBERED = 20_000
-
-
-class OutOfReach(LimitReached):
-    """Polynomials are not known to be near, or too many of them would be needed."""
-
 
 Box = tuple[Interval, ...]
 """An interval for each real input."""
@@ -83,22 +79,6 @@ class Models:
     highest: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Output:
-    """How an output moves.
-
-    Attributes:
-        axes: The real inputs that it depends on.
-        states: Bounds for complex ones.
-        growth: For each axis the sign of the derivative of its probability, 0 if it is not known
-            from the guards.
-    """
-
-    axes: tuple[int, ...]
-    states: tuple[StateBound, ...]
-    growth: tuple[int, ...]
-
-
 class OutputModels:
     """Near forms of the output probabilities of one program at one eps.
 
@@ -112,8 +92,7 @@ class OutputModels:
         outputs: How many outputs there are.
 
     Raises:
-        OutOfReach: If noise around a real input is not Gaussian, a sample lies between several, or
-            a range is too wide.
+        OutOfReach: If a real input has no bounds, or noise around it is of integers.
     """
 
     def __init__(
@@ -135,12 +114,20 @@ class OutputModels:
             states.program.inputs[place].name if low < high else None
             for place, (low, high) in zip(self._places, self._whole, strict=True)
         ]
-        self._outputs = _moving(states, eps, names)
+        self._outputs = movements(states, eps, names)
         self.outputs = len(self._outputs)
+        self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
         self._parts = self._patches()
-        self._asked = 0
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
-        self._models: Cache[tuple[int, Box, Fixed], Model] = Cache(_REMEMBERED)
+        self._values: dict[_Point, Interval] = {}
+        self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
+
+    @property
+    def forms(self) -> str:
+        """The words in reports."""
+        all_entire = len(self._with_polynomials) == self.outputs
+        found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
+        return " + ".join(found)
 
     def walls(self, axis: int) -> tuple[Fraction, ...]:
         """Return where patches meet, inside the range of a real input."""
@@ -150,10 +137,9 @@ class OutputModels:
     def sensitivity(self, axis: int) -> float:
         """Say about how much noise a step of a real input is: what matters in cutting boxes."""
         slopes = (
-            float(sum(row[output.axes.index(axis)] for row in state.slopes))
+            float(output.smooth.steep[output.axes.index(axis)])
             for output in self._outputs
             if axis in output.axes
-            for state in output.states
         )
         return max(slopes, default=0.0) or 2.0**-20
 
@@ -165,26 +151,20 @@ class OutputModels:
             LimitReached: If a limit is reached.
         """
         self._limits.check()
-        patch = tuple(self._patch(axis, interval) for axis, interval in enumerate(box))
-        self._require(patch, fixed)
+        models = self._require(box, fixed)
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
         gradients = np.zeros((self.outputs, len(box)))
         lowest, highest = gradients.copy(), gradients.copy()
         for k, output in enumerate(self._outputs):
-            axes = output.axes
-            own = tuple(box[axis] for axis in axes)
-            key = k, own, fixed
-            model = self._models.get(key)
-            if model is None:
-                there = self._polynomials[k, tuple(patch[axis] for axis in axes), fixed]
-                model = self._models.put(key, there.on(own))
+            axes, (model, steep) = output.axes, models[k]
             values[k], spreads[k] = model.value, model.spread
             gradients[k, axes] = model.gradient
-            lowest[k, axes] = np.where(np.array(output.growth) > 0, 0.0, -np.inf)
-            highest[k, axes] = np.where(np.array(output.growth) < 0, 0.0, np.inf)
             off = model.steepness + np.abs(model.gradient) * 2.0**-52
-            lowest[k, axes] = np.maximum(lowest[k, axes], model.gradient - off)
-            highest[k, axes] = np.minimum(highest[k, axes], model.gradient + off)
+            growth = np.array(output.growth)
+            least = np.where(growth > 0, 0.0, -steep)
+            most = np.where(growth < 0, 0.0, steep)
+            lowest[k, axes] = np.maximum(least, model.gradient - off)
+            highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest)
 
     def _patches(self) -> list[int]:
@@ -197,16 +177,20 @@ class OutputModels:
                     break
                 parts[axis] *= 2
             else:
-                raise OutOfReach("the range of a real input is too wide for its noise")
+                # Too wide for its noise.
+                parts[axis] = 1
+                moving = {k for k, o in enumerate(self._outputs) if axis in o.axes}
+                self._with_polynomials -= moving
         return parts
 
     def _sizes_along(self, axis: int, half: Fraction) -> list[int]:
         found = [1]
-        for output in self._outputs:
-            if axis in output.axes:
+        for k in self._with_polynomials:
+            output = self._outputs[k]
+            if axis in output.axes and output.entire is not None:
                 halves = [half if a == axis else Fraction(0) for a in output.axes]
                 place = output.axes.index(axis)
-                found.append(sizes_for(output.states, halves, _FINE)[place])
+                found.append(sizes_for(output.entire, halves, _FINE)[place])
         return found
 
     def _patch(self, axis: int, interval: Interval) -> Interval:
@@ -219,166 +203,107 @@ class OutputModels:
             raise BrokenInvariant("a box in several patches")
         return own
 
-    def _require(self, patch: Box, fixed: Fixed) -> None:
-        """Fit the polynomials of a patch that are not known, all in one go."""
-        missing = []
-        for k, output in enumerate(self._outputs):
-            key = k, tuple(patch[axis] for axis in output.axes), fixed
-            if key not in self._polynomials:
-                missing.append((k, key))
-        if not missing:
-            return
-        sizes = {}
-        for k, (_, own, _) in missing:
-            halves = tuple((high - low) / 2 for low, high in own)
-            tolerance = _FINE if len(own) <= _FEW else _COARSE
-            sizes[k] = sizes_for(self._outputs[k].states, halves, tolerance)
-        total = sum(prod(each) for each in sizes.values())
-        if total > _MOST_NODES:
+    def _require(self, box: Box, fixed: Fixed) -> list[_Near]:
+        """Return the near forms on a box; those that are not known are found in one go."""
+        patch = tuple(self._patch(axis, interval) for axis, interval in enumerate(box))
+        models = [self._models.get((k, self._own(k, box), fixed)) for k in range(self.outputs)]
+        missing = [k for k, model in enumerate(models) if model is None]
+        planned: dict[int, tuple[int, ...]] = {}
+        wanted: dict[_Point, None] = {}
+        for k in missing:
+            output, own = self._outputs[k], self._own(k, patch)
+            if k in self._with_polynomials and (k, own, fixed) not in self._polynomials:
+                sizes = self._sizes(output, own)
+                if (
+                    prod(sizes) <= _MOST_NODES
+                    and len(self._values) + prod(sizes) < _MOST_PROBABILITIES
+                ):
+                    planned[k] = sizes
+                    wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
+                else:
+                    self._with_polynomials.discard(k)
+            if k not in self._with_polynomials:
+                near_box = points(output.smooth, output.growth, self._own(k, box))
+                wanted.update(dict.fromkeys((k, p, fixed) for p in near_box))
+        self._evaluate([each for each in wanted if each not in self._values], patch)
+        for k, sizes in planned.items():
+            self._fit(k, self._own(k, patch), sizes, fixed)
+        for k in missing:
+            output, own = self._outputs[k], self._own(k, box)
+            if k in self._with_polynomials:
+                model = self._polynomials[k, self._own(k, patch), fixed].on(own)
+                found = model, np.array([above(each) for each in output.smooth.steep])
+            else:
+                places = points(output.smooth, output.growth, own)
+                found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
+            models[k] = self._models.put((k, own, fixed), found)
+        return [each for each in models if each is not None]
+
+    def _own(self, output: int, box: Box) -> Box:
+        return tuple(box[axis] for axis in self._outputs[output].axes)
+
+    def _sizes(self, output: Movement, own: Box) -> tuple[int, ...]:
+        halves = tuple((high - low) / 2 for low, high in own)
+        return sizes_for(output.entire or (), halves, _FINE if len(own) <= _FEW else _COARSE)
+
+    def _fit(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> None:
+        lower, upper = self._bounds(k, _grid(own, sizes), fixed)
+        halves = tuple((high - low) / 2 for low, high in own)
+        self._polynomials[k, own, fixed] = fit(
+            tuple((low + high) / 2 for low, high in own),
+            halves,
+            lower.reshape(sizes),
+            upper.reshape(sizes),
+            tails(self._outputs[k].entire or (), halves, sizes),
+        )
+
+    def _bounds(
+        self, output: int, where: Sequence[tuple[Fraction, ...]], fixed: Fixed
+    ) -> tuple[Array, Array]:
+        """Return lower and upper bounds of known values."""
+        rows = np.array([self._values[output, point, fixed] for point in where])
+        return rows[:, 0], rows[:, 1]
+
+    def _evaluate(self, wanted: Sequence[_Point], patch: Box) -> None:
+        """Find probabilities; a real input that an output does not depend on may be anything."""
+        if len(self._values) + len(wanted) > 2 * _MOST_PROBABILITIES:
             raise OutOfReach(
-                f"too many real inputs for their noise: {total} probabilities would be needed, "
-                f"more than {_MOST_NODES}"
+                "the real inputs are too many, or their ranges too wide: more than "
+                f"{2 * _MOST_PROBABILITIES} probabilities would be needed"
             )
-        self._asked += total
-        if self._asked > _MOST_PROBABILITIES:
-            raise OutOfReach(
-                "the ranges of real inputs are too wide for their noise: more than "
-                f"{_MOST_PROBABILITIES} probabilities would be needed"
-            )
+        others = dict(zip(self._places, (low for low, _ in patch), strict=True))
         asked: list[int] = []
         inputs: list[Input] = []
-        for k, (_, own, _) in missing:
-            grids = [
-                [(low + high) / 2 + (high - low) / 2 * z for z in nodes(size)]
-                for (low, high), size in zip(own, sizes[k], strict=True)
-            ]
-            free = {self._places[axis]: n for n, axis in enumerate(self._outputs[k].axes)}
-            others = {
-                place: interval[0] for place, interval in zip(self._places, patch, strict=True)
-            }
-            template = [
-                others[place] if value is None else value for place, value in enumerate(fixed)
-            ]
-            for point in product(*grids):
-                inputs.append(
-                    tuple(
-                        point[free[place]] if place in free else value
-                        for place, value in enumerate(template)
-                    )
+        for k, point, fixed in wanted:
+            own = dict(zip((self._places[a] for a in self._outputs[k].axes), point, strict=True))
+            asked.append(k)
+            inputs.append(
+                tuple(
+                    (own[place] if place in own else others[place]) if value is None else value
+                    for place, value in enumerate(fixed)
                 )
-            asked += [k] * prod(sizes[k])
-        lower, upper = np.zeros(len(asked)), np.zeros(len(asked))
+            )
         for start in range(0, len(asked), _PORTION):
             self._limits.check()
-            stop = start + _PORTION
-            bounds = self._bulk.cells(asked[start:stop], inputs[start:stop], _NODE_BITS)
-            lower[start:stop], upper[start:stop] = bounds.lower, bounds.upper
+            part = slice(start, start + _PORTION)
+            bounds = self._bulk.cells(asked[part], inputs[part], _NODE_BITS)
             if bounds.obstacle is not None and (bounds.upper - bounds.lower).max() > 2.0**-20:
                 raise OutOfReach(f"no enclosure: {bounds.obstacle}")
-        start = 0
-        for k, key in missing:
-            stop = start + prod(sizes[k])
-            own = key[1]
-            halves = tuple((high - low) / 2 for low, high in own)
-            self._polynomials[key] = fit(
-                tuple((low + high) / 2 for low, high in own),
-                halves,
-                lower[start:stop].reshape(sizes[k]),
-                upper[start:stop].reshape(sizes[k]),
-                tails(self._outputs[k].states, halves, sizes[k]),
-            )
-            start = stop
+            found = zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)
+            self._values.update(zip(wanted[part], found, strict=True))
 
 
-def _moving(states: FinalStates, eps: Fraction, names: Sequence[str | None]) -> list[_Output]:
-    """Find how the outputs move with the real inputs of some names; None: one that stays."""
+_Near = tuple[Model, Array]
+"""A near form, and upper bounds of the sizes of derivatives."""
 
-    def slope(form: LinearForm, name: str | None) -> Fraction:
-        return Fraction(0) if name is None else form.coefficient(name)
-
-    instantiator = Instantiator(states, eps)
-    found: list[list[_State]] = [[] for _ in states.outputs()]
-    for outline in instantiator.outlines:
-        freed = without_inputs(len(outline.samples), outline.guards)
-        if freed is None:
-            raise OutOfReach("a sample is compared with several real inputs")
-        shifts, guards = freed
-        means: dict[int, LinearForm] = {}
-        rows: dict[int, list[Fraction]] = {}
-        for local in {sample for guard in guards for sample in guard.samples()}:
-            number = outline.samples[local]
-            sample = states.samples[number]
-            mean = sample.mean + shifts.get(local, LinearForm.constant_form(0))
-            means[local] = mean
-            row = [abs(slope(mean, name)) / instantiator.scales[number] for name in names]
-            if any(row):
-                if sample.family is not Family.GAUSSIAN:
-                    where = "" if sample.line is None else f"line {sample.line}: "
-                    raise OutOfReach(
-                        f"{where}{sample.family.value} noise around real inputs has kinks; "
-                        "(ε, δ) for all of them is known for Gauss only"
-                    )
-                rows[number] = row
-        # A guard is form <= 0: where the form falls as an input rises, more noise obeys it.
-        slopes = [
-            [
-                sum((guard.coefficient(k) * slope(means[k], name) for k in means), Fraction(0))
-                for guard in guards
-            ]
-            for name in names
-        ]
-        found[outline.output].append(_State(rows, bool(shifts), [_growth(s) for s in slopes]))
-    return [_joined(each, len(names)) for each in found]
+_Point = tuple[int, tuple[Fraction, ...], Fixed]
+"""An output, the values of the real inputs that it depends on, those of finite inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """How a final state moves.
-
-    Attributes:
-        rows: For each sample around real inputs |slopes| / scale.
-        shifted: Whether guards were freed of inputs by moving samples.
-        growth: For each real input 1 if the noise that leads here can only become more as it
-            rises, -1 if only less, None if neither is said, 0 if both.
-    """
-
-    rows: dict[int, list[Fraction]]
-    shifted: bool
-    growth: list[int | None]
-
-
-def _growth(slopes: Sequence[Fraction]) -> int | None:
-    """See `_State`; from the slopes of all guards in an input."""
-    if not any(slopes):
-        return 0
-    if max(slopes) <= 0:
-        return 1
-    return -1 if min(slopes) >= 0 else None
-
-
-def _joined(states: Sequence[_State], inputs: int) -> _Output:
-    """Return one bound for all states of an output, which are disjoint, or one for each.
-
-    Their noises are disjoint sets: if each can only grow, so does the whole.
-    """
-    whole: dict[int, list[Fraction]] = {}
-    for each in states:
-        whole.update(each.rows)
-    axes = tuple(
-        axis
-        for axis in range(inputs)
-        if any(rows[axis] for each in states for rows in each.rows.values())
-    )
-
-    def bound(rows: dict[int, list[Fraction]]) -> StateBound:
-        return StateBound(tuple(tuple(row[axis] for axis in axes) for row in rows.values()))
-
-    growth = []
-    for axis in axes:
-        signs = {each.growth[axis] for each in states} - {0}
-        (sign,) = signs if len(signs) == 1 else (None,)
-        growth.append(sign or 0)
-    if any(each.shifted for each in states):
-        # The samples of different states are moved in different ways: their bounds add up.
-        return _Output(axes, tuple(bound(each.rows) for each in states), tuple(growth))
-    return _Output(axes, (bound(whole),), tuple(growth))
+def _grid(box: Box, sizes: Sequence[int]) -> list[tuple[Fraction, ...]]:
+    """Return the nodes of a polynomial on a box."""
+    lines = [
+        [(low + high) / 2 + (high - low) / 2 * z for z in nodes(size)]
+        for (low, high), size in zip(box, sizes, strict=True)
+    ]
+    return list(product(*lines))

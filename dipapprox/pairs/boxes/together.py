@@ -19,7 +19,8 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.models import OutOfReach, OutputModels
+from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.polygons import extent
 from dipapprox.pairs.boxes.search import BoxSearch, Found, better, some_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
@@ -34,9 +35,6 @@ MOST_SETS = 20_000
 _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 """Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
-
-
-_POLYNOMIALS = "polynomials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,8 @@ class RealPairs:
     @property
     def name(self) -> str:
         """The words in reports."""
-        return f"{self._source.name} + {_POLYNOMIALS}"
+        forms = () if self._models is None else (self._models.forms,)
+        return " + ".join((self._source.name, *forms))
 
     @property
     def obstacle(self) -> str | None:

@@ -52,6 +52,20 @@ if b - q[2] >= a then if c <= a then out <- 1 end end
 """
 
 
+_KEPT = _BETWEEN.replace("b - q[2] >= a", "b - q[2] >= 0").replace("c <= a", "b <= q[1]")
+"""A sample between a number and inputs: no mean takes them all."""
+
+_TEXTS = [
+    _SVT,
+    _BETWEEN,
+    _SVT.replace("Gauss", "Lap"),
+    _BETWEEN.replace("b <- Gauss", "b <- Lap"),
+    _BETWEEN.replace("Gauss", "LapPlus"),
+    _KEPT,
+    _KEPT.replace("Gauss", "Lap"),
+]
+
+
 @cache
 def _opened(text: str) -> tuple[OutputModels, RememberedInputs]:
     states = execute(elaborate(parse(text), {}, "x"), True, Limits())
@@ -74,7 +88,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
     )
 
 
-@pytest.mark.parametrize("text", [_SVT, _BETWEEN])
+@pytest.mark.parametrize("text", _TEXTS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:

@@ -1,0 +1,233 @@
+"""Probabilities as functions of real inputs: how steep they are, how curved, and linear forms.
+
+A final state whose guards are free of inputs is a set G of noise, and with independent samples
+X_k = μ_k(u) + σ_k Z_k its probability at the inputs u is P(u) = Pr[X in G].
+
+**Lemma (steepness).** Let Z_k have the density f, of bounded variation. Then P moves with μ_k by at
+most c/σ_k per unit, 2c being the total variation of f.
+Proof. P(μ + t) - P(μ) = ∫ (f(x - t) - f(x)) g(x) dx with 0 <= g <= 1, for σ = 1: the difference has
+the integral 0, so this is at most half its L1 norm, which is at most 2c |t|.
+
+**Lemma (curvature).** Let f be absolutely continuous, and f' of bounded variation. Then P has
+derivatives in the μ_k; those in μ_k move with μ_k by at most d/σ_k² per unit, 2d being the total
+variation of f', and with another μ_l by at most 2 c c'/σ_k σ_l.
+Proof. The same with f' for f; and with f'(x) f'(y), whose L1 norm is 2c · 2c' and whose integral is
+0, against 0 <= g(x, y) <= 1.
+
+Laplace, f = e^-|x| / 2: the variation is 1, that of f' is 1 + 1: c = 1/2, d = 1. It has a kink, P
+has none. Gauss: c = φ(0), and f'' = (x² - 1) φ changes sign at ±1, d = 2 φ(1). One-sided
+exponentials: c = 1; f jumps, so nothing is said of curvature. For Laplace also f(x - t) <= e^|t|
+f(x), so P moves with μ_k by at most P/σ_k per unit.
+
+States of one output are disjoint: if all are free of inputs with the same samples, then the output
+is one set G. The means are affine in u; sums over samples give bounds L_i of |∂P/∂u_i| and K_ij for
+how ∂P/∂u_i moves with u_j.
+
+**Guards with inputs.** A guard Σ a_k X_k + b·u + c <= 0 becomes true or false for other noise as u
+moves. The density of Σ a_k X_k is nowhere above that of any one a_k X_k, so P moves by at most
+Σ over guards of |slope of the form in u_i| min_k c_k / (|a_k| σ_k), f being unimodal: c is its
+maximum.
+
+**Linear form.** On a box with centre m and half-widths h_i, with the values v_0 at m and v_i^± at
+m ± h_i e_i: P is within ½ Σ_ij K_ij h_i h_j of
+
+    v_0 + Σ_i ((v_i^+ + v_i^-) / 2 - v_0) + Σ_i (v_i^+ - v_i^-) / 2 h_i · (u_i - m_i),
+
+and ∂P/∂u_i within Σ_j K_ij h_j of its slope.
+Proof. Along an axis a chord is within K_ii (2 h_i)² / 8 of P. P(u) - P(m) differs from the sum of
+what single coordinates change by at most Σ over i < j of K_ij h_i h_j: change one coordinate after
+the other; each change is the integral of a derivative, at a place that differs in coordinates
+changed before. A chord's slope is a mean of derivatives at most 2 h_i away, on average at most h_i.
+
+**Without K.** Where P is known to rise with u_i, or to fall, its least and greatest values lie at
+opposite ends; other coordinates change it by at most L_i h_i. So P is within (v^+ - v^-) / 2 + Σ
+over the others of L_i h_i of (v^+ + v^-) / 2, v^± being the values where coordinates of known sign
+are at the ends that make P large, or small, and others at m_i; derivatives, where there are any,
+are within L_i of 0.
+
+**Rounding.** Values lie in [0, 1] and at most 4 (n + 1) operations are done with them, each with an
+error of at most 2^-51 (n + 1); widths of enclosures add up likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
+from dipapprox.numerics.interpolation.polynomial import Interval, Model
+from dipapprox.numerics.rounding import Array, above
+
+_STEEP: Mapping[Family, Fraction] = {
+    Family.LAPLACE: Fraction(1, 2),
+    Family.GAUSSIAN: Fraction(39895, 100_000),  # 0.398942…
+    Family.EXPONENTIAL: Fraction(1),
+    Family.REFLECTED_EXPONENTIAL: Fraction(1),
+}
+"""c of the lemma."""
+
+_CURVED: Mapping[Family, Fraction] = {
+    Family.LAPLACE: Fraction(1),
+    Family.GAUSSIAN: Fraction(48395, 100_000),  # 0.483941…
+}
+"""d of the lemma."""
+
+FAMILIES = frozenset(_STEEP)
+"""Of noise around real inputs."""
+
+Row = tuple[Family, tuple[Fraction, ...]]
+"""A sample around real inputs: |∂μ / ∂u_i| / σ for each axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothness:
+    """How a probability moves with real inputs; see the module.
+
+    Attributes:
+        steep: L_i, by axis.
+        curved: K_ij; None where nothing is known.
+        rates: |∂P / ∂u_i| is at most rates[i] P; None where nothing is known.
+    """
+
+    steep: tuple[Fraction, ...]
+    curved: tuple[tuple[Fraction, ...], ...] | None
+    rates: tuple[Fraction, ...] | None
+
+    def __add__(self, other: Smoothness) -> Smoothness:
+        """Bound the sum of two probabilities."""
+        curved = rates = None
+        if self.curved is not None and other.curved is not None:
+            curved = tuple(map(_sums, self.curved, other.curved))
+        if self.rates is not None and other.rates is not None:
+            rates = tuple(map(max, self.rates, other.rates))
+        return Smoothness(_sums(self.steep, other.steep), curved, rates)
+
+
+def smoothness_of_means(rows: Sequence[Row], axes: int) -> Smoothness:
+    """Bound how a set's probability moves with the means of samples.
+
+    Args:
+        rows: Of every sample that moves.
+        axes: How many real inputs there are.
+    """
+    places = range(axes)
+    steep = tuple(sum((_STEEP[f] * row[i] for f, row in rows), Fraction(0)) for i in places)
+    rates = curved = None
+    if all(family is Family.LAPLACE for family, _ in rows):
+        rates = tuple(sum((row[i] for _, row in rows), Fraction(0)) for i in places)
+    if all(family in _CURVED for family, _ in rows):
+        # 2 Σ_kl c_k c_l, and on the diagonal k = l it is d.
+        own = [(_CURVED[f] - 2 * _STEEP[f] ** 2, row) for f, row in rows]
+        curved = tuple(
+            tuple(
+                2 * steep[i] * steep[j] + sum((d * r[i] * r[j] for d, r in own), Fraction(0))
+                for j in places
+            )
+            for i in places
+        )
+    return Smoothness(steep, curved, rates)
+
+
+def smoothness_of_guards(
+    guards: Sequence[tuple[Sequence[tuple[Family, Fraction]], Sequence[Fraction]]], axes: int
+) -> Smoothness:
+    """Bound how a probability moves with inputs that stay in guards.
+
+    Args:
+        guards: For each its samples, by family and |coefficient| times scale, and its slopes.
+        axes: How many real inputs there are.
+    """
+    steep = [Fraction(0)] * axes
+    for samples, slopes in guards:
+        most = min(_STEEP[family] / size for family, size in samples)
+        for axis, slope in enumerate(slopes):
+            steep[axis] += abs(slope) * most
+    return Smoothness(tuple(steep), None, None)
+
+
+def points(
+    smoothness: Smoothness, growth: Sequence[int], box: Sequence[Interval]
+) -> list[tuple[Fraction, ...]]:
+    """Return where `near` wants the values, at least one.
+
+    Args:
+        smoothness: Of the probability.
+        growth: By axis the sign of its derivative, 0 if that is not known.
+        box: Any.
+    """
+    centre = tuple((low + high) / 2 for low, high in box)
+    if smoothness.curved is None:
+        ends = list(zip(growth, centre, box, strict=True))
+        return [
+            tuple(own[(side * g + 1) // 2] if g else middle for g, middle, own in ends)
+            for side in (1, -1)
+        ]
+    found = [centre]
+    for axis, (low, high) in enumerate(box):
+        if low < high:
+            found += [(*centre[:axis], end, *centre[axis + 1 :]) for end in (high, low)]
+    return found
+
+
+def near(
+    smoothness: Smoothness,
+    growth: Sequence[int],
+    box: Sequence[Interval],
+    lower: Array,
+    upper: Array,
+) -> tuple[Model, Array]:
+    """Bound a probability on a box.
+
+    Args:
+        smoothness: Of the probability.
+        growth: See `points`.
+        box: Any.
+        lower: Lower bounds at `points`.
+        upper: Upper bounds there.
+
+    Returns:
+        A linear form, and upper bounds of |∂P / ∂u_i|.
+    """
+    size = len(box)
+    halves = [(high - low) / 2 for low, high in box]
+    values = (lower + upper) / 2
+    unknown = float((upper - lower).max()) / 2 + 4 * (size + 1) ** 2 * 2.0**-51
+    gradient = np.zeros(size)
+    if smoothness.curved is None:
+        top, bottom = float(values[0]), float(values[1])
+        free = [Fraction(0) if g else half for g, half in zip(growth, halves, strict=True)]
+        value, steepness = (top + bottom) / 2, np.array(_above(smoothness.steep))
+        spread = abs(top - bottom) / 2 + above(_dot(smoothness.steep, free)) + 2 * unknown
+    else:
+        value, place, steepness = float(values[0]), 1, np.zeros(size)
+        curves = [_dot(row, halves) for row in smoothness.curved]
+        for axis, half in enumerate(halves):
+            if half:
+                high, low = values[place], values[place + 1]
+                place += 2
+                value += float(high + low) / 2 - float(values[0])
+                gradient[axis] = float(high - low) / 2 / float(half)
+                steepness[axis] = above(curves[axis] + Fraction(2 * unknown) / half)
+        spread = above(_dot(curves, halves) / 2) + (4 * size + 2) * unknown
+    spread *= 1 + 2.0**-48
+    steep = np.array(_above(smoothness.steep))
+    if smoothness.rates is not None:
+        moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
+        most = min(1.0, (abs(value) + moved + spread) * (1 + 2.0**-44))
+        steep = np.minimum(steep, _above([each * Fraction(most) for each in smoothness.rates]))
+    return Model(value, gradient, spread, steepness), steep
+
+
+def _above(values: Sequence[Fraction]) -> list[float]:
+    return [above(each) for each in values]
+
+
+def _sums(first: Sequence[Fraction], second: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def _dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(first, second, strict=True)), Fraction(0))

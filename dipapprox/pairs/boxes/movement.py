@@ -1,0 +1,189 @@
+"""How the probabilities of outputs move with real inputs, read from the guards of final states.
+
+    final states -> inputs moved from guards into means, where that is possible
+        -> entire (`interpolation.entire`), smooth or only steep (`interpolation.smooth`)
+        -> signs of derivatives
+
+An output is a function of those inputs only that a sample it depends on moves with. Guards that
+compare a sample with inputs are freed of them by moving them into its mean; a guard that cannot be
+freed (a sample between two inputs) still says how steep the probability is.
+
+**Lemma (monotone guards).** A guard is form <= 0. If the forms of all guards of a state fall, or
+stay, as an input rises, then the noise that obeys them can only become more. States of one output
+have disjoint noise: if each can only grow, so does the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached
+from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
+from dipapprox.numerics.interpolation.entire import StateBound
+from dipapprox.numerics.interpolation.smooth import (
+    FAMILIES,
+    Row,
+    Smoothness,
+    smoothness_of_guards,
+    smoothness_of_means,
+)
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import FinalStates, Sample
+
+
+class OutOfReach(LimitReached):
+    """Near forms of probabilities are not known, or would take too much."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Movement:
+    """How the probability of an output moves.
+
+    Attributes:
+        axes: The real inputs that it depends on.
+        entire: Bounds for complex ones; None if it is not known to be entire.
+        smooth: How steep it is, and how curved, in `axes`.
+        growth: For each axis the sign of its derivative, 0 if it is not known from the guards.
+    """
+
+    axes: tuple[int, ...]
+    entire: tuple[StateBound, ...] | None
+    smooth: Smoothness
+    growth: tuple[int, ...]
+
+
+def movements(
+    states: FinalStates, eps: Fraction, names: Sequence[str | None]
+) -> tuple[Movement, ...]:
+    """Find how the outputs move with the real inputs of some names; None: one that stays.
+
+    Raises:
+        OutOfReach: If noise around a real input is of integers.
+    """
+    instantiator = Instantiator(states, eps)
+    found: list[list[_State]] = [[] for _ in states.outputs()]
+    for outline in instantiator.outlines:
+        found[outline.output].append(_state(states, instantiator.scales, outline, names))
+    return tuple(_joined(each, len(names)) for each in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How a final state moves.
+
+    Attributes:
+        rows: Each sample around real inputs, by number.
+        shifted: Whether guards were freed of inputs by moving samples.
+        growth: For each real input 1 if the noise that leads here can only become more as it
+            rises, -1 if only less, None if neither is said, 0 if both.
+        kept: How it moves where guards keep inputs, in all real inputs; None if none does.
+    """
+
+    rows: dict[int, Row]
+    shifted: bool
+    growth: list[int | None]
+    kept: Smoothness | None
+
+
+def _state(
+    states: FinalStates,
+    scales: Sequence[Fraction],
+    outline: Outline,
+    names: Sequence[str | None],
+) -> _State:
+    def slope(form: LinearForm, name: str | None) -> Fraction:
+        return Fraction(0) if name is None else form.coefficient(name)
+
+    freed = without_inputs(len(outline.samples), outline.guards)
+    shifts, guards = ({}, outline.guards) if freed is None else freed
+    means: dict[int, LinearForm] = {}
+    rows: dict[int, Row] = {}
+    for local in {sample for guard in guards for sample in guard.samples()}:
+        number = outline.samples[local]
+        sample = states.samples[number]
+        mean = means[local] = sample.mean + shifts.get(local, LinearForm.constant_form(0))
+        row = tuple(abs(slope(mean, name)) / scales[number] for name in names)
+        if any(row):
+            if sample.family not in FAMILIES:
+                raise _discrete(sample)
+            rows[number] = sample.family, row
+    slopes = [
+        tuple(
+            slope(guard, name)
+            + sum((guard.coefficient(k) * slope(means[k], name) for k in means), Fraction(0))
+            for name in names
+        )
+        for guard in guards
+    ]
+    kept = None
+    if freed is None:
+        moving = [(g, own) for g, own in zip(guards, slopes, strict=True) if any(own)]
+        noise = []
+        for guard, own in moving:
+            numbers = {k: outline.samples[k] for k in guard.samples()}
+            dense = [k for k, n in numbers.items() if states.samples[n].family in FAMILIES]
+            if not dense:
+                raise _discrete(states.samples[next(iter(numbers.values()))])
+            sizes = [
+                (states.samples[numbers[k]].family, abs(guard.coefficient(k)) * scales[numbers[k]])
+                for k in dense
+            ]
+            noise.append((sizes, own))
+        kept = smoothness_of_guards(noise, len(names))
+    growth = [_growth([row[axis] for row in slopes]) for axis in range(len(names))]
+    return _State(rows, bool(shifts), growth, kept)
+
+
+def _discrete(sample: Sample) -> OutOfReach:
+    where = "" if sample.line is None else f"line {sample.line}: "
+    return OutOfReach(f"{where}{sample.family.value} noise around real inputs has only integers")
+
+
+def _growth(slopes: Sequence[Fraction]) -> int | None:
+    """See `_State`; from the slopes of all guards in an input."""
+    if not any(slopes):
+        return 0
+    if max(slopes) <= 0:
+        return 1
+    return -1 if min(slopes) >= 0 else None
+
+
+def _joined(states: Sequence[_State], inputs: int) -> Movement:
+    """Return one bound for all states of an output, which are disjoint, or one for each."""
+    whole: dict[int, Row] = {}
+    for each in states:
+        whole.update(each.rows)
+    axes = tuple(k for k in range(inputs) if any(each.growth[k] != 0 for each in states))
+
+    def own(rows: dict[int, Row]) -> list[Row]:
+        return [(family, tuple(row[axis] for axis in axes)) for family, row in rows.values()]
+
+    growth = []
+    for axis in axes:
+        signs = {each.growth[axis] for each in states} - {0}
+        (sign,) = signs if len(signs) == 1 else (None,)
+        growth.append(sign or 0)
+    # The samples of different states are moved in different ways: their bounds add up.
+    apart = any(each.shifted or each.kept is not None for each in states)
+    parts = [own(each.rows) for each in states] if apart else [own(whole)]
+    smooth = None
+    entire: list[StateBound] | None = []
+    for part, each in zip(parts, states, strict=False):
+        if each.kept is None:
+            found = smoothness_of_means(part, len(axes))
+        else:
+            found = _along(each.kept, axes)
+        smooth = found if smooth is None else smooth + found
+        if each.kept is not None or not all(family.is_gaussian for family, _ in part):
+            entire = None
+        if entire is not None:
+            entire.append(StateBound(tuple(row for _, row in part)))
+    if smooth is None:
+        smooth = smoothness_of_means([], len(axes))
+    return Movement(axes, None if entire is None else tuple(entire), smooth, tuple(growth))
+
+
+def _along(smooth: Smoothness, axes: Sequence[int]) -> Smoothness:
+    return Smoothness(tuple(smooth.steep[axis] for axis in axes), None, None)
