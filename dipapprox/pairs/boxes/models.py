@@ -34,9 +34,12 @@ from dipapprox.numerics.rounding import Array, above
 from dipapprox.pairs.boxes.movement import Movement, OutOfReach, movements
 from dipapprox.semantics.state import FinalStates
 
-_FINE, _COARSE = 2.0**-44, 2.0**-40
-"""About what polynomials leave out, of up to three inputs and of more: what doubles can say of the
-probabilities at nodes; and less, for tables grow fast. Single pairs are enclosed without them."""
+_FINE = 2.0**-44
+"""About what polynomials of up to three inputs leave out: what doubles can say of the probabilities
+at nodes. Single pairs are enclosed without them."""
+
+_COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
+"""About what those of more inputs leave out: tables grow fast."""
 
 _FEW = 3
 
@@ -44,10 +47,10 @@ _NODE_BITS = 40
 _MOST_TERMS = 24
 """In one input; wider boxes are cut into patches."""
 
-_MOST_NODES = 20_000
+_MOST_NODES = 40_000
 """Of one output in one patch."""
 
-_MOST_PROBABILITIES = 100_000
+_MOST_PROBABILITIES = 200_000
 """Of all outputs, for polynomials; as many again for chords: some minutes."""
 
 _MOST_PATCHES = 64
@@ -244,7 +247,12 @@ class OutputModels:
 
     def _sizes(self, output: Movement, own: Box) -> tuple[int, ...]:
         halves = tuple((high - low) / 2 for low, high in own)
-        return sizes_for(output.entire or (), halves, _FINE if len(own) <= _FEW else _COARSE)
+        found: tuple[int, ...] = ()
+        for tolerance in (_FINE,) if len(own) <= _FEW else _COARSER:
+            found = sizes_for(output.entire or (), halves, tolerance)
+            if prod(found) <= _MOST_NODES:
+                break
+        return found
 
     def _fit(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> None:
         lower, upper = self._bounds(k, _grid(own, sizes), fixed)
