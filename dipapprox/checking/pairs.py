@@ -112,7 +112,7 @@ def _table(numbers: list[list[int]]) -> NDArray[Any]:
 
 
 def _near(table: NDArray[Any], norm: Norm, most: int) -> Neighbours:
-    """Yield for every row of integers which others are at most so far away."""
+    """Yield for every input of integers which others are at most so far away."""
     if table.dtype == np.int64:
         most = min(most, _LARGEST)  # above every distance
     for number in range(len(table)):

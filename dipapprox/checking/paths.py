@@ -1,6 +1,6 @@
 """Every path of a core program for one concrete input: the checker's own executor.
 
-In: a core program and an input row. Out: for every path its outputs, the laws of the samples it
+In: a core program and an input. Out: for every path its outputs, the laws of the samples it
 drew, the linear inequalities under which it is taken and the chances of the choices it made. Inputs
 are numbers here, never symbols, and paths are never merged: nothing of `semantics` or `events` is
 used.

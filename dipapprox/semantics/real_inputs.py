@@ -3,7 +3,7 @@
 An execution that needs the value of such an input asks for the values of its domain, and then there
 is no answer: where inputs are compared without noise, are indices, outputs or weights. In guards
 with a sample and in means inputs are symbols, and nothing else is known of them: the final states
-hold at every row of inputs. Either inputs declared as real are such, or all are, whatever their
+hold at every input. Either inputs declared as real are such, or all are, whatever their
 domains.
 """
 
@@ -69,7 +69,7 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
 
     Raises:
         NotReal: If an input has named values, its value is needed, or some inputs have no output.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
     """
     for cell in program.inputs:
         if has_names(cell.domain):
@@ -113,7 +113,7 @@ def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> 
 
     Raises:
         UserError: If the value of such an input is needed, with the place where one can be told.
-        LimitReached: If a budget runs out.
+        LimitReached: If a limit is reached.
     """
     try:
         return execute(program, merge, limits, real_outputs=True)

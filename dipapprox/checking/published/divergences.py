@@ -1,4 +1,4 @@
-"""The divergence of what two inputs publish, by the check's own road: summed over outcomes.
+"""The divergence of what two inputs publish, by the check's own route: summed over outcomes.
 
     no number                          max(0, p - α q)
     one number, any number of paths    ∫ max(0, f - α g) (`hockey_sticks`)

@@ -1,6 +1,6 @@
 """How likely a service is to answer so, from a state in which all cells have values.
 
-Two roads: replies and states are listed with closed forms (`transitions`), or the ways in which a
+Two routes: replies and states are listed with closed forms (`transitions`), or the ways in which a
 call may end are followed, whose samples are published (`ways`). The second is for cells that hold
 any whole number, and for replies of very many values.
 

@@ -206,7 +206,7 @@ def test_what_tells_most_as_eps_vanishes_is_a_slope() -> None:
     assert slope(q, Quotient(ONE)) is None
 
 
-# --- the two roads --------------------------------------------------------------------------------
+# --- the two routes ------------------------------------------------------------------------------
 
 
 @settings(max_examples=15, deadline=None)
@@ -236,8 +236,8 @@ def test_both_roads_to_replies_agree(text: str, n: int, m: int, tot: int) -> Non
         for reply in [None] if handler.is_data else [(Fraction(k),) for k in (-3, 0, 3)]:
             try:
                 found = [
-                    {row: p for row, p, _ in road.answers(state, Call(handler, values), reply)}
-                    for road in (listed, followed)
+                    {row: p for row, p, _ in route.answers(state, Call(handler, values), reply)}
+                    for route in (listed, followed)
                 ]
             except Stuck:
                 return
