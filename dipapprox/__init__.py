@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from dipapprox.proofs.real_proof import RealProof
     from dipapprox.proofs.streams.stream_proof import StreamProof
     from dipapprox.questions.assertions import assert_private
+    from dipapprox.questions.certifying import certify
     from dipapprox.questions.interface import (
-        certify,
         decide,
         pair_distributions,
         parse,
@@ -158,8 +158,8 @@ _HOMES = {
     "dipapprox.proofs.real_proof": ("RealProof",),
     "dipapprox.proofs.streams.stream_proof": ("StreamProof",),
     "dipapprox.questions.assertions": ("assert_private",),
+    "dipapprox.questions.certifying": ("certify",),
     "dipapprox.questions.interface": (
-        "certify",
         "decide",
         "pair_distributions",
         "parse",

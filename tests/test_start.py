@@ -117,3 +117,14 @@ def test_a_deferred_module_is_the_module() -> None:
         _ = deferred.no_such_thing
     with pytest.raises(ModuleNotFoundError):
         _ = Deferred("dipapprox.no_such_module").anything
+
+
+def test_the_python_functions_load_what_they_need_only() -> None:
+    code = "import sys, dipapprox; dipapprox.parse, dipapprox.verify; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    found = set(done.stdout.split())
+    assert "dipapprox.questions.verify" in found
+    layers = ("automata", "certificates", "composition", "proofs", "services", "checking")
+    assert not found & {"msgspec", "rich", *(f"dipapprox.{layer}" for layer in layers)}

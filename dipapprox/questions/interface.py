@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from dipapprox.automata.model import Automaton
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -25,39 +24,33 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, Source, finite, read_source
 from dipapprox.language.parser import parse as parse_text
-from dipapprox.language.services import Service
 from dipapprox.language.values import exact_rational
 from dipapprox.language.widening import Wider, read_rounds, widening_of
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.privacy import certificate
-from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.decisions.certificate import certify_decision
-from dipapprox.privacy.decisions.decision import Decision
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.probabilities import OutputDistribution
-from dipapprox.privacy.profiles import loss
-from dipapprox.privacy.profiles.loss import PairDistributions
-from dipapprox.privacy.verdict import Verdict
-from dipapprox.proofs.automaton_proof import AutomatonProof
-from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
-from dipapprox.questions.decide import Decide
 from dipapprox.questions.kinds import Row
-from dipapprox.questions.probability import Probability
-from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
-from dipapprox.services.service_proof import ServiceProof
 
 if TYPE_CHECKING:
     from dipapprox.language.functions import mechanism
+    from dipapprox.numerics.enclosure import NotEnclosed
+    from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.probabilities import OutputDistribution
+    from dipapprox.privacy.profiles import loss
+    from dipapprox.privacy.profiles.loss import PairDistributions
+    from dipapprox.privacy.verdict import Verdict
+    from dipapprox.questions import decide as decisions
+    from dipapprox.questions import probability as probabilities
 
     AnyProgram: TypeAlias = Program | mechanism.Mechanism[..., Any]
 else:
     mechanism = Deferred("dipapprox.language.functions.mechanism")
+    loss = Deferred("dipapprox.privacy.profiles.loss")
+    decisions = Deferred("dipapprox.questions.decide")
+    probabilities = Deferred("dipapprox.questions.probability")
     AnyProgram = Program
 
 Number = int | Fraction | Decimal | str
@@ -220,7 +213,7 @@ def probability(
         UserError: If an argument is wrong.
     """
     given = {"eps": eps, "input": input, "relative_width": relative_width, "where": where}
-    question = read_keywords(Probability, given)
+    question = read_keywords(probabilities.Probability, given)
     return question.answer(known_program(program), known_options(options))
 
 
@@ -263,7 +256,8 @@ def decide(
         "width": width,
         "pairs": pairs,
     }
-    return read_keywords(Decide, given).answer(known_program(program), known_options(options))
+    question = read_keywords(decisions.Decide, given)
+    return question.answer(known_program(program), known_options(options))
 
 
 @explained("pair_distributions(program, eps=1, input=(0, 1), adjacent=(1, 1))")
@@ -286,58 +280,6 @@ def pair_distributions(
     second = kinds.input_of(adjacent, "adjacent", known)
     exact = kinds.positive(eps, "eps")
     return loss.pair_distributions(known, exact, first, second, known_options(options))
-
-
-@explained("certify(program, text, verdict)")
-def certify(
-    program: AnyProgram | Automaton | Service,
-    text: str,
-    verdict: Verdict | IntervalVerdict | Decision | Certifiable,
-    *,
-    pairs: Pairs = "all",
-    options: Options | None = None,
-) -> Certificate:
-    """Record a verdict, a decision or a proof, so that `check` can check it.
-
-    Args:
-        program: What was verified, or the automaton, or the service.
-        text: The `.dpg` (or `.dipa`) text that it was read from.
-        verdict: The result of `verify`, `decide` or `prove`.
-        pairs: As given there.
-        options: As given there.
-
-    Raises:
-        UserError: If there is nothing to record, or `text` is not the program's.
-        LimitReached: If a limit of `options` is reached.
-    """
-    if not isinstance(text, str):
-        raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
-    if isinstance(verdict, RealProof):
-        return certify_proof(verdict, text, known_options(options).limits)
-    if isinstance(verdict, Certifiable):
-        match verdict:
-            case AutomatonProof(automaton=proved):
-                what = "automaton"
-            case StreamProof(subject=proved):
-                what = "subject"
-            case ServiceProof(service=proved):
-                what = "service"
-        if program != proved:
-            raise UserError(f"program must be the {what} of the proof: proof.{what}")
-        return certify_proof(verdict, text, known_options(options).limits)
-    known = known_program(program, reals=True)
-    selection = kinds.pairs(pairs, "pairs").select(known)
-    source = ProgramText(known.name, DPG, text)
-    match verdict:
-        case Decision():
-            return certify_decision(known, source, verdict, selection, known_options(options))
-        case Verdict():
-            return certificate.certify(known, source, verdict, selection, known_options(options))
-        case _:
-            raise UserError(
-                "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
-                f"{verdict!r:.60}"
-            )
 
 
 def known_program(program: object, *, reals: bool = False) -> Program:

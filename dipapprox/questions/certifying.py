@@ -1,0 +1,76 @@
+"""The Python interface of certificates: an answer in, the record that `check` can check out."""
+
+from __future__ import annotations
+
+from dipapprox.automata.model import Automaton
+from dipapprox.errors import UserError
+from dipapprox.language.diagnosis import shorten
+from dipapprox.language.load import DPG
+from dipapprox.language.services import Service
+from dipapprox.privacy import certificate
+from dipapprox.privacy.certificate import Certificate, ProgramText
+from dipapprox.privacy.decisions.certificate import certify_decision
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.questions import kinds
+from dipapprox.questions.calls import explained
+from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
+from dipapprox.questions.proof_certificates import Certifiable, certify_proof
+from dipapprox.services.service_proof import ServiceProof
+
+
+@explained("certify(program, text, verdict)")
+def certify(
+    program: AnyProgram | Automaton | Service,
+    text: str,
+    verdict: Verdict | IntervalVerdict | Decision | Certifiable,
+    *,
+    pairs: Pairs = "all",
+    options: Options | None = None,
+) -> Certificate:
+    """Record a verdict, a decision or a proof, so that `check` can check it.
+
+    Args:
+        program: What was verified, or the automaton, or the service.
+        text: The `.dpg` (or `.dipa`) text that it was read from.
+        verdict: The result of `verify`, `decide` or `prove`.
+        pairs: As given there.
+        options: As given there.
+
+    Raises:
+        UserError: If there is nothing to record, or `text` is not the program's.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if not isinstance(text, str):
+        raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
+    if isinstance(verdict, RealProof):
+        return certify_proof(verdict, text, known_options(options).limits)
+    if isinstance(verdict, Certifiable):
+        match verdict:
+            case AutomatonProof(automaton=proved):
+                what = "automaton"
+            case StreamProof(subject=proved):
+                what = "subject"
+            case ServiceProof(service=proved):
+                what = "service"
+        if program != proved:
+            raise UserError(f"program must be the {what} of the proof: proof.{what}")
+        return certify_proof(verdict, text, known_options(options).limits)
+    known = known_program(program, reals=True)
+    selection = kinds.pairs(pairs, "pairs").select(known)
+    source = ProgramText(known.name, DPG, text)
+    match verdict:
+        case Decision():
+            return certify_decision(known, source, verdict, selection, known_options(options))
+        case Verdict():
+            return certificate.certify(known, source, verdict, selection, known_options(options))
+        case _:
+            raise UserError(
+                "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
+                f"{verdict!r:.60}"
+            )
