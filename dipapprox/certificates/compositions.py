@@ -158,7 +158,7 @@ class Mass(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
 
 
 class ProgramRun(Statement, frozen=True, tag_field="mechanism", tag="program"):
-    """A program with finite outputs at one eps.
+    """A program at one eps.
 
     Attributes:
         program: Its text.

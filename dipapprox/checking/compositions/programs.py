@@ -7,7 +7,8 @@ enough to look at these ratios, as both are 1 at 0, and beyond the last one H is
 not increase. This is looked at up to a unit, and of the samples, where samples are taken.
 
 Adjacency is asked to be symmetric: then D is that of either order. Outcomes of one ratio, as far as
-balls tell, are merged, which is post-processing.
+balls tell, are merged, which is post-processing. Of real outputs D is enclosed at the ratios, on no
+samples and with no unit (`published`): what dominates them does so on samples, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from dipapprox.certificates.compositions import ProgramRun
 from dipapprox.certificates.digest import text_hash
 from dipapprox.certificates.statement import widening_of
 from dipapprox.checking import pairs
-from dipapprox.checking.compositions.pairs import FinitePair, sampled
+from dipapprox.checking.compositions.pairs import FinitePair, Pair, sampled
+from dipapprox.checking.compositions.published import PublishedPairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.inputs import inputs_to_derive, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult
@@ -36,6 +38,7 @@ Masses = list[tuple[arb, arb]]
 
 _NOTHING = (0, 0)
 _ALIKE = arb(2) ** -40
+_GREATER = "two adjacent inputs have a greater profile"
 
 
 class ProgramPairs:
@@ -61,7 +64,7 @@ class ProgramPairs:
         self._limits = limits
         self._all: list[Masses] = []
         self._above = [(to_ball(mass.p), to_ball(mass.q)) for mass in run.dominating]
-        self._below: Masses = []
+        self._below: Pair = FinitePair(self._above)
         if text_hash(run.program.text) != run.program.sha256:
             partial.differ(f"{where}.program.sha256", "it is not the hash of the program's text")
             return
@@ -89,25 +92,18 @@ class ProgramPairs:
                 if own.lower() + unit >= true.upper():
                     continue
                 if own.upper() + unit < true.lower():
-                    self._partial.differ(
-                        f"{self._where}.dominating", "two adjacent inputs have a greater profile"
-                    )
+                    self._partial.differ(f"{self._where}.dominating", _GREATER)
                 else:
-                    reason = f"{self._where}.dominating: not told to dominate"
-                    self._partial.reason = self._partial.reason or reason
+                    self._not_told()
                 break
         found.tight = False
         return found
 
-    def below(self, rate: arb, *, added: bool) -> FinitePair:
+    def below(self, rate: arb, *, added: bool) -> Pair:
         """Return the pair of the two inputs that are named, for one direction."""
-        found = sampled(FinitePair(self._below or self._above), rate, added=added)
-        assert isinstance(found, FinitePair)
-        return found
+        return sampled(self._below, rate, added=added)
 
     def _derive(self, run: ProgramRun, program: Program, bits: int) -> None:
-        if program.real_outputs:
-            raise Stuck("numbers that a program publishes are not composed by the check")
         inputs = inputs_to_derive(program, None)
         adjacent = {
             (inputs[first], inputs[int(second)])
@@ -121,7 +117,11 @@ class ProgramPairs:
         if chosen not in adjacent:
             self._partial.differ(f"{self._where}.attained", f"{pair_text(chosen)} is not adjacent")
             return
-        bounds = Distributions(program, run.eps, self._limits).at(bits)
+        derived = Distributions(program, run.eps, self._limits)
+        if program.real_outputs:
+            self._derive_published(run, PublishedPairs(derived, adjacent, self._limits), chosen)
+            return
+        bounds = derived.at(bits)
         known = {}
         for input in inputs:
             known[input] = bounds.for_input(input)
@@ -130,7 +130,21 @@ class ProgramPairs:
             distinct[_together(known[first], known[second])] = None
         self._all = [list(_balls(each, bounds)) for each in distinct]
         together = _together(known[chosen[0]], known[chosen[1]])
-        self._below = _merged(list(_balls(together, bounds)))
+        self._below = FinitePair(_merged(list(_balls(together, bounds))))
+
+    def _derive_published(
+        self, run: ProgramRun, published: PublishedPairs, chosen: pairs.Pair
+    ) -> None:
+        told = published.dominated(run.dominating)
+        if told is False:
+            self._partial.differ(f"{self._where}.dominating", _GREATER)
+        elif told is None:
+            self._not_told()
+        self._below = published.pair(chosen)
+
+    def _not_told(self) -> None:
+        reason = f"{self._where}.dominating: not told to dominate"
+        self._partial.reason = self._partial.reason or reason
 
 
 def _together(

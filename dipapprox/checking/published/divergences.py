@@ -3,47 +3,56 @@
     no number                          max(0, p - α q)
     one number, any number of paths    ∫ max(0, f - α g) (`hockey_sticks`)
     several, one path each             those whose law is the same for both inputs drop out
-    Gaussian ones without lines        the closed form of two Gaussian vectors, at the shift
-                                       (d' C^-1 d)^(1/2), d the means' difference, C the covariance
+    Gaussian ones without lines        in closed form (`gaussian_vectors`)
 
 Where the price of moving noise (`couplings`) is at most the budget, nothing is left.
+
+At any factor, below 1 too, `best_set` adds up one set of each outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import isqrt
 
-from flint import arb, fmpq, fmpq_mat
-
-from dipapprox.checking.compositions.pairs import GaussianPair
 from dipapprox.checking.distributions import DistributionBounds, Distributions, NoBounds
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.facts import Line
 from dipapprox.checking.pairs import Pair
 from dipapprox.checking.published.couplings import pure_budget
 from dipapprox.checking.published.densities import Densities1D
-from dipapprox.checking.published.hockey_sticks import HockeyStick, Interval, hockey_stick
+from dipapprox.checking.published.gaussian_vectors import (
+    gaussian_set,
+    gaussian_stick,
+    square_of_shift,
+)
+from dipapprox.checking.published.hockey_sticks import (
+    HockeyStick,
+    Interval,
+    OnPanels,
+    Weighted,
+    hockey_stick,
+)
 from dipapprox.checking.published.outcomes import (
-    Ending,
     Endings,
     Marginal,
     Outcome,
     Part,
     Parts,
+    Untangled,
     outcomes,
     untangled,
 )
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _ZERO = Fraction(0)
 _NOTHING = Enclosure.exact(0)
+
+_FACTOR_BITS = 200
 
 EVERYWHERE: tuple[Interval, ...] = ((None, None),)
 
@@ -72,6 +81,8 @@ class Divergences:
         self._bounds: dict[int, DistributionBounds] = {}
         self._known: dict[object, HockeyStick] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
+        self._separated: dict[tuple[Endings, Endings], Untangled | None] = {}
+        self._panels: dict[object, OnPanels] = {}
 
     @property
     def program(self) -> Program:
@@ -125,6 +136,85 @@ class Divergences:
         found = self._term(pair, outcome, eps_prv, asked, bits)
         return found.first.intersect(UNIT), found.second.intersect(UNIT)
 
+    def best_set(self, pair: Pair, growth: Enclosure, bits: int) -> HockeyStick:
+        """Enclose sup over sets S of first(S) - growth second(S), and both masses of one S that
+        nearly attains it.
+
+        Args:
+            pair: Of inputs, in this order.
+            growth: The factor, > 0.
+            bits: Wanted accuracy: 2**-bits; what comes back is proved even if it is not reached.
+
+        Raises:
+            NoBounds: If an outcome is beyond the check's rules.
+            Stuck, LimitReached: If the program cannot be followed, or the limits run out.
+        """
+        one = Enclosure.exact(1)
+        if self._is_pure(pair, growth):
+            return HockeyStick(_NOTHING, _NOTHING, _NOTHING)
+        if self._is_pure((pair[1], pair[0]), Enclosure(1 / growth.upper, 1 / growth.lower)):
+            return HockeyStick(Enclosure(1 - growth.upper, 1 - growth.lower), one, one)
+        first, second = map(self.outcomes, pair)
+        own = bits + len(first).bit_length()
+        total = HockeyStick(_NOTHING, _NOTHING, _NOTHING)
+        for outcome, endings in first.items():
+            found = self._best(endings, second.get(outcome, ()), growth, own)
+            total = HockeyStick(
+                total.value + found.value, total.first + found.first, total.second + found.second
+            )
+        return HockeyStick(
+            total.value.intersect(UNIT), total.first.intersect(UNIT), total.second.intersect(UNIT)
+        )
+
+    def _is_pure(self, pair: Pair, growth: Enclosure) -> bool:
+        """Whether moving noise shows that no set is more than growth times as likely."""
+        budget = self.budget(pair)
+        if budget is None or growth.lower < 1:
+            return False
+        most = factor_of(budget, _FACTOR_BITS).upper
+        return most is not None and most <= growth.lower
+
+    def _best(self, first: Endings, second: Endings, growth: Enclosure, bits: int) -> HockeyStick:
+        """`best_set` for one outcome."""
+        if second:
+            gaussian = self._gaussian(first, second, growth, bits, best=True)
+            if gaussian is not None:
+                return gaussian
+        key = first, second
+        if key not in self._separated:
+            self._separated[key] = untangled(first, second, self._derived)
+        parts = self._separated[key]
+        if parts is None:
+            raise NoBounds("numbers that share noise are published together")
+        told = _told(parts.first, parts.second)
+        if not parts.second or not parts.numbers or parts.first == parts.second:
+            return self._all_or_nothing(parts, growth, bits)
+        if len(told) > 1:
+            raise NoBounds("several numbers tell the inputs apart together")
+        sides, _ = _sides(parts.first, parts.second, told[0] if told else 0)
+        own = bits + max(int(growth.upper), 1).bit_length() + 8
+        panels = self._panels.get((sides, own))
+        if panels is None:
+            one, two = (self._weighted(side, own) for side in sides)
+            panels = OnPanels(self._densities, one, two, (), own, 0)
+            self._panels[sides, own] = panels
+        if (sides, growth, own) not in self._known:
+            self._known[sides, growth, own] = panels.best(growth, own)
+        return self._known[sides, growth, own]
+
+    def _all_or_nothing(self, parts: Untangled, growth: Enclosure, bits: int) -> HockeyStick:
+        """The best of two sets of one measure, or of an outcome that is not the other one's."""
+        p = self._weight(parts.first, bits)
+        q = p if parts.first == parts.second else self._weight(parts.second, bits)
+        if p is q:
+            low, high = 1 - growth.upper, 1 - growth.lower
+            gain = Enclosure(min(low * p.lower, low * p.upper), max(high * p.lower, high * p.upper))
+        else:
+            gain = Enclosure(p.lower - growth.upper * q.upper, p.upper - growth.lower * q.lower)
+        if gain.lower + gain.upper <= 0:
+            return HockeyStick(Enclosure(_ZERO, max(gain.upper, _ZERO)), _NOTHING, _NOTHING)
+        return HockeyStick(Enclosure(max(gain.lower, _ZERO), gain.upper), p, q)
+
     def _term(
         self, pair: Pair, outcome: Outcome, eps_prv: Fraction, asked: Asked | None, bits: int
     ) -> HockeyStick:
@@ -166,10 +256,7 @@ class Divergences:
             # As the growth is at least 1, nothing is left.
             masses = self._line(first, second, growth, coordinate, intervals, bits)
             return HockeyStick(_NOTHING, masses.first, masses.second)
-        count = len(first[0].marginals)
-        told = [
-            k for k in range(count) if len({part.marginals[k] for part in (*first, *second)}) > 1
-        ]
+        told = _told(first, second)
         if len(told) > 1:
             raise NoBounds("several numbers tell the inputs apart together")
         best = told[0] if told else coordinate
@@ -192,32 +279,22 @@ class Divergences:
         """By one number: the lines of the others are factors."""
         if not first and not second:
             return HockeyStick(_NOTHING, _NOTHING, _NOTHING)
-        start = _centre((*first, *second)[0].marginals[coordinate])
-        sides = [
-            tuple(
-                (part.factors, _others(part, coordinate), _placed(part, coordinate, start))
-                for part in side
-            )
-            for side in (first, second)
-        ]
+        sides, start = _sides(first, second, coordinate)
         moved = tuple(
             tuple(None if end is None else end - start for end in each) for each in intervals
         )
-        key = tuple(sides), growth, moved, bits
+        key = sides, growth, moved, bits
         if key not in self._known:
-            weighted = []
-            for side in sides:
-                weighted.append(
-                    [
-                        (self._factor(quiet, others, bits + 8), self._densities.of(own))
-                        for quiet, others, own in side
-                    ]
-                )
+            one, two = (self._weighted(side, bits + 8) for side in sides)
             cuts = tuple((low, high) for low, high in moved)
-            self._known[key] = hockey_stick(
-                self._densities, weighted[0], weighted[1], growth, cuts, bits
-            )
+            self._known[key] = hockey_stick(self._densities, one, two, growth, cuts, bits)
         return self._known[key]
+
+    def _weighted(self, side: _Side, bits: int) -> Weighted:
+        return [
+            (self._factor(quiet, others, bits), self._densities.of(own))
+            for quiet, others, own in side
+        ]
 
     def _weight(self, parts: Sequence[Part], bits: int) -> Enclosure:
         total = _NOTHING
@@ -242,12 +319,21 @@ class Divergences:
         return Enclosure(Fraction(low, 1 << bounds.unit), Fraction(high, 1 << bounds.unit))
 
     def _gaussian(
-        self, first: Endings, second: Endings, growth: Enclosure, bits: int
+        self,
+        first: Endings,
+        second: Endings,
+        growth: Enclosure,
+        bits: int,
+        *,
+        best: bool = False,
     ) -> HockeyStick | None:
-        """Two Gaussian vectors; None if there are others, or any lines about their samples."""
+        """Two Gaussian vectors; None if there are others, or any lines about their samples.
+
+        The masses are those of all numbers, or of the best set.
+        """
         if len(first) > 1 or len(second) > 1 or not first[0].numbers:
             return None
-        square = _square_of_shift(first[0], second[0])
+        square = square_of_shift(first[0], second[0])
         if square is None:
             return None
         weights = []
@@ -269,66 +355,16 @@ class Divergences:
         with precision(bits + 64):
             above, below = (to_ball(each.lower).union(to_ball(each.upper)) for each in weights)
             alpha = to_ball(growth.lower).union(to_ball(growth.upper)) * below / above
-            value = above * _gaussian_stick(square, alpha)
-            found = to_enclosure(value)
-        if isinstance(found, NotEnclosed):
+            found = [to_enclosure(above * gaussian_stick(square, alpha))]
+            if best:
+                one, two = gaussian_set(square, alpha)
+                found += [to_enclosure(above * one), to_enclosure(below * two)]
+        known = [each for each in found if isinstance(each, Enclosure)]
+        if len(known) < len(found):
             raise NoBounds("a Gaussian shift is too small for the check")
-        return HockeyStick(Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO)), p, q)
-
-
-def _gaussian_stick(square: Fraction, alpha: arb) -> arb:
-    if not square:
-        return (1 - alpha).max(arb(0))
-    return GaussianPair(_root(square)).most(alpha)
-
-
-def _root(square: Fraction) -> arb:
-    roots = [isqrt(part) for part in (square.numerator, square.denominator)]
-    if roots[0] ** 2 == square.numerator and roots[1] ** 2 == square.denominator:
-        return to_ball(Fraction(roots[0], roots[1]))
-    return to_ball(square).sqrt()
-
-
-def _square_of_shift(first: Ending, second: Ending) -> Fraction | None:
-    """d' C^-1 d of two Gaussian vectors; None if these are none, or differ in more than means."""
-    named = sorted({s for form in first.numbers for s, _ in form.terms})
-    for ending in (first, second):
-        if any(s in named for line in ending.lines for s, _ in line.terms):
-            return None
-    if len(first.laws) != len(second.laws) or any(
-        here.terms != there.terms for here, there in zip(first.numbers, second.numbers, strict=True)
-    ):
-        return None
-    laws = [(first.laws[s], second.laws[s]) for s in named]
-    if any(
-        a.family is not Family.GAUSSIAN or b.family is not Family.GAUSSIAN or a.scale != b.scale
-        for a, b in laws
-    ):
-        return None
-    means = {s: b.mean - a.mean for s, (a, b) in zip(named, laws, strict=True)}
-    change = [
-        there.constant - here.constant + sum((c * means[s] for s, c in here.terms), _ZERO)
-        for here, there in zip(first.numbers, second.numbers, strict=True)
-    ]
-    variances = {s: a.scale**2 for s, (a, _) in zip(named, laws, strict=True)}
-    forms = [dict(form.terms) for form in first.numbers]
-    covariance = fmpq_mat([[_rational(_product(a, b, variances)) for b in forms] for a in forms])
-    vector = fmpq_mat([[_rational(each)] for each in change])
-    solved = covariance.solve(vector)
-    total = fmpq(0)
-    for k in range(len(change)):
-        total += vector[k, 0] * solved[k, 0]
-    return Fraction(int(total.p), int(total.q))
-
-
-def _product(
-    left: Mapping[int, Fraction], right: Mapping[int, Fraction], weights: Mapping[int, Fraction]
-) -> Fraction:
-    return sum((c * right[s] * weights[s] for s, c in left.items() if s in right), _ZERO)
-
-
-def _rational(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
+        value, *masses = known
+        p, q = masses or (p, q)
+        return HockeyStick(Enclosure(max(value.lower, _ZERO), max(value.upper, _ZERO)), p, q)
 
 
 def _number(
@@ -352,6 +388,30 @@ def _number(
             ]
             return place, tuple((a, b) if factor > 0 else (b, a) for a, b in moved)
     raise NoBounds("intervals of a number that shares noise with others")
+
+
+_Side = tuple[tuple[tuple[int, ...], tuple[Marginal, ...], Marginal], ...]
+"""Of every part what concerns no number, what concerns other numbers, and the one number."""
+
+
+def _told(first: Parts, second: Parts) -> list[int]:
+    """Which numbers may tell two measures apart, at least one part here or there."""
+    every = (*first, *second)
+    count = len(every[0].marginals) if every else 0
+    return [k for k in range(count) if len({part.marginals[k] for part in every}) > 1]
+
+
+def _sides(first: Parts, second: Parts, coordinate: int) -> tuple[tuple[_Side, _Side], Fraction]:
+    """Both measures about 0 as to one number, and what was taken from it."""
+    start = _centre((*first, *second)[0].marginals[coordinate])
+    one, two = (
+        tuple(
+            (part.factors, _others(part, coordinate), _placed(part, coordinate, start))
+            for part in side
+        )
+        for side in (first, second)
+    )
+    return (one, two), start
 
 
 def _centre(marginal: Marginal) -> Fraction:

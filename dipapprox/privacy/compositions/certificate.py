@@ -63,10 +63,12 @@ from dipapprox.privacy.certificate import (
 )
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import simple_bounds
+from dipapprox.privacy.compositions.real_programs import simple_real_bounds
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.verdict import Answer
+from dipapprox.semantics.real_inputs import has_real_inputs
 
 _MOST_ATTEMPTS = 5
 _MOVED = Fraction(1, 64), Fraction(1, 4), Fraction(1)
@@ -93,8 +95,8 @@ def without_evidence(answer: ComposedAnswer) -> str | None:
         if isinstance(run.what, ProgramAt):
             if run.what.text is None:
                 return f"the text of '{run.name}' is not known: name its file"
-            if run.what.program.real_outputs:
-                return f"of numbers that '{run.name}' publishes no evidence is recorded"
+            if run.what.program.real_outputs and has_real_inputs(run.what.program):
+                return f"of the real inputs of '{run.name}' no evidence is recorded"
         elif _recorded(run) is None:
             return f"of '{run.name}' no evidence is recorded"
     return None
@@ -332,8 +334,11 @@ def _bounds_of_programs(answer: ComposedAnswer, accuracy: Fraction, options: Opt
     for run in answer.pipeline.runs:
         what, adjacency = run.what, answer.pipeline.adjacency
         if isinstance(what, ProgramAt) and (what, run.times) not in found:
-            found[what, run.times] = simple_bounds(
-                what.program, what.eps, adjacency, run.times, accuracy, options
+            program, eps = what.program, what.eps
+            found[what, run.times] = (
+                simple_real_bounds(program, eps, adjacency, accuracy, options)
+                if program.real_outputs
+                else simple_bounds(program, eps, adjacency, run.times, accuracy, options)
             )
     return found
 

@@ -32,7 +32,7 @@ from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, Pair, PairSelection
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
@@ -49,6 +49,8 @@ _FIRST = 0.5
 """Distance of the losses that are looked at first."""
 
 _MOST_PLACES = 96
+_FEW_PLACES = 40
+_LEAST_MARGIN = Fraction(1, 2**44)
 _LIKELY = 0.01
 """A delta where the pair is looked for that is run."""
 
@@ -75,8 +77,32 @@ def bounds_of_real_program(
         UserError: If no two inputs are adjacent.
         LimitReached: If a limit of `options` is reached.
     """
+    return _bounds(program, eps, adjacency, accuracy, options, _MOST_PLACES, _ZERO)[0]
+
+
+@sound_arithmetic()
+def simple_real_bounds(
+    program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
+) -> tuple[Between, Pair]:
+    """Bound them so that others may tell: with few atoms, and a little wide. Name the lower pair.
+
+    For arguments and errors see `bounds_of_real_program`.
+    """
+    margin = max(accuracy, _LEAST_MARGIN)
+    return _bounds(program, eps, adjacency, accuracy, options, _FEW_PLACES, margin)
+
+
+def _bounds(
+    program: Program,
+    eps: Fraction,
+    adjacency: Adjacency,
+    accuracy: Fraction,
+    options: Options,
+    most: int,
+    margin: Fraction,
+) -> tuple[Between, Pair]:
     every = _opened(program, eps, AllPairs(), options)
-    known = _places(every, accuracy)
+    known = _places(every, accuracy, most)
     places = sorted(known)
     pair = min(known.values(), key=lambda each: abs(float(each.delta.upper) - _LIKELY)).pair
     if pair is None:
@@ -86,20 +112,20 @@ def bounds_of_real_program(
         for each in (pair, (pair[1], pair[0]))
     )
     above = Atoms(
-        hull([(x, _known(x, known[x])[2]) for x in places]),
+        hull([(x, _known(x, known[x], margin)[2]) for x in places]),
         symmetric=True,
         attained=False,
         adjacency=adjacency,
     )
-    both = [_known(x, each) for x, each in zip(places, own, strict=True)]
-    reverse = [_known(x, each) for x, each in zip(places, turned, strict=True)]
+    both = [_known(x, each, margin) for x, each in zip(places, own, strict=True)]
+    reverse = [_known(x, each, margin) for x, each in zip(places, turned, strict=True)]
     below = Atoms(
         inner_hull([*map(_reversed, reversed(reverse[1:])), *both]),
         adjacency=adjacency,
         symmetric=adjacency is Adjacency.SUBSTITUTION,
     )
     # Even where both are of one worst pair they stay apart between the places.
-    return Between(above, below)
+    return Between(above, below), pair
 
 
 def inner_hull(known: Sequence[Known]) -> Masses:
@@ -180,7 +206,7 @@ def _opened(program: Program, eps: Fraction, selection: PairSelection, options: 
     return lambda places: maxima.largest([Factor(x, x) for x in places])
 
 
-def _places(at: _At, accuracy: Fraction) -> dict[Fraction, Maximum]:
+def _places(at: _At, accuracy: Fraction, most: int) -> dict[Fraction, Maximum]:
     """Return what is known at places from 1 on: as far as delta is not negligible, and densely."""
     known: dict[Fraction, Maximum] = {}
     loss = 0.0
@@ -190,11 +216,11 @@ def _places(at: _At, accuracy: Fraction) -> dict[Fraction, Maximum]:
         if known[x].delta.upper <= accuracy:
             break
         loss += _FIRST
-    while len(known) < _MOST_PLACES:
+    while len(known) < most:
         gaps = _gaps([_known(x, known[x]) for x in sorted(known)])
-        most = max(gap for gap, _ in gaps)
-        new = sorted({x for gap, x in gaps if gap > most / 4} - known.keys())
-        if not new or most <= 0:
+        widest = max(gap for gap, _ in gaps)
+        new = sorted({x for gap, x in gaps if gap > widest / 4} - known.keys())
+        if not new or widest <= 0:
             break
         known.update(zip(new, at(new), strict=True))
     return known
@@ -218,10 +244,10 @@ def _gaps(known: Sequence[Known]) -> list[tuple[float, Fraction]]:
     return found
 
 
-def _known(x: Fraction, found: Maximum) -> Known:
-    """x, and bounds with few digits."""
+def _known(x: Fraction, found: Maximum, margin: Fraction = _ZERO) -> Known:
+    """x, and bounds with few digits, wider by a margin."""
     unit = 1 << _VALUE_BITS
-    low, high = found.delta.lower, found.delta.upper
+    low, high = max(found.delta.lower - margin, _ZERO), min(found.delta.upper + margin, _ONE)
     return x, Fraction((low * unit).__floor__(), unit), Fraction((high * unit).__ceil__(), unit)
 
 
