@@ -271,6 +271,8 @@ class _OfGrid:
         for k, piece in enumerate(pieces):
             losses = Distribution(piece.masses, scale, slip / number)
             pair = self._pair(piece, bits, scale.bits, added=added, above=above)
+            if self._partial.differences:
+                raise Stuck("the rest is not looked at")
             compared = (losses.is_above if above else losses.is_below)(pair, self._limits)
             self._note(f"{'above' if above else 'below'}[{k}]", compared)
             if losses.places and losses.places[-1] - losses.places[0] > _MOST_DENSE:

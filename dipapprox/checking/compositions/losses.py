@@ -26,7 +26,7 @@ Privacy loss classes, 2019.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from flint import arb, fmpz
@@ -157,10 +157,7 @@ class Distribution:
         """Compare the line A - x G between two places."""
         unit = self._scale.unit
         ends = self._alpha(low), self._alpha(high)
-        # Q(S) falls with the threshold of S.
-        odd = range(low + 1, high, 2)
-        near = bisect_left(odd, -weighted.mid(), key=lambda k: -self._mass(pair, k).mid())
-        for place in odd[max(near - 1, 0) : near + 2]:
+        for place in self._likely(pair, weighted, range(low + 1, high, 2)):
             first, second = pair.set_at(self._scale.factor(place))
             if all(beyond - x * weighted <= first - x * second + unit for x in ends):
                 return _RIGHT
@@ -174,6 +171,15 @@ class Distribution:
         if found is _RIGHT:
             found = self._piece(pair, beyond, weighted, middle, high)
         return found
+
+    def _likely(self, pair: Pair, weighted: arb, odd: Sequence[int]) -> Iterator[int]:
+        """Yield places where the line may be that of a set: the middle ones, which are the cheaper
+        guess, and those where Q(S), which falls with the threshold of S, is about G."""
+        middle = len(odd) // 2
+        tried = odd[max(middle - 1, 0) : middle + 2]
+        yield from sorted(tried, key=lambda place: abs(place - odd[middle]))
+        near = bisect_left(odd, -weighted.mid(), key=lambda k: -self._mass(pair, k).mid())
+        yield from (each for each in odd[max(near - 1, 0) : near + 2] if each not in tried)
 
     def _alpha(self, place: int) -> arb:
         return self._scale.factor(place) * self._less

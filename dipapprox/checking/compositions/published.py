@@ -1,7 +1,7 @@
 """Programs with real outputs in compositions: what the check finds of their adjacent inputs itself.
 
 Each pair of inputs has a divergence H(τ) at every factor τ > 0, and a set that nearly attains it
-(`published.divergences`). A recorded pair of finitely many outcomes dominates all of them if its H
+(`published.best_sets`). A recorded pair of finitely many outcomes dominates all of them if its H
 is at least theirs at the ratios of its outcomes: see `programs`. As the adjacency is symmetric,
 with D the largest H at a factor >= 1 it is enough to compare with
 
@@ -20,6 +20,7 @@ from dipapprox.certificates.compositions import Mass
 from dipapprox.checking.compositions.pairs import NOTHING, Known
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.pairs import Pair as Inputs
+from dipapprox.checking.published.best_sets import BestSets, Kinds
 from dipapprox.checking.published.divergences import Divergences
 from dipapprox.checking.published.hockey_sticks import HockeyStick
 from dipapprox.checking.values import Stuck
@@ -27,7 +28,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_ball, to_enclosure
 
-_BITS = 64
+_BITS = 52
 """How accurate divergences are, about."""
 
 _PLACE_BITS = 80
@@ -38,14 +39,14 @@ class PublishedPair:
     """What two inputs publish, as a `Pair`.
 
     Args:
-        divergences: Of the program.
+        best: Of the program.
         inputs: In this order.
     """
 
     tight: ClassVar[bool] = True
 
-    def __init__(self, divergences: Divergences, inputs: Inputs) -> None:
-        self._divergences = divergences
+    def __init__(self, best: BestSets, inputs: Inputs) -> None:
+        self._best = best
         self._inputs = inputs
         self._sets: dict[Fraction, HockeyStick] = {}
 
@@ -59,14 +60,14 @@ class PublishedPair:
         factor = to_enclosure(threshold)
         if isinstance(factor, NotEnclosed) or factor.lower <= 0:
             raise Stuck("a factor is not told from 0")
-        return _ball(self._divergences.best_set(self._inputs, factor, _BITS).value)
+        return _ball(self._best.at(self._inputs, factor, _BITS).value)
 
     def set_at(self, threshold: arb) -> tuple[arb, arb]:
         """See `Pair`."""
         place = _rounded(threshold)
         if place not in self._sets:
             factor = Enclosure.exact(place)
-            self._sets[place] = self._divergences.best_set(self._inputs, factor, _BITS)
+            self._sets[place] = self._best.at(self._inputs, factor, _BITS)
         found = self._sets[place]
         return _ball(found.first), _ball(found.second)
 
@@ -94,13 +95,13 @@ class PublishedPairs:
     def __init__(
         self, derived: Distributions, adjacent: Collection[Inputs], limits: Limits
     ) -> None:
-        self._divergences = Divergences(derived, limits)
+        self._best = BestSets(Divergences(derived, limits))
         self._adjacent = sorted(adjacent)
         self._limits = limits
 
     def pair(self, inputs: Inputs) -> PublishedPair:
         """Return two of them."""
-        return PublishedPair(self._divergences, inputs)
+        return PublishedPair(self._best, inputs)
 
     def dominated(self, dominating: Sequence[Mass]) -> bool | None:
         """Whether a pair of finitely many outcomes dominates all; None if that is not told.
@@ -109,28 +110,52 @@ class PublishedPairs:
             NoBounds: If what is published is beyond the check's rules.
             Stuck, LimitReached: If the program cannot be followed, or the limits run out.
         """
-        told: bool | None = True
-        ratios = {mass.p / mass.q for mass in dominating if mass.p and mass.q}
-        largest: dict[Fraction, Enclosure] = {}
-        for ratio in sorted(ratios):
-            place = max(ratio, 1 / ratio)
-            if place not in largest:
-                largest[place] = self._largest(Enclosure.exact(place))
-            found = largest[place]
+        limits: dict[Fraction, Fraction] = {}
+        for ratio in {mass.p / mass.q for mass in dominating if mass.p and mass.q}:
             own = sum((max(m.p - ratio * m.q, Fraction(0)) for m in dominating), Fraction(0))
             if ratio < 1:
                 own = (own - 1 + ratio) / ratio
-            if own < found.lower:
-                return False
-            if own < found.upper:
-                told = None
-        return told
-
-    def _largest(self, factor: Enclosure) -> Enclosure:
-        """The largest divergence at a factor."""
-        lower = upper = Fraction(0)
+            place = max(ratio, 1 / ratio)
+            limits[place] = min(own, limits.get(place, own))
+        places = sorted(limits.items())
+        kinds: dict[Kinds, Inputs] = {}
         for inputs in self._adjacent:
             self._limits.check()
-            value = self._divergences.best_set(inputs, factor, _BITS).value
-            lower, upper = max(lower, value.lower), max(upper, value.upper)
-        return Enclosure(lower, upper)
+            kinds.setdefault(self._best.kinds(inputs), inputs)
+        told: bool | None = True
+        for inputs in kinds.values():
+            found = self._is_below(inputs, places)
+            if found is False:
+                return False
+            told = told and found
+        return told
+
+    def _is_below(self, inputs: Inputs, places: Sequence[tuple[Fraction, Fraction]]) -> bool | None:
+        """Whether a divergence is at most so much at places; see `dominated`.
+
+        It is convex: between two places it is below their chord.
+        """
+        told: bool | None = True
+        known: dict[int, Fraction] = {}
+        last = len(places) - 1
+        waiting = [(0, last)] if places else []
+        while waiting:
+            low, high = waiting.pop()
+            for k in (low, high):
+                if k in known:
+                    continue
+                self._limits.check()
+                place, limit = places[k]
+                value = self._best.at(inputs, Enclosure.exact(place), _BITS).value
+                if value.lower > limit:
+                    return False
+                if value.upper > limit:
+                    told = None
+                known[k] = value.upper
+            (start, _), (end, _) = places[low], places[high]
+            between = places[low + 1 : high]
+            drop = known[low] - known[high]
+            if any(known[low] - drop * (x - start) / (end - start) > most for x, most in between):
+                middle = (low + high) // 2
+                waiting += [(low, middle), (middle, high)]
+        return told

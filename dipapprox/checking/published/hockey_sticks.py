@@ -109,7 +109,7 @@ def _at(
     cuts = [end for each in intervals for end in each if end is not None]
     pair = OnPanels(known, first, second, cuts, bits, fineness)
     with precision(pair.bits):
-        alpha = _ball(growth)
+        alpha = ball_of(growth)
         difference = combined([(arb(1), pair.first), (-alpha, pair.second)], pair.panels)
         lower, upper = positive_part(difference, pair.spare(bits), known.limits)
         value = _between(*pair.doubted(lower, upper, alpha))
@@ -170,8 +170,8 @@ class OnPanels:
                 missing = arb(0)
                 for weight, density in side:
                     function, lost = panels.function(density)
-                    terms.append((_ball(weight), function))
-                    missing += _ball(weight) * lost
+                    terms.append((ball_of(weight), function))
+                    missing += ball_of(weight) * lost
                 sides.append(combined(terms, self.panels))
                 lacks.append(missing.upper())
         self.first, self.second = sides
@@ -199,7 +199,7 @@ class OnPanels:
             bits: Wanted accuracy.
         """
         with precision(self.bits):
-            alpha, spare = _ball(growth), self.spare(bits)
+            alpha, spare = ball_of(growth), self.spare(bits)
             masses, open_ = [_NOTHING, _NOTHING], _NOTHING
             for f, g in zip(self.first, self.second, strict=True):
                 if f is None:
@@ -245,13 +245,14 @@ def _positive_parts(piece: Piece, spare: arb, limits: Limits) -> tuple[list[_Par
     """Return parts where a piece is surely > 0, and what all that are open contribute, at most."""
     parts, open_ = [], _NOTHING
     halves = arb_poly([arb(-1) / 2, arb(1) / 2]), arb_poly([arb(1) / 2, arb(1) / 2])
-    waiting: list[tuple[int, int, arb_poly]] = [(0, 0, piece.polynomial)]
+    waiting = [(0, 0, piece.polynomial, piece.error)]
     while waiting:
         limits.check()
         give_way()
-        depth, place, polynomial = waiting.pop()
+        depth, place, polynomial, error = waiting.pop()
         leading, *others = polynomial.coeffs() or [_NOTHING]
-        rest = sum((abs(each) for each in others), piece.error)
+        sizes = [abs(each) for each in others]
+        rest = sum(sizes, error)
         length = arb(2) / 2**depth
         if leading < -rest:
             continue
@@ -259,11 +260,16 @@ def _positive_parts(piece: Piece, spare: arb, limits: Limits) -> tuple[list[_Par
             parts.append((depth, place))
             continue
         size = (abs(leading) + rest).upper()
-        noise = piece.error + sum((each.rad() for each in (leading, *others)), _NOTHING)
+        noise = error + sum((each.rad() for each in (leading, *others)), _NOTHING)
         if size * length <= spare or size <= 4 * noise or depth == _DEEPEST:
             open_ += size * length
             continue
-        waiting += [(depth + 1, 2 * place + k, polynomial(half)) for k, half in enumerate(halves)]
+        # On small parts functions are nearly lines: what is next to nothing is no coefficient.
+        while sizes and (more := error + sizes[-1]) < spare:
+            error = more.upper()
+            sizes.pop()
+        short = arb_poly([leading, *others[: len(sizes)]])
+        waiting += [(depth + 1, 2 * place + k, short(half), error) for k, half in enumerate(halves)]
     return parts, open_
 
 
@@ -295,7 +301,8 @@ def _mass(function: Function, points: Sequence[Fraction], intervals: Sequence[In
     return total
 
 
-def _ball(enclosure: Enclosure) -> arb:
+def ball_of(enclosure: Enclosure) -> arb:
+    """Return a ball around an enclosure."""
     return to_ball(enclosure.lower).union(to_ball(enclosure.upper))
 
 
