@@ -68,7 +68,7 @@ from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.verdict import Answer
-from dipapprox.semantics.real_inputs import has_real_inputs
+from dipapprox.semantics.inputs import has_real_inputs
 
 _MOST_ATTEMPTS = 5
 _MOVED = Fraction(1, 64), Fraction(1, 4), Fraction(1)
