@@ -7,9 +7,10 @@ next one at u on a panel whose middle is D away is, summed over the panels of th
     ∫ f(v) K(u - v) dv,    K(x) = w / 2 φ_σ(D + w / 2 x) = Σ_j a_j x^j + …,    |x| <= 2,
 
 and Σ_j a_j (u - v)^j has the coefficients Σ_l a_{i+l} (i + l)! / (i! l!) (-1)^l μ_l with the
-moments μ_l = ∫ p(v) v^l dv: one product of polynomials. With |K| <= k and a remainder |R| <= r over
-|x| <= 2 (Lagrange, with the coefficients of exp(|a| x + |b| x²) as bounds), the errors are 2 E k,
-and r times the integral of |p|. Panels too far apart for the wanted bits add 2 k sup |f| at most.
+moments μ_l = ∫ p(v) v^l dv: one product of polynomials, for all panels at once. With |K| <= k and a
+remainder |R| <= r over |x| <= 2 (Lagrange, with the coefficients of exp(|a| x + |b| x²) as bounds),
+the errors are 2 E k, and r times the integral of |p|. Panels too far apart for the wanted bits add
+2 k sup |f| at most.
 
 Panels move with every sample, so that a bound is an end of some panel; outside of the reach of a
 sum's own law, known as its variance is, it is dropped, and what is lost widens the upper end.
@@ -19,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import ceil, factorial, floor, gcd, isqrt, lcm, sqrt
 
-from flint import arb, arb_poly
+from flint import arb, arb_mat, arb_poly
 
 from dipapprox.checking.panels import Piece, exponential_coefficients
 from dipapprox.checking.values import Stuck
@@ -42,6 +43,12 @@ _MOST_STAGES = 64
 
 _Known = dict[tuple[object, ...], tuple[Fraction, list[Piece]]]
 """Where the panels begin after some stages, and the density on them."""
+
+_Kernel = tuple[list[arb], arb, arb]
+"""The coefficients a_j j! 2^(-js) of x^(n-j), the rest and the sup over |x| <= 2."""
+
+_Kernels = dict[tuple[int, Fraction, Fraction, Fraction], _Kernel]
+"""By bits, width, deviation and distance: inputs and stages share them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +79,7 @@ class GaussianWalks:
         self._bits = bits
         self._limits = limits
         self._known: _Known = {}
+        self._kernels: _Kernels = {}
 
     def enclose(self, walk: Walk) -> Enclosure | NotEnclosed:
         """Enclose the probability of a walk.
@@ -86,7 +94,7 @@ class GaussianWalks:
         for fineness in range(_ATTEMPTS):
             own = self._bits + 8 + _MOST_STAGES.bit_length()
             with precision(own + _GUARD_BITS):
-                panels = _Panels(stages, own, fineness, self._limits)
+                panels = _Panels(stages, own, fineness, self._kernels, self._limits)
                 found = to_enclosure(panels.probability(self._known))
             if isinstance(found, NotEnclosed):
                 return found
@@ -123,12 +131,27 @@ def _stages(walk: Walk) -> list[_Stage]:
 class _Panels:
     """The densities of one walk on panels of one width."""
 
-    def __init__(self, stages: Sequence[_Stage], bits: int, fineness: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        stages: Sequence[_Stage],
+        bits: int,
+        fineness: int,
+        kernels: _Kernels,
+        limits: Limits,
+    ) -> None:
         self._stages = stages
         self._bits = bits
+        self._kernels = kernels
         self._limits = limits
         self._degree = 20 + 2 * bits // 3
         self._far = ceil(sqrt(1.4 * bits) + 1)
+        n = self._degree
+        # l! is about (n / e)^l within few bits: powers of 2 keep factors of products alike.
+        step = max((3 * n // 8).bit_length() - 1, 0)
+        self._raised = [arb((-1) ** k * 2 ** (k * step)) / factorial(k) for k in range(n + 1)]
+        self._lowered = [arb(2 ** (k * step)) / factorial(k) for k in range(n + 1)]
+        self._weights = [arb(factorial(k)) / 2 ** (k * step) for k in range(n + 1)]
+        self._integrals = _integrals(n, bits)
         laws = [stage.law for stage in stages]
         laws += [each.sample.law for stage in stages for each in stage.beside]
         self._width = min(law.scale for law in laws) / 2**fineness
@@ -165,7 +188,7 @@ class _Panels:
                     for k, piece in enumerate(pieces)
                 ]
             known[key] = origin, pieces
-        total = sum((_moments(piece.polynomial, 1)[0] for piece in pieces), _ZERO)
+        total = sum((_mass(piece.polynomial) for piece in pieces), _ZERO)
         error = sum((2 * piece.error for piece in pieces), _ZERO)
         # What was dropped is missing: at most `lost`.
         half = lost.upper() / 2
@@ -235,57 +258,84 @@ class _Panels:
         self, pieces: Sequence[Piece], law: Distribution, shift: Fraction, count: int
     ) -> list[Piece]:
         """The density of the sum with a sample, on panels that begin `shift` further right."""
-        n = self._degree
-        signed = [
-            arb_poly([(-1) ** k * m / factorial(k) for k, m in enumerate(moments)])
-            for moments in (_moments(piece.polynomial, n + 1) for piece in pieces)
-        ]
-        masses = [(2 * piece.size).upper() for piece in pieces]
-        kernels: dict[int, tuple[arb_poly, arb, arb]] = {}
+        n, size = self._degree, len(pieces)
         # Differences of panels at which K is worth a series: all |x| <= 2 elsewhere are far away.
         far = (self._far + 1) * law.scale + self._width
-        nearest = ceil((law.mean - shift - far) / self._width)
-        furthest = floor((law.mean - shift + far) / self._width)
-        outside = self._peak(law.scale, far, 2)
+        nearest = max(ceil((law.mean - shift - far) / self._width), 1 - size)
+        furthest = min(floor((law.mean - shift + far) / self._width), count - 1)
+        kernels = [
+            self._kernel(law.scale, shift + place * self._width - law.mean)
+            for place in range(nearest, furthest + 1)
+        ]
+        self._limits.check()
+        give_way()
+        # One product for all panels: every series has as many places as a product of two needs.
+        places = 2 * n + 1
+        series = _packed([series for series, _, _ in kernels], places) * _packed(
+            self._moments(pieces), places
+        )
+        masses = arb_poly([(2 * piece.size).upper() for piece in pieces])
+        errors = arb_poly([(2 * piece.error).upper() for piece in pieces])
+        peaks = arb_poly([peak for _, _, peak in kernels])
+        rests = arb_poly([rest for _, rest, _ in kernels])
+        largest, missed = masses * peaks, errors * peaks + (masses + errors) * rests
+        outside = masses(_ONE) * self._peak(law.scale, far, 2)
         found = []
         for target in range(count):
-            self._limits.check()
-            give_way()
-            total, error, size = arb_poly([]), _ZERO, _ZERO
-            for source, piece in enumerate(pieces):
-                place = target - source
-                if not nearest <= place <= furthest:
-                    error = error + masses[source] * outside
-                    size = size + masses[source] * outside
-                    continue
-                if place not in kernels:
-                    distance = shift + place * self._width - law.mean
-                    kernels[place] = self._kernel(law.scale, distance)
-                reversed_series, remainder, peak = kernels[place]
-                size = size + masses[source] * peak
-                total = total + reversed_series * signed[source]
-                whole = masses[source] + 2 * piece.error
-                error = error + 2 * piece.error * peak + whole * remainder
-            raised = total.coeffs()
-            raised += [_ZERO] * (n + 1 - len(raised))
-            polynomial = arb_poly([raised[n - i] / factorial(i) for i in range(n + 1)])
-            found.append(self._cut(polynomial, error, size))
+            place = target - nearest
+            if not 0 <= place < size + len(kernels) - 1:
+                found.append(Piece(arb_poly([_ZERO]), outside.upper(), outside.upper()))
+                continue
+            coefficients = [
+                series[place * places + n - i] * factor for i, factor in enumerate(self._lowered)
+            ]
+            error, sup = missed[place] + outside, largest[place] + outside
+            found.append(Piece(arb_poly(coefficients), error.upper(), sup.upper()))
         return found
 
-    def _kernel(self, scale: Fraction, distance: Fraction) -> tuple[arb_poly, arb, arb]:
-        """Σ a_j j! x^(n-j), with the rest and the sup over |x| <= 2."""
-        coefficients, remainder, peak = self._series(scale, distance, 2)
-        weighted = [c * factorial(j) for j, c in enumerate(coefficients)]
-        return arb_poly(weighted[::-1]), remainder, peak
+    def _moments(self, pieces: Sequence[Piece]) -> list[list[arb]]:
+        """(-1)^l μ_l / l! 2^(ls) of every piece, for all l."""
+        n = self._degree
+        values = [piece.polynomial.coeffs() for piece in pieces]
+        columns = arb_mat([each + [_ZERO] * (n + 1 - len(each)) for each in values])
+        found = columns * self._integrals
+        return [
+            [found[k, m] * factor for m, factor in enumerate(self._raised)]
+            for k in range(len(pieces))
+        ]
+
+    def _kernel(self, scale: Fraction, distance: Fraction) -> _Kernel:
+        key = self._bits, self._width, scale, distance
+        if key not in self._kernels:
+            coefficients, remainder, peak = self._series(scale, distance, 2)
+            weighted = [c * factor for c, factor in zip(coefficients, self._weights, strict=True)]
+            self._kernels[key] = weighted[::-1], remainder, peak
+        return self._kernels[key]
 
 
-def _moments(polynomial: arb_poly, count: int) -> list[arb]:
-    """∫ p(v) v^m dv over [-1, 1] for m = 0, 1, …"""
-    coefficients = polynomial.coeffs()
-    return [
-        sum((2 * c / (k + m + 1) for k, c in enumerate(coefficients) if not (k + m) % 2), _ZERO)
-        for m in range(count)
-    ]
+@lru_cache(maxsize=8)
+def _integrals(degree: int, bits: int) -> arb_mat:
+    """∫ v^(k+m) dv over [-1, 1] at the working precision that belongs to `bits`."""
+    size = range(degree + 1)
+    with precision(bits + _GUARD_BITS):
+        return arb_mat(
+            [[_ZERO if (k + m) % 2 else arb(2) / (k + m + 1) for m in size] for k in size]
+        )
+
+
+def _packed(series: Sequence[Sequence[arb]], places: int) -> arb_poly:
+    """Series one after the other, each with so many places."""
+    found: list[arb] = []
+    for each in series:
+        found += each
+        found += [_ZERO] * (places - len(each))
+    return arb_poly(found)
+
+
+def _mass(polynomial: arb_poly) -> arb:
+    """∫ p(v) dv over [-1, 1]."""
+    integral = polynomial.integral()
+    return integral(_ONE) - integral(-_ONE)
 
 
 def _common_measure(left: Fraction, right: Fraction) -> Fraction:
