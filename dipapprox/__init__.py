@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         laplace,
         laplace_minus,
         laplace_plus,
+        log,
         maximum,
         minimum,
+        sqrt,
         where,
     )
     from dipapprox.language.functions.quantities import Condition, Quantity
@@ -103,8 +105,10 @@ _HOMES = {
         "laplace",
         "laplace_minus",
         "laplace_plus",
+        "log",
         "maximum",
         "minimum",
+        "sqrt",
         "where",
     ),
     "dipapprox.language.functions.quantities": (
@@ -237,6 +241,7 @@ __all__ = [
     "laplace",
     "laplace_minus",
     "laplace_plus",
+    "log",
     "maximum",
     "mechanism",
     "minimum",
@@ -246,6 +251,7 @@ __all__ = [
     "profile",
     "prove",
     "rounded",
+    "sqrt",
     "verify",
     "where",
 ]

@@ -24,7 +24,9 @@ from dipapprox.language.symbols import (
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
+    LOGARITHM,
     MECHANISM,
+    ROOT,
     ROUNDINGS,
     SELECTIONS,
 )
@@ -45,6 +47,8 @@ _FUNCTIONS = (
     CLAMP,
     ABSOLUTE,
     *ROUNDINGS,
+    ROOT,
+    LOGARITHM,
     DISCRETISATION,
 )
 _CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))

@@ -32,6 +32,7 @@ LAYERS = (
     "limits",
     "processes",
     "exponentials",
+    "elementary",
     "distributions",
     "graphs",
     "flows",

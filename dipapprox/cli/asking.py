@@ -19,7 +19,15 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.load import DIP, DPG, Source, file_or_bundled, program_from, read_source
+from dipapprox.language.load import (
+    DIP,
+    DPG,
+    Source,
+    file_or_bundled,
+    program_from,
+    read_source,
+    with_claimed_delta,
+)
 from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational
 from dipapprox.language.widening import read_rounds, read_widening
@@ -58,18 +66,21 @@ class ProgramFile:
     widening: Widening
     rounds: FiniteRounds | None = None
 
-    def load(self, pairs: str = "all", *, reals: bool = False) -> Program:
+    def load(self, pairs: str = "all", *, reals: bool = False, delta: object = None) -> Program:
         """Read, check and elaborate the program.
 
         Args:
             pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
             reals: Whether inputs may be any real numbers.
+            delta: Of the claim, if it is a number.
 
         Raises:
             UserError: If the file or the program is wrong, or a parameter or a domain does not
                 suit it.
         """
         source = self.source()
+        if isinstance(delta, Fraction):
+            source = with_claimed_delta(source, delta)
         program = program_from(source, self.widening, self.rounds, reals=reals)
         warn_unused(source)
         if source.language != DIP:
@@ -285,13 +296,15 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     )
 
 
-def loaded(program: ProgramFile, pairs: Pairs, *, reals: bool = False) -> Program:
+def loaded(
+    program: ProgramFile, pairs: Pairs, *, reals: bool = False, delta: object = None
+) -> Program:
     """Load a program about which something is claimed; warn if the claim says nothing.
 
     Raises:
         UserError: If the program or the pairs are wrong.
     """
-    found = program.load(pairs.text, reals=reals)
+    found = program.load(pairs.text, reals=reals, delta=delta)
     if count_selected(found, pairs.select(found)) == 0:
         print(_VACUOUS, file=sys.stderr)
     return found

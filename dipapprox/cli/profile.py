@@ -92,7 +92,8 @@ def run(command: ProfileCommand, console: Console) -> int:
     asked = command.asking
     asking.check_places(None, asked.report)
     listings = asking.listing_of(asked)
-    program = asked.program.load(asked.question.pairs.text, reals=True)
+    question = asked.question
+    program = asked.program.load(question.pairs.text, reals=True, delta=question.delta)
     with Reporter() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):

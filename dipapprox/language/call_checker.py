@@ -14,7 +14,9 @@ from dipapprox.language.symbols import (
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
+    LOGARITHM,
     MECHANISM,
+    ROOT,
     ROUNDINGS,
     SELECTIONS,
     Kind,
@@ -78,6 +80,11 @@ class CallChecker:
             self._error(
                 "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
                 node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
+            )  # fmt: skip
+        elif node.name in (ROOT, LOGARITHM):
+            self._error(
+                "type error", f"'{node.name}' can only be used in the scale of a distribution",
+                node.span, "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
             )  # fmt: skip
         elif node.name == DISCRETISATION:
             self._error(
@@ -249,7 +256,14 @@ class CallChecker:
 
     def _scale(self, node: ast.Expression) -> None:
         """Check the names of a scale; its form is checked when the parameters are known."""
-        self._in_eps(node, self._scale, "a scale", static=True)
+        match node:
+            case ast.Call(name, arguments) if name in (ROOT, LOGARITHM):
+                if len(arguments) != 1:
+                    self._error("type error", f"'{name}' takes 1 argument", node.span)
+                for argument in arguments:
+                    self._scale(argument)
+            case _:
+                self._in_eps(node, self._scale, "a scale", static=True)
 
     def _in_eps(
         self,

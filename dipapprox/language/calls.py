@@ -106,6 +106,7 @@ class Calls:
         sites: How many draws and choices were emitted.
         named: How many fresh variables were named.
         discretises: Whether any `disc` was emitted.
+        rounding: Of the scales of all draws.
         clamps: Such clamps by the fresh variable that holds what is clamped.
     """
 
@@ -124,6 +125,7 @@ class Calls:
         self.sites = 0
         self.named = 0
         self.discretises = False
+        self.rounding: core.Rounding | None = None
 
     def take(self, node: ast.Expression) -> core.Variable:
         """Emit what computes an expression and return the fresh variable with its value."""
@@ -190,12 +192,17 @@ class Calls:
         return self.sites - 1
 
     def _draw(self, call: ast.Call, place: Place) -> None:
-        mean, scale = call.arguments
+        mean, written = call.arguments
+        scale = self._expressions.scale(written)
+        if scale.error:
+            before = Fraction(0) if self.rounding is None else self.rounding.error
+            first = written.span if self.rounding is None else self.rounding.span
+            self.rounding = core.Rounding(before + scale.error, span=first)
         draw = core.Draw(
             target=place,
             family=Family(call.name),
             mean=self._expressions.value(mean),
-            scale=self._expressions.scale(scale),
+            scale=scale.scale,
             site=self._site(),
             span=call.span,
         )

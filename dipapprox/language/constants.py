@@ -1,15 +1,14 @@
-"""Constant expressions: exact values of numbers, parameters and loop variables; noise scales."""
+"""Constant expressions: exact values of numbers, parameters and loop variables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dipapprox.distributions import Scale
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
 from dipapprox.language.diagnosis import Diagnosis
-from dipapprox.language.symbols import EPSILON
+from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT
 from dipapprox.source import Span
 
 _MOST_BITS = 10_000
@@ -41,7 +40,7 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
     Raises:
         Wrong: If it is not constant, divides by zero or gets too large.
     """
-    coefficient, degree = _monomial(node, constants)
+    coefficient, degree = monomial(node, constants)
     if degree:
         raise BrokenInvariant("the checker let eps into something other than a scale")
     return coefficient
@@ -60,32 +59,13 @@ def evaluate_integer(node: ast.Expression, constants: Mapping[str, Fraction], wh
     return value.numerator
 
 
-def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> Scale:
-    """Evaluate a scale a/eps, a or a*eps, however it is written, exactly.
-
-    Raises:
-        Wrong: If it is not of that form or not > 0.
-    """
-    coefficient, degree = _monomial(node, constants)
-    if abs(degree) > 1:
-        raise Wrong(
-            "value error",
-            f"a scale must be a/eps, a constant or a*eps, this grows like eps^{degree}",
-            node.span, "e.g. '2 * Delta / eps'",
-        )  # fmt: skip
-    if coefficient <= 0:
-        shown = {-1: f"{coefficient}/eps", 0: str(coefficient), 1: f"{coefficient}*eps"}[degree]
-        raise Wrong("value error", f"a scale must be > 0, got {shown}", node.span)
-    return Scale(coefficient, degree)
-
-
 def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
     """Evaluate the rate a*eps of an exponential mechanism; returns a.
 
     Raises:
         Wrong: If it is not of that form or not > 0.
     """
-    coefficient, degree = _monomial(node, constants)
+    coefficient, degree = monomial(node, constants)
     if degree != 1 or coefficient <= 0:
         raise Wrong(
             "value error", "a rate must be a*eps with a number a > 0", node.span,
@@ -120,7 +100,12 @@ def power(base: Fraction, exponent: int, span: Span | None) -> Fraction:
     return value
 
 
-def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomial:
+def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomial:
+    """Evaluate a rational multiple of a power of eps.
+
+    Raises:
+        Wrong: If it is none.
+    """
     match node:
         case ast.Number(value):
             return value, 0
@@ -132,14 +117,14 @@ def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomi
             hint = "a parameter must be declared above the place that uses it"
             raise Wrong("type error", f"'{name}' is not constant here", node.span, hint)
         case ast.Negative(operand):
-            coefficient, degree = _monomial(operand, constants)
+            coefficient, degree = monomial(operand, constants)
             return -coefficient, degree
         case ast.Sum(operands, operators):
             return _sum(node, operands, operators, constants)
         case ast.Product(operands, operators):
-            coefficient, degree = _monomial(operands[0], constants)
+            coefficient, degree = monomial(operands[0], constants)
             for operator, operand in zip(operators, operands[1:], strict=True):
-                factor, shift = _monomial(operand, constants)
+                factor, shift = monomial(operand, constants)
                 if operator == "*":
                     coefficient, degree = coefficient * factor, degree + shift
                 elif factor == 0:
@@ -149,9 +134,12 @@ def _monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomi
                 check_size(coefficient, node.span)
             return coefficient, degree
         case ast.Power(base, exponent):
-            coefficient, degree = _monomial(base, constants)
+            coefficient, degree = monomial(base, constants)
             times = evaluate_exponent(exponent, constants)
             return power(coefficient, times, node.span), degree * times
+        case ast.Call(name) if name in (ROOT, LOGARITHM):
+            message = f"a rational number is needed here, and '{name}' stands in scales only"
+            raise Wrong("type error", message, node.span)
         case _:
             raise Wrong("type error", "a constant is needed here", node.span)
 
@@ -162,9 +150,9 @@ def _sum(
     operators: tuple[str, ...],
     constants: Mapping[str, Fraction],
 ) -> Monomial:
-    total, degree = _monomial(operands[0], constants)
+    total, degree = monomial(operands[0], constants)
     for operator, operand in zip(operators, operands[1:], strict=True):
-        term, term_degree = _monomial(operand, constants)
+        term, term_degree = monomial(operand, constants)
         if term and total and term_degree != degree:
             raise Wrong(
                 "value error", "terms with different powers of eps in a scale", node.span,

@@ -13,8 +13,9 @@ from enum import Enum
 from fractions import Fraction
 from typing import Self
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.distributions import Family, Scale
+from dipapprox.errors import SourceError
 from dipapprox.language.core_expressions import (
     All,
     Any,
@@ -35,7 +36,7 @@ from dipapprox.language.core_expressions import (
     WeightProduct,
     WeightSum,
 )
-from dipapprox.source import Span
+from dipapprox.source import Diagnostic, Span
 
 __all__ = [
     "NEXT",
@@ -65,6 +66,7 @@ __all__ = [
     "Product",
     "Program",
     "Relation",
+    "Rounding",
     "Rounds",
     "Statement",
     "Sum",
@@ -308,6 +310,19 @@ class Rounds:
 
 
 @dataclass(frozen=True, slots=True)
+class Rounding:
+    """How far a program is from what is written: irrational scales were made rational.
+
+    Attributes:
+        error: At most the total variation distance of the laws of two runs (`scales`).
+        span: The first such scale.
+    """
+
+    error: Fraction
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A closed core program.
 
@@ -318,6 +333,8 @@ class Program:
         real_outputs: The output cells that hold any real number: a form over samples and inputs.
         discretises: Whether it uses `disc`, which in the core is like any other branch.
         rounds: What follows the body, round after round; None for an ordinary program.
+        rounding: Of its scales; None if all are as written. What is executed has none: who takes
+            one out (`with_rational_scales`) widens all that is found by it.
     """
 
     name: str
@@ -330,8 +347,29 @@ class Program:
     discretises: bool = False
     rounds: Rounds | None = None
     real_outputs: tuple[Cell, ...] = ()
+    rounding: Rounding | None = None
 
     @property
     def published(self) -> tuple[Cell, ...]:
         """All output cells, the finite ones first."""
         return (*self.outputs, *self.real_outputs)
+
+    def with_rational_scales(self) -> Program:
+        """Return the program whose scales are the rational ones."""
+        return replace(self, rounding=None)
+
+    def check_rational_scales(self) -> None:
+        """Make sure that the program is as written.
+
+        Raises:
+            SourceError: If scales are irrational, with the place of the first.
+        """
+        if self.rounding is not None:
+            raise irrational(self.rounding)
+
+
+def irrational(rounding: Rounding) -> SourceError:
+    """Return the error for an irrational scale where rational ones are needed."""
+    message = "an irrational scale, where only rational ones will do"
+    hint = "'verify', 'probability' and 'profile' at one eps take it; else write a rational number"
+    return SourceError([Diagnostic("type error", message, rounding.span, hint)])

@@ -27,7 +27,8 @@ from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_o
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import DISTRIBUTIONS, SELECTIONS, Role, Symbol
+from dipapprox.language.rewriting import nodes_in
+from dipapprox.language.symbols import DELTA, DISTRIBUTIONS, SELECTIONS, Role, Symbol, names_given
 from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
@@ -44,6 +45,8 @@ def elaborate(
     program_name: str,
     widening: Widening = AS_DECLARED,
     for_all: str | None = None,
+    *,
+    irrational: bool = False,
 ) -> core.Program:
     """Check and elaborate a program.
 
@@ -53,6 +56,7 @@ def elaborate(
         program_name: The name of the result.
         widening: Wider domains of its inputs.
         for_all: A parameter that may be any number: the loop up to it becomes rounds without end.
+        irrational: Whether scales may be irrational: the result has a `rounding` then.
 
     Raises:
         UserError: If `parameters` names one that the program does not have, or `widening` does not
@@ -61,6 +65,7 @@ def elaborate(
     """
     if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
         raise _is_service(program)
+    program = _with_delta(program)
     symbols = check(program)
     cells: any_number.RoundCells | None = None
     if for_all is not None:
@@ -76,6 +81,8 @@ def elaborate(
             padding=cells.padding,
             parameter=for_all,
         )
+    if calls.rounding is not None and (rounds is not None or not irrational):
+        raise core.irrational(calls.rounding)
     outputs = [cell for v in declarations.outputs for cell in v.cells()]
     reals = tuple(cell for cell in outputs if isinstance(cell.domain, AllReals))
     return core.Program(
@@ -89,7 +96,31 @@ def elaborate(
         discretises=calls.discretises,
         rounds=rounds,
         real_outputs=reals,
+        rounding=calls.rounding,
     )
+
+
+def _with_delta(program: ast.Program) -> ast.Program:
+    """Declare `delta` if it is mentioned and nothing else."""
+    found = mention_of_delta(program)
+    if found is None or DELTA in names_given(program):
+        return program
+    declared = ast.Parameter(DELTA, None, span=found.span)
+    return replace(program, declarations=(declared, *program.declarations))
+
+
+def needs_delta(program: ast.Program) -> bool:
+    """Whether a program needs a value for `delta`: a parameter without default, or undeclared."""
+    declared = [d for d in program.declarations if isinstance(d, ast.Parameter) and d.name == DELTA]
+    if declared:
+        return declared[0].default is None
+    return mention_of_delta(program) is not None and DELTA not in names_given(program)
+
+
+def mention_of_delta(program: ast.Program) -> ast.Name | None:
+    """Return the first place where the name `delta` stands."""
+    names = (node for node in nodes_in(program) if isinstance(node, ast.Name))
+    return next((name for name in names if name.name == DELTA), None)
 
 
 def _is_service(program: ast.Program) -> SourceError:

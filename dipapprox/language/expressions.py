@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from dipapprox.distributions import Scale
 from dipapprox.language import ast, core
 from dipapprox.language.constants import (
     Wrong,
     check_size,
     evaluate_exponent,
-    evaluate_scale,
     power,
     truth_name,
 )
@@ -34,7 +32,8 @@ from dipapprox.language.folding import (
     scaled,
 )
 from dipapprox.language.kinds import kind_of
-from dipapprox.language.symbols import EPSILON, Kind, Role, Symbol
+from dipapprox.language.scales import ScaleInUse, evaluate_scale
+from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT, Kind, Role, Symbol
 from dipapprox.language.traversal import operands_of
 
 Take = Callable[[ast.Expression], core.Expression]
@@ -67,7 +66,7 @@ class Expressions:
         self._boolean: dict[int, bool] = {}
         self._values: dict[int, core.Expression] = {}
         self._conditions: dict[tuple[int, bool], core.Condition] = {}
-        self._scales: dict[int, Scale] = {}
+        self._scales: dict[int, ScaleInUse] = {}
 
     # What mentions no loop variable is the same in every turn: it is elaborated once, and shared.
     # By identity: nodes of which something is known are kept alive.
@@ -83,13 +82,15 @@ class Expressions:
                     found = True
                 case ast.Index() | ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
                     found = all(map(self.is_fixed, operands_of(node)))
+                case ast.Call(name) if name in (ROOT, LOGARITHM):
+                    found = all(map(self.is_fixed, operands_of(node)))
                 case _:
                     found = False
             self._fixed[id(node)] = found
             self._kept.append(node)
         return found
 
-    def scale(self, node: ast.Expression) -> Scale:
+    def scale(self, node: ast.Expression) -> ScaleInUse:
         """Elaborate the scale of a draw.
 
         Raises:

@@ -12,14 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
-from dipapprox.language.elaborate import elaborate
+from dipapprox.language.elaborate import elaborate, needs_delta
 from dipapprox.language.parser import parse
+from dipapprox.language.symbols import DELTA
 
 if TYPE_CHECKING:
     from dipapprox.language import dip, finite_rounds
@@ -71,6 +72,7 @@ def load(
     rounds: FiniteRounds | None = None,
     *,
     reals: bool = False,
+    delta: Fraction | None = None,
 ) -> core.Program:
     """Read, check and elaborate a program file; its stem becomes the program's name.
 
@@ -80,13 +82,17 @@ def load(
         widening: Wider domains of its inputs.
         rounds: How many rounds a program with streams has, and the values of its inputs.
         reals: Whether inputs may be any real numbers.
+        delta: Of the claim; see `with_claimed_delta`.
 
     Raises:
         UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
             the inputs, or the program has no finite domains.
         SourceError: If the program is wrong.
     """
-    return program_from(read_source(path, parameters), widening, rounds, reals=reals)
+    source = read_source(path, parameters)
+    if delta is not None:
+        source = with_claimed_delta(source, delta)
+    return program_from(source, widening, rounds, reals=reals)
 
 
 def program_from(
@@ -100,7 +106,8 @@ def program_from(
     program = source.program
     if rounds is not None:
         program = finite_rounds.with_finite_rounds(program, rounds)
-    return finite(elaborate(program, source.parameters, source.name, widening), reals=reals)
+    found = elaborate(program, source.parameters, source.name, widening, irrational=True)
+    return finite(found, reals=reals)
 
 
 def finite(program: core.Program, *, reals: bool = False) -> core.Program:
@@ -151,6 +158,13 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     if path == STANDARD_INPUT:
         return Source("program", DPG, text, parse(text, "standard input"), parameters)
     return Source(path.stem, language, text, parse_program(text, language, str(path)), parameters)
+
+
+def with_claimed_delta(source: Source, delta: Fraction) -> Source:
+    """Let `delta` in a program be that of a claim, where it has no other value."""
+    if DELTA in source.parameters or not needs_delta(source.program):
+        return source
+    return replace(source, parameters={**source.parameters, DELTA: delta})
 
 
 def bundled_programs() -> dict[str, Path]:

@@ -154,6 +154,8 @@ def elaborate_service(
         symbols = check(own, in_service=True)
         declarations = elaborate_declarations(own, parameters, AS_DECLARED, in_service=True)
         body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
+        if calls.rounding is not None:
+            raise core.irrational(calls.rounding)
         arguments = tuple(cell for v in declarations.inputs for cell in v.cells())
         called, users = (
             (handler.name, handler.users) if isinstance(handler, ast.OnQuery) else (DATA, ())

@@ -21,6 +21,11 @@ EXPONENTIAL = "exp"
 """The exponential function, in weights only."""
 DISCRETISATION = "disc"
 SELECTIONS = ("argmax", "argmin", "max", "min")
+ROOT = "sqrt"
+LOGARITHM = "log"
+"""Functions of constants, in scales only."""
+DELTA = "delta"
+"""A parameter that need not be declared: the delta of the claim, in scales."""
 CLAMP = "clamp"
 ABSOLUTE = "abs"
 ROUNDINGS = ("round", "floor", "ceil")
@@ -117,6 +122,13 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
         if symbol.role is Role.LOCAL and target.name == EPSILON:
             _reserved(target.span, diagnosis)
     return symbols
+
+
+def names_given(program: ast.Program) -> set[str]:
+    """Return the names that a program declares or assigns, loop variables too."""
+    symbols = collect_symbols(program, Diagnosis())
+    loops = {s.variable for s in statements_of(program.body) if isinstance(s, ast.For)}
+    return {*symbols, *loops}
 
 
 _ROLES = {ast.Input: Role.INPUT, ast.Output: Role.OUTPUT, ast.State: Role.STATE}

@@ -9,7 +9,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import EarlyEnd, UserError
@@ -28,6 +28,7 @@ from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
+from dipapprox.privacy.rounded_scales import widened
 from dipapprox.privacy.run import ProgramResult, Run
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.sources import open_probabilities, open_product_source
@@ -76,6 +77,15 @@ class OutputDistribution(ProgramResult):
     def real_outputs(self) -> int:
         """How many of the output cells, at the end, hold real numbers."""
         return sum(isinstance(cell.domain, AllReals) for cell in self.output_cells)
+
+    def widened(self, error: Fraction) -> OutputDistribution:
+        """Return what holds of a program whose law is at most `error` away."""
+        if not error:
+            return self
+        outputs = tuple(
+            replace(each, probability=widened(each.probability, error)) for each in self.outputs
+        )
+        return replace(self, outputs=outputs, histograms=())
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `probability --json`, a contract with other tools."""

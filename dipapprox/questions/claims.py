@@ -287,7 +287,9 @@ def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], Result]:
         subject = load_subject(path, claim.parameters, claim.for_all)
         return lambda: question.answer(subject, options)
     reals = isinstance(question, Verify) and question.takes_reals
-    program = load(path, claim.parameters, reals=reals)
+    delta = question.delta if isinstance(question, Verify) else None
+    claimed = delta if isinstance(delta, Fraction) else None
+    program = load(path, claim.parameters, reals=reals, delta=claimed)
     if language_of(path) == DIP and isinstance(question, Verify | Decide):
         wider = widening_by_pairs(question.pairs.text, program)
         program = load(path, claim.parameters, wider)

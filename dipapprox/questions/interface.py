@@ -112,7 +112,9 @@ def parse(
     if finite_rounds is not None:
         program = with_finite_rounds(program, finite_rounds)
     called = source.name if name is None else name
-    return elaborate(program, source.parameters, called, widening_of(widen), for_all)
+    return elaborate(
+        program, source.parameters, called, widening_of(widen), for_all, irrational=True
+    )
 
 
 @overload

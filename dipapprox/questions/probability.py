@@ -12,6 +12,7 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
+from dipapprox.privacy.rounded_scales import error_of
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.kinds import GivenInput
@@ -58,4 +59,6 @@ class Probability(Question):
         """Do the same, and compute densities of real outputs in so many bins."""
         input = self.input.of(program)
         width = self.relative_width
-        return output_distribution(program, self.eps, input, options, width, self.where, bins)
+        exact, error = program.with_rational_scales(), error_of(program)
+        found = output_distribution(exact, self.eps, input, options, width, self.where, bins)
+        return found.widened(error)

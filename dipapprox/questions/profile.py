@@ -23,6 +23,7 @@ from dipapprox.privacy.profiles.question import (
     OnCurve,
     Order,
 )
+from dipapprox.privacy.profiles.rounded import profile_rounded
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.kinds import Pairs, is_formula
@@ -160,4 +161,6 @@ class Profile(Question):
     ) -> ProfileAnswer:
         """Find the guarantee; see `Question.answer`."""
         selection = self.pairs.select(program)
-        return profile(program, self.eps, self.asked, selection, options, progress)
+        if program.rounding is None:
+            return profile(program, self.eps, self.asked, selection, options, progress)
+        return profile_rounded(program, self.eps, self.asked, selection, options, progress)

@@ -77,7 +77,7 @@ class Verify(Question):
     ) -> Verdict | IntervalVerdict:
         """Verify the claim; see `Question.answer`."""
         selection, claim = self.pairs.select(program), self.claim
-        if claim is not None:
+        if claim is not None and program.rounding is None:
             return verifier.verify(program, claim, selection, options, progress)
         formulas = self.formulas()
         if isinstance(self.eps, ClosedInterval):

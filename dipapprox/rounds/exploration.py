@@ -116,6 +116,7 @@ class _Exploration:
         limits: Limits,
     ) -> None:
         self._demands, self._added = demands, demands.added
+        program.check_rational_scales()
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(program.body)
         self._integers = _integers(self._prelude, self._rounds.body)

@@ -67,15 +67,17 @@ def execute(
 
     Raises:
         UserError: If the program has real outputs, and the caller does not look at them.
-        SourceError: If some path reads or ends with an unassigned cell, leaves a domain or an index
-            range, has a meaningless weight or never ends; all such places, each with one path that
-            leads there. The path has a positive probability for some input, unless
-            `can_be_taken` has too many inputs to tell or its guards hold for no integer samples.
+        SourceError: If scales are irrational; if some path reads or ends with an unassigned cell,
+            leaves a domain or an index range, has a meaningless weight or never ends; all such
+            places, each with one path that leads there. The path has a positive probability for
+            some input, unless `can_be_taken` has too many inputs to tell or its guards hold for no
+            integer samples.
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     if program.real_outputs and not real_outputs:
         raise refusal_of_reals(program)
+    program.check_rational_scales()
     shared = _shared.get()
     if shared is None:
         return _execute(program, merge, limits)

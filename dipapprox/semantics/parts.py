@@ -72,6 +72,7 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
         one that draws, chooses or ends the program in exactly one: so the faults and the laws of
         the parts are those of the program.
     """
+    program.check_rational_scales()
     units, uses = _units(program.body)
     size = len(units)
     published = (*program.outputs, *program.real_outputs)

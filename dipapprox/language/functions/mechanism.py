@@ -101,7 +101,7 @@ class Mechanism(Generic[Arguments, Returned]):
         """
         exact = {name: exact_rational(value, name) for name, value in parameters.items()}
         executed = self.execute(exact)
-        return elaborate(executed.program, {}, executed.name)
+        return elaborate(executed.program, {}, executed.name, irrational=True)
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
         """Return the same as the text of a `.dpg` file.

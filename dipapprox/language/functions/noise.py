@@ -136,7 +136,23 @@ def exp(exponent: Scale | Mean) -> Weight:
     return Weight(run, ast.Call("exp", (inner.node,), span=places.here()), inner.cells, None)
 
 
+def sqrt(value: Scale) -> Weight:
+    """Return the square root of a number, for scales."""
+    return _of_scale("sqrt", value)
+
+
+def log(value: Scale) -> Weight:
+    """Return the natural logarithm of a number, for scales."""
+    return _of_scale("log", value)
+
+
 _ONE = Fraction(1)
+
+
+def _of_scale(word: str, value: Scale) -> Weight:
+    run = running()
+    inner = _weight(run, value, f"what '{word}' is taken of")
+    return Weight(run, ast.Call(word, (inner.node,), span=places.here()), inner.cells, None)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:

@@ -3,6 +3,7 @@
 A claim is stronger the smaller eps_prv and delta are. So a proof for lower bounds of both proves
 the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
 is asked for. An eps_prv such as log(3) needs no bounds: e^eps_prv is known exactly (`logarithms`).
+Programs with irrational scales are judged alike, through rational ones (`rounded_scales`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
 from dipapprox.pairs.growth import eps_prv_factor
@@ -20,10 +22,17 @@ from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
+from dipapprox.privacy.rounded_scales import slack as rounding_slack
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 
 _GUARD_BITS = 64
+
+_TOO_SMALL = (
+    "a scale is irrational, so that claims with δ below {delta} cannot be proved; a rational scale "
+    "that is a little larger can"
+)
 
 
 def verify_formula(
@@ -57,14 +66,11 @@ def verify_formula(
         strong, weak = (Claim(each.eps, each.delta, growth) for each in (strong, weak))
         verdict = _by_bounds(program, strong, weak, selection, options, progress)
         slack = Fraction(0)
-    witness = verdict.witness
-    if witness is not None:
-        witness = replace(witness, delta_enclosure=_widened(witness.delta_enclosure, slack))
     found = verdict.delta_enclosure
     return replace(
         verdict,
-        delta_enclosure=None if found is None else _widened(found, slack),
-        witness=witness,
+        delta_enclosure=None if found is None else widened(found, slack),
+        witness=widened_witness(verdict.witness, Fraction(0), slack),
         stated_eps_prv=Stated(claim.eps_prv_text, eps_prv) if eps_prv.width else None,
         stated_delta=Stated(claim.delta_text, delta) if delta.width else None,
     )
@@ -78,11 +84,46 @@ def _by_bounds(
     options: Options,
     progress: Progress,
 ) -> Verdict:
-    """Decide what lies between two claims: prove the stronger one, or refute the weaker one."""
+    """Decide what lies between two claims: prove the stronger one, or refute the weaker one.
+
+    Irrational scales of the program are replaced by rational ones.
+    """
+    if error_of(program):
+        return _with_rational_scales(program, strong, weak, selection, options, progress)
     verdict = verify(program, strong, selection, options, progress)
     if verdict.answer is Answer.NOT_DP and strong != weak:
         return _confirmed(verdict, program, weak, options)
     return verdict
+
+
+def _with_rational_scales(
+    program: Program,
+    strong: Claim,
+    weak: Claim,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress,
+) -> Verdict:
+    error, exact = error_of(program), program.with_rational_scales()
+    slack = rounding_slack(error, weak.growth)
+    least, most = strong.delta - slack, min(weak.delta + slack, Fraction(1))
+    weaker = Claim(weak.eps, most, weak.growth)
+    if least >= 0:
+        stronger = Claim(strong.eps, least, strong.growth)
+        verdict = _by_bounds(exact, stronger, weaker, selection, options, progress)
+    else:
+        verdict = verify(exact, weaker, selection, options, progress)
+        if verdict.answer is Answer.DP:
+            reason = _TOO_SMALL.format(delta=short(Enclosure.exact(slack))[1])
+            run = replace(verdict.run, reason=reason)
+            verdict = replace(verdict, answer=Answer.UNKNOWN, run=run)
+    found = verdict.delta_enclosure
+    return replace(
+        verdict,
+        claim=weak if verdict.answer is Answer.NOT_DP else strong,
+        delta_enclosure=None if found is None else widened(found, slack),
+        witness=widened_witness(verdict.witness, error, slack),
+    )
 
 
 def _confirmed(verdict: Verdict, program: Program, weak: Claim, options: Options) -> Verdict:
@@ -115,8 +156,3 @@ def _slack(eps_prv: Enclosure) -> Fraction:
     high = eps_prv_factor(eps_prv.upper, bits).upper
     # Between the bounds e^b grows by at most e^upper times their distance (mean value theorem).
     return Fraction(1) if high is None else min(high * eps_prv.width, Fraction(1))
-
-
-def _widened(enclosure: Enclosure, slack: Fraction) -> Enclosure:
-    low, high = enclosure.lower - slack, enclosure.upper + slack
-    return Enclosure(max(low, min(enclosure.lower, Fraction(0))), min(high, Fraction(1)))

@@ -1,0 +1,166 @@
+"""Scales of noise: sqrt(2 * log(1.25/delta)) / eps as a rational multiple of a power of eps.
+
+A scale is c · eps^n with c made of rational numbers, `sqrt` and `log`, and n in {-1, 0, 1}. A
+rational c stays what it is. Any other is replaced by a rational r that is so close to it that the
+law of the noise hardly changes; by how much is part of the result.
+
+*Lemma.* For each family, the laws with scales s and r and equal means have a total variation
+distance of at most |log(s / r)|.
+
+Proof. Let p be the density, or the probability, with scale b; its derivative by log b has the
+integral 0, so that the distance grows with |log b| at a rate of at most ½ ∫ |∂p/∂ log b|.
+
+    Gauss            ∂p/∂ log b = p (x²/b² - 1)                  ½ E|x²/b² - 1| <= ½ (1 + 1) = 1
+    Lap              ∂p/∂ log b = p (|x|/b - 1)                  ½ E||x|/b - 1| <= 1
+    LapPlus, LapMinus                                            the same
+    DLap             ∂p/∂ log b = p (|x| - E|x|)/b               <= E|x|/b = 1/(b sinh(1/b)) <= 1
+    DGauss           ∂p/∂ log b = p (x² - E x²)/b²               <= E x²/b² <= 1
+
+with x the distance from the mean. ∎
+
+*Consequence.* A run draws each of its samples at most once, and given what came before, with the
+same mean. So the laws of two runs of a program that differ in scales alone are at most the sum of
+these distances apart (exchange the samples one after the other): every probability changes by at
+most that, and Pr[S | u] - e^eps_prv Pr[S | u'] by at most 1 + e^eps_prv times that.
+
+References:
+    E x² <= sigma² for the discrete Gaussian: Canonne, Kamath and Steinke, "The Discrete Gaussian
+    for Differential Privacy", NeurIPS 2020, corollary 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Scale
+from dipapprox.elementary import (
+    Elementary,
+    NoValue,
+    approximate,
+    logarithm,
+    power,
+    product,
+    rational,
+    square_root,
+    total,
+)
+from dipapprox.language import ast
+from dipapprox.language.constants import Wrong, evaluate_exponent, monomial
+from dipapprox.language.symbols import LOGARITHM, ROOT
+from dipapprox.language.traversal import computed_in
+
+ACCURACY = 256
+"""Bits of rational numbers in the place of irrational ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleInUse:
+    """A scale as the program has it from here on.
+
+    Attributes:
+        scale: Rational.
+        error: At most |log| of its quotient with what is written; 0 if it is that.
+    """
+
+    scale: Scale
+    error: Fraction
+
+
+def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> ScaleInUse:
+    """Evaluate a scale c/eps, c or c*eps, however it is written.
+
+    Raises:
+        Wrong: If it is not of that form or not > 0.
+    """
+    if next(computed_in(node), None) is None:
+        coefficient, degree = monomial(node, constants)
+        return ScaleInUse(_scale(coefficient, degree, node), Fraction(0))
+    try:
+        value, degree = _form(node, constants)
+        if value.is_rational:
+            return ScaleInUse(_scale(value.coefficient, degree, node), Fraction(0))
+        near, error = approximate(value, ACCURACY)
+    except NoValue as none:
+        raise Wrong("value error", f"not a number > 0: {none}", node.span) from None
+    return ScaleInUse(_scale(near, degree, node), error)
+
+
+def _scale(coefficient: Fraction, degree: int, node: ast.Expression) -> Scale:
+    if abs(degree) > 1:
+        raise Wrong(
+            "value error",
+            f"a scale must be a/eps, a constant or a*eps, this grows like eps^{degree}",
+            node.span, "e.g. '2 * Delta / eps'",
+        )  # fmt: skip
+    if coefficient <= 0:
+        shown = {-1: f"{coefficient}/eps", 0: str(coefficient), 1: f"{coefficient}*eps"}[degree]
+        raise Wrong("value error", f"a scale must be > 0, got {shown}", node.span)
+    return Scale(coefficient, degree)
+
+
+def _form(node: ast.Expression, constants: Mapping[str, Fraction]) -> tuple[Elementary, int]:
+    """Return (c, n): the expression is c · eps^n.
+
+    Raises:
+        Wrong: If it is not of that form.
+        NoValue: If it has no value.
+    """
+    match node:
+        case ast.Call(name, (argument,)) if name in (ROOT, LOGARITHM):
+            return _function(name, argument, constants)
+        case ast.Negative(operand):
+            value, degree = _form(operand, constants)
+            return product(rational(Fraction(-1)), value), degree
+        case ast.Product(operands, operators):
+            value, degree = rational(Fraction(1)), 0
+            for operator, operand in zip(("*", *operators), operands, strict=True):
+                sign = 1 if operator == "*" else -1
+                factor, own = _form(operand, constants)
+                value, degree = product(value, power(factor, sign)), degree + sign * own
+            return value, degree
+        case ast.Sum(operands, operators):
+            return _sum(node, operands, operators, constants)
+        case ast.Power(base, exponent):
+            value, degree = _form(base, constants)
+            times = evaluate_exponent(exponent, constants)
+            return power(value, times), degree * times
+        case _:
+            coefficient, degree = monomial(node, constants)
+            return rational(coefficient), degree
+
+
+def _function(
+    name: str, argument: ast.Expression, constants: Mapping[str, Fraction]
+) -> tuple[Elementary, int]:
+    value, degree = _form(argument, constants)
+    if name == ROOT and degree % 2 == 0:
+        return square_root(value), degree // 2
+    if name == LOGARITHM and not degree:
+        return logarithm(value), 0
+    raise Wrong(
+        "value error", f"'{name}' of something that depends on eps", argument.span,
+        "a scale is a number times eps or 1/eps; a parameter may hold a number of its own",
+    )  # fmt: skip
+
+
+def _sum(
+    node: ast.Expression,
+    operands: tuple[ast.Expression, ...],
+    operators: tuple[str, ...],
+    constants: Mapping[str, Fraction],
+) -> tuple[Elementary, int]:
+    terms: list[Elementary] = []
+    degrees = set[int]()
+    for operator, operand in zip(("+", *operators), operands, strict=True):
+        value, degree = _form(operand, constants)
+        if value.coefficient:
+            terms.append(product(rational(Fraction(1 if operator == "+" else -1)), value))
+            degrees.add(degree)
+    if len(degrees) > 1:
+        raise Wrong(
+            "value error", "terms with different powers of eps in a scale", node.span,
+            "a scale is a/eps, a constant or a*eps; draw two samples and add them",
+        )  # fmt: skip
+    return total(terms), degrees.pop() if degrees else 0

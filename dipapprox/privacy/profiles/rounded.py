@@ -1,0 +1,90 @@
+"""The tightest guarantees of programs with irrational scales, through rational ones.
+
+See `rounded_scales`. With the slack s at an eps_prv of at most E, of which delta(eps_prv) of the
+rational program is a falling function: the least eps_prv for delta is at least that of the rational
+program for delta + s, and at most that for delta - s, as far as these are at most E.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import SourceError
+from dipapprox.language.core import Program
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.search import Progress, silent
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
+from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
+from dipapprox.source import Diagnostic
+
+_LARGEST = Fraction(64)
+"""E: as large as anybody wants, and so small that e^E times an error is nothing."""
+
+
+def profile_rounded(
+    program: Program,
+    eps: Fraction,
+    question: Question,
+    selection: PairSelection,
+    options: Options,
+    progress: Progress = silent,
+) -> LeastDelta | LeastEpsPrv:
+    """Answer a question about a program that has a `rounding`; see `profile`.
+
+    Raises:
+        SourceError: If it is about a curve, Rényi divergences or pure privacy.
+        UserError: As `profile`.
+    """
+    error, rational = error_of(program), program.with_rational_scales()
+    match question:
+        case AtEpsPrv(growth=growth):
+            found = profile(rational, eps, question, selection, options, progress)
+            assert isinstance(found, LeastDelta)
+            by = slack(error, growth)
+            return replace(
+                found,
+                delta_enclosure=widened(found.delta_enclosure, by),
+                witness=widened_witness(found.witness, error, by),
+            )
+        case AtDelta(delta, width):
+            by = slack(error, Growth(_LARGEST))
+            if by < delta < 1 - by:
+                bounds = [
+                    profile(rational, eps, AtDelta(each, width), selection, options, progress)
+                    for each in (delta + by, delta - by)
+                ]
+                return _between(bounds[0], bounds[1], delta, error, by)
+            what = "δ = 0" if not delta else f"δ = {delta}"
+        case _:
+            what = "a curve, or Rényi divergences"
+    message = f"an irrational scale: its guarantee for {what} is not known"
+    span = None if program.rounding is None else program.rounding.span
+    hint = "ask for one ε_prv, or one δ inside (0, 1); or write a rational number"
+    raise SourceError([Diagnostic("type error", message, span, hint)])
+
+
+def _between(
+    low: object, high: object, delta: Fraction, error: Fraction, by: Fraction
+) -> LeastEpsPrv:
+    assert isinstance(low, LeastEpsPrv)
+    assert isinstance(high, LeastEpsPrv)
+    lower = low.eps_prv_enclosure.lower
+    upper = high.eps_prv_enclosure.upper
+    least = _LARGEST if lower is None else min(lower, _LARGEST)
+    most = None if upper is None or upper > _LARGEST else upper
+    reason = high.run.reason or low.run.reason
+    if most is None:
+        reason = reason or f"scales are irrational: beyond ε_prv = {_LARGEST} nothing is known"
+    return replace(
+        low,
+        run=replace(low.run, reason=reason),
+        delta=delta,
+        eps_prv_enclosure=Extended(least, most),
+        witness=widened_witness(low.witness, error, by),
+    )
