@@ -20,6 +20,7 @@ from dipapprox.errors import SourceError
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
+from dipapprox.language.claimed_delta import with_delta
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.diagnosis import Diagnosis
@@ -27,8 +28,7 @@ from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_o
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.rewriting import nodes_in
-from dipapprox.language.symbols import DELTA, DISTRIBUTIONS, SELECTIONS, Role, Symbol, names_given
+from dipapprox.language.symbols import DISTRIBUTIONS, SELECTIONS, Role, Symbol
 from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
@@ -65,7 +65,7 @@ def elaborate(
     """
     if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
         raise _is_service(program)
-    program = _with_delta(program)
+    program = with_delta(program)
     symbols = check(program)
     cells: any_number.RoundCells | None = None
     if for_all is not None:
@@ -98,29 +98,6 @@ def elaborate(
         real_outputs=reals,
         rounding=calls.rounding,
     )
-
-
-def _with_delta(program: ast.Program) -> ast.Program:
-    """Declare `delta` if it is mentioned and nothing else."""
-    found = mention_of_delta(program)
-    if found is None or DELTA in names_given(program):
-        return program
-    declared = ast.Parameter(DELTA, None, span=found.span)
-    return replace(program, declarations=(declared, *program.declarations))
-
-
-def needs_delta(program: ast.Program) -> bool:
-    """Whether a program needs a value for `delta`: a parameter without default, or undeclared."""
-    declared = [d for d in program.declarations if isinstance(d, ast.Parameter) and d.name == DELTA]
-    if declared:
-        return declared[0].default is None
-    return mention_of_delta(program) is not None and DELTA not in names_given(program)
-
-
-def mention_of_delta(program: ast.Program) -> ast.Name | None:
-    """Return the first place where the name `delta` stands."""
-    names = (node for node in nodes_in(program) if isinstance(node, ast.Name))
-    return next((name for name in names if name.name == DELTA), None)
 
 
 def _is_service(program: ast.Program) -> SourceError:

@@ -16,9 +16,10 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
+from dipapprox.language.claimed_delta import needs_delta
 from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
-from dipapprox.language.elaborate import elaborate, needs_delta
+from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA
 
