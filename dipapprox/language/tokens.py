@@ -104,6 +104,7 @@ _ENDERS = frozenset(
     ]
 )  # a token after which a statement can be complete
 _LOOPS = frozenset(["FOR", "WHILE", "FOREVER"])
+_BEFORE_TARGETS = frozenset(["SEP", "THEN", "DO", "ELSE", "COMMA"])
 _STARTERS = frozenset(
     ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "STATE", "ADJACENT", "ON",
      "STREAM", "PUBLISHES", "READ", "PUBLISH"]
@@ -241,7 +242,12 @@ class _Structure:
     def _add(self, token: Any) -> None:
         kind = token.type
         before = self.out[-2:]
-        if kind == "ARROW" and before and before[-1].type in _WORDS and before[0].type != "IN":
+        if (
+            kind == "ARROW"
+            and before
+            and before[-1].type in _WORDS
+            and (len(before) == 1 or before[0].type in _BEFORE_TARGETS)
+        ):
             self._keyword(before[-1])
         if len(self.out) >= MOST_TOKENS:
             raise self._too_much(
