@@ -104,7 +104,10 @@ _ENDERS = frozenset(
     ]
 )  # a token after which a statement can be complete
 _LOOPS = frozenset(["FOR", "WHILE", "FOREVER"])
-_BEFORE_TARGETS = frozenset(["SEP", "THEN", "DO", "ELSE", "COMMA"])
+_BEFORE_OPERANDS = frozenset(
+    ["IN", "RANGE", "NOT", "AND", "OR", "LT", "LE", "GT", "GE", "EQ", "NE", "PLUS", "MINUS",
+     "TIMES", "DIVIDE", "CARET"]
+)  # fmt: skip
 _STARTERS = frozenset(
     ["NAME", "IF", *_LOOPS, "SKIP", "EXIT", "PARAM", "INPUT", "OUTPUT", "STATE", "ADJACENT", "ON",
      "STREAM", "PUBLISHES", "READ", "PUBLISH"]
@@ -242,12 +245,8 @@ class _Structure:
     def _add(self, token: Any) -> None:
         kind = token.type
         before = self.out[-2:]
-        if (
-            kind == "ARROW"
-            and before
-            and before[-1].type in _WORDS
-            and (len(before) == 1 or before[0].type in _BEFORE_TARGETS)
-        ):
+        words = [each.type for each in before]
+        if kind == "ARROW" and words and words[-1] in _WORDS and words[0] not in _BEFORE_OPERANDS:
             self._keyword(before[-1])
         if len(self.out) >= MOST_TOKENS:
             raise self._too_much(
