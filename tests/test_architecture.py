@@ -188,6 +188,8 @@ def test_the_check_does_not_know_what_it_checks() -> None:
     unknown = {
         *("pairs.divergence", "pairs.many_pairs", "pairs.counted", "pairs.largest"),
         *("pairs.maxima", "pairs.search", "pairs.maximum"),
+        *("pairs.boxes.search", "pairs.boxes.models", "pairs.boxes.bounds", "pairs.boxes.cells"),
+        *("pairs.boxes.polygons", "pairs.boxes.vertices", "numerics.interpolation.polynomial"),
         *("privacy.certificate", "privacy.decisions.certificate", "privacy.decisions.decider"),
         *("privacy.decisions.inequalities", "privacy.sources", "privacy.verifier"),
         "semantics.execution",

@@ -2,10 +2,11 @@
 
 Evidence of DP is the output distribution of every input in a checked pair: equal enclosures are
 listed once, and every input refers to them by index, one per output. Where that would be too much
-only their number is recorded. Of a program with real outputs it is, for pairs that stand for those
-that look alike, the least δ, and by outcome a set of numbers that nearly attains it. Evidence of
-Not_DP is a pair, an output set, and both probabilities of each output; or, where numbers in no
-intervals show it, a pair with its least δ.
+only their number is recorded. Where inputs are real it is how all pairs were subdivided. Of a
+program with real outputs it is, for pairs that stand for those that look alike, the least δ, and by
+outcome a set of numbers that nearly attains it. Evidence of Not_DP is a pair, an output set, and
+both probabilities of each output; or, where numbers in no intervals show it, a pair with its least
+δ.
 """
 
 from __future__ import annotations
@@ -125,6 +126,62 @@ class RecordedDivergences(Statement, frozen=True, tag_field="kind", tag="diverge
     pairs: tuple[PublishedPair, ...]
 
 
+_Step = Annotated[int, Meta(ge=-1, le=1)]
+
+
+class Cut(Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="cut"):
+    """A set of pairs is cut where a real input has a value.
+
+    Attributes:
+        input: Which one, among the real inputs, from 0.
+        side: 0: its value in u; 1: in u'.
+        place: The value.
+        parts: Steps of the parts that have points, the lower one first; null: none is needed.
+    """
+
+    input: Count
+    side: Annotated[int, Meta(ge=0, le=1)]
+    place: Fraction
+    parts: tuple[Count | None, ...]
+
+
+class Reduction(Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="faces"):
+    """A set of pairs is replaced by where the largest δ lies.
+
+    Attributes:
+        directions: For each real input, along what moves of (u_i, u'_i) δ never falls.
+        parts: Steps of the products of edges and corners where such moves are blocked; null: none
+            is needed.
+    """
+
+    directions: tuple[tuple[tuple[_Step, _Step], ...], ...]
+    parts: tuple[Count | None, ...]
+
+
+class RecordedBoxes(Statement, frozen=True, tag_field="kind", tag="boxes"):
+    """All pairs (u, u') of real inputs, subdivided.
+
+    Attributes:
+        input: Of the pair with the largest δ that was seen.
+        adjacent: The other one.
+        delta_enclosure: Of that pair.
+        roots: The first step of each choice of finite inputs; null: none is needed.
+        steps: Of all.
+    """
+
+    input: PlainValues
+    adjacent: PlainValues
+    delta_enclosure: Ends
+    roots: tuple[Count | None, ...]
+    steps: tuple[Cut | Reduction, ...]
+
+    def __post_init__(self) -> None:
+        parts = [part for step in self.steps for part in step.parts]
+        numbers = [part for part in (*self.roots, *parts) if part is not None]
+        if sorted(numbers) != list(range(len(self.steps))):
+            raise ValueError(".steps: expected a tree: each one is the step of one set")
+
+
 class WitnessOutput(Statement, frozen=True):
     """One output of a witness."""
 
@@ -180,7 +237,7 @@ class CertificateOfDP(VerdictCertificate, frozen=True):
     """Every selected pair keeps the claim."""
 
     verdict: Literal["DP"]
-    evidence: RecordedDistributions | RecordedDivergences | Summary
+    evidence: RecordedDistributions | RecordedDivergences | RecordedBoxes | Summary
 
 
 class CertificateOfNotDP(VerdictCertificate, frozen=True):

@@ -17,8 +17,11 @@ from typing import assert_never
 
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.values import Datum, Stuck, value_of
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
+
+ANY_NUMBER = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+"""In place of the law of an input that is a symbol; it itself is what tells, not its value."""
 
 Outcome = tuple[bool, Facts]
 """Whether a condition is true, and what is then assumed."""
@@ -111,6 +114,8 @@ def _compared(
     line = left.minus(right)
     if not line.terms:
         return [(_ordered(line.constant, relation), facts)]
+    if all(laws[symbol] is ANY_NUMBER for symbol, _ in line.terms):
+        raise Stuck("inputs are compared without noise")
     integers = {laws[sample].family.is_discrete for sample, _ in line.terms}
     if len(integers) > 1:
         raise Stuck("a comparison of discrete with continuous samples")

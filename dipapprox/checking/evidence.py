@@ -9,6 +9,7 @@ from typing import assert_never
 from dipapprox.certificates.verdicts import (
     CertificateOfDP,
     CertificateOfNotDP,
+    RecordedBoxes,
     RecordedDistributions,
     RecordedDivergence,
     RecordedDivergences,
@@ -16,6 +17,8 @@ from dipapprox.certificates.verdicts import (
     Summary,
 )
 from dipapprox.checking import pairs
+from dipapprox.checking.boxes.examine import examine_boxes
+from dipapprox.checking.boxes.vertices import vertex_pairs
 from dipapprox.checking.distributions import Bounds, DistributionBounds, Distributions
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.inputs import (
@@ -30,6 +33,7 @@ from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.examine import examine_divergence, examine_published
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
+from dipapprox.language.domains import AllReals
 from dipapprox.language.number_cells import with_number_cells
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -68,7 +72,9 @@ def examine(
                 else:
                     _examine_witness(record, evidence, listed, derived, partial)
             case CertificateOfDP():
-                if program.real_outputs:
+                if _is_everywhere(program, listed):
+                    _examine_everywhere(record, derived, partial, limits)
+                elif program.real_outputs:
                     examine_published(record, listed, derived, partial, limits)
                 else:
                     _examine_inputs(record, listed, derived, partial, limits)
@@ -81,6 +87,23 @@ def examine(
             f"{len(derived.leaning)} of {derived.distinct} factors, whose inequalities are no "
             "comparisons of two samples: engine nested, the paper's order"
         )
+
+
+def _is_everywhere(program: Program, listed: list[pairs.Pair] | None) -> bool:
+    return listed is None and any(isinstance(cell.domain, AllReals) for cell in program.inputs)
+
+
+def _examine_everywhere(
+    record: CertificateOfDP, derived: Distributions, partial: PartialResult, limits: Limits
+) -> None:
+    """Examine what is stated of all values of real inputs."""
+    if derived.program.real_outputs:
+        listed = vertex_pairs(derived, limits)
+        examine_published(record, listed, derived, partial, limits)
+    elif isinstance(record.evidence, RecordedBoxes):
+        examine_boxes(record, record.evidence, derived, partial, limits)
+    else:
+        partial.differ("evidence.kind", "pairs of real inputs are subdivided")
 
 
 # --- Not_DP ---------------------------------------------------------------------------------------
@@ -169,8 +192,8 @@ def _examine_inputs(
         partial.differ("verdict", f"{pair_text(largest.pair)} has a larger delta")
     elif not below:
         partial.reason = f"delta lies inside {interval_text(largest.delta)} at {bits} bits"
-    if isinstance(evidence, RecordedDivergences):
-        partial.differ("evidence.kind", "the program publishes no real numbers")
+    if isinstance(evidence, RecordedDivergences | RecordedBoxes):
+        partial.differ("evidence.kind", "the inputs are finite, and no real numbers are published")
         return
     if isinstance(evidence, Summary):
         if evidence.inputs != len(inputs):

@@ -12,6 +12,7 @@ from dipapprox.checking import pairs
 from dipapprox.checking.values import Stuck
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Program, Value
+from dipapprox.language.domains import admits
 from dipapprox.language.values import parse_rational
 from dipapprox.privacy.notation import values_text
 
@@ -27,9 +28,10 @@ def inputs_to_derive(
     Raises:
         Stuck: If there are more than `MOST_INPUTS`; they are counted before they are made.
     """
-    number = prod(len(cell.domain) for cell in program.inputs)
     found = None
-    if listed is not None:
+    if listed is None:
+        number = prod(len(cell.domain) for cell in program.inputs)
+    else:
         found = list(dict.fromkeys(input for pair in listed for input in pair))
         number = len(found)
     if number > MOST_INPUTS:
@@ -73,9 +75,9 @@ def values_of(plain: PlainValues, cells: Sequence[Cell]) -> tuple[Value, ...]:
     values: list[Value] = []
     for item, cell in zip(plain, cells, strict=True):
         value: Value = item if isinstance(item, str) else Fraction(item)
-        if value not in cell.domain and isinstance(item, str):
+        if not admits(cell.domain, value) and isinstance(item, str):
             value = parse_rational(item, f"a value of '{cell.name}'")
-        if value not in cell.domain:
+        if not admits(cell.domain, value):
             raise UserError(f"{item} is not in the domain of '{cell.name}'")
         values.append(value)
     return tuple(values)

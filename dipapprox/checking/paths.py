@@ -1,9 +1,11 @@
-"""Every path of a core program for one concrete input: the checker's own executor.
+"""Every path of a core program for one input: the checker's own executor.
 
 In: a core program and an input. Out: for every path its outputs, the laws of the samples it
-drew, the linear inequalities under which it is taken and the chances of the choices it made. Inputs
-are numbers here, never symbols, and paths are never merged: nothing of `semantics` or `events` is
-used.
+drew, the linear inequalities under which it is taken and the chances of the choices it made. Paths
+are never merged: nothing of `semantics` or `events` is used.
+
+Inputs are numbers, or the first symbols of all lines (`symbolic_paths`): then samples around such
+inputs are noise around 0, and the inequalities tell the rest.
 
 A loop that neither draws nor compares samples is a Markov chain over stores: it gives one path for
 each store in which it may end (`chains`). Other loops are followed round by round.
@@ -11,13 +13,13 @@ each store in which it may end (`chains`). Other loops are followed round by rou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.checking.chains import Absorbed, Chain, Products, Random
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.conditions import outcomes
+from dipapprox.checking.conditions import ANY_NUMBER, outcomes
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
@@ -63,6 +65,7 @@ class _State:
     store: Mapping[str, Datum]
     laws: tuple[Distribution, ...]
     facts: Facts
+    symbols: int  # that are inputs
     chances: tuple[Random, ...] = ()
     rounds: int = 0  # of loops that are followed
     ended: bool = False  # by `exit`
@@ -90,7 +93,39 @@ def publishing_paths(
         Stuck, LimitReached: See `paths`.
     """
     store = {cell.name: datum_of(value) for cell, value in zip(program.inputs, row, strict=True)}
-    start = _State(_Rest(program.body, 0, None), store, (), Facts())
+    yield from _all_paths(program, store, (), eps, limits)
+
+
+def symbolic_paths(
+    program: core.Program, eps: Fraction, row: Sequence[core.Value | None], limits: Limits
+) -> Iterator[Path]:
+    """Yield every path that the facts seen do not exclude; inputs without a value are symbols.
+
+    The k-th of them is number k in lines, and the k-th law, which says nothing.
+
+    Raises:
+        Stuck: As `publishing_paths`; if such inputs are compared without noise.
+        LimitReached: If `limits` run out.
+    """
+    store: dict[str, Datum] = {}
+    count = 0
+    for cell, value in zip(program.inputs, row, strict=True):
+        if value is None:
+            store[cell.name] = Line(Fraction(0), ((count, Fraction(1)),))
+            count += 1
+        else:
+            store[cell.name] = datum_of(value)
+    yield from _all_paths(program, store, (ANY_NUMBER,) * count, eps, limits)
+
+
+def _all_paths(
+    program: core.Program,
+    store: Mapping[str, Datum],
+    symbols: tuple[Distribution, ...],
+    eps: Fraction,
+    limits: Limits,
+) -> Iterator[Path]:
+    start = _State(_Rest(program.body, 0, None), store, symbols, Facts(), len(symbols))
     for state in _run(start, eps, limits):
         outputs = _outputs(program, state.store)
         reals = _reals(program, state.store)
@@ -126,15 +161,18 @@ def _step(state: _State, rest: _Rest, eps: Fraction, limits: Limits) -> list[_St
         case core.Assign(target, value):
             changed = {**store, place_of(target, store): value_of(value, store)}
             return [replace(state, rest=after, store=changed)]
-        case core.Draw(target, family, mean, scale):
-            centre = value_of(mean, store)
-            if not isinstance(centre, Line) or centre.terms:
+        case core.Draw(target, family, around, scale):
+            centre = value_of(around, store)
+            if not isinstance(centre, Line) or any(s >= state.symbols for s, _ in centre.terms):
                 raise Stuck("the mean of a draw is not a number")
-            if family.is_discrete and centre.constant.denominator > 1:
+            if family.is_discrete and (centre.terms or centre.constant.denominator > 1):
                 raise Stuck("the mean of integer noise is not an integer")
-            law = Distribution(family, centre.constant, scale.at(eps))
+            mean, shift = centre.constant, Line(Fraction(0))
+            if centre.terms:
+                mean, shift = Fraction(0), centre
+            law = Distribution(family, mean, scale.at(eps))
             sample = Line(Fraction(0), ((len(state.laws), Fraction(1)),))
-            changed = {**store, place_of(target, store): sample}
+            changed = {**store, place_of(target, store): sample + shift}
             facts = _with_support(state.facts, sample, law)
             laws = (*state.laws, law)
             return [replace(state, rest=after, store=changed, laws=laws, facts=facts)]

@@ -33,6 +33,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfDP,
     CertificateOfNotDP,
     Claimed,
+    RecordedBoxes,
     RecordedDistributions,
     RecordedDivergence,
     RecordedDivergences,
@@ -55,6 +56,7 @@ from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
+from dipapprox.privacy.box_certificate import all_real_inputs, stated_delta
 from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.published.certificate import (
@@ -67,6 +69,7 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import has_real_inputs
 
 MOST_ENTRIES = 400_000
 """Most references to probabilities in one file, a few bytes each."""
@@ -136,8 +139,6 @@ def certify(
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
-    if verdict.scope.everywhere:
-        raise NoCertificate("verdicts about real inputs have none")
     cuts: Cuts | None = None
     pair: RecordedDivergence | None = None
     if program.real_outputs and verdict.answer is Answer.NOT_DP:
@@ -148,6 +149,7 @@ def certify(
             if pair is None:
                 raise none
     private = verdict.answer is Answer.DP
+    everywhere = private and has_real_inputs(program) and isinstance(selection, AllPairs)
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
         **statement(program, source, selection, verdict.pairs if private else None),
@@ -156,7 +158,9 @@ def certify(
         "claim": Claimed(
             eps=verdict.claim.eps, eps_prv=verdict.claim.eps_prv, delta=verdict.claim.delta
         ),
-        "delta_enclosure": Ends.of(verdict.delta_enclosure),
+        "delta_enclosure": Ends.of(
+            stated_delta(verdict) if everywhere else verdict.delta_enclosure
+        ),
         "computed": VerdictComputed(
             engine=verdict.engine, precision=verdict.precision, **versions()
         ),
@@ -244,8 +248,10 @@ def _pairs(selection: PairSelection, count: int | None) -> Pairs:
 
 def _evidence_of_dp(
     program: Program, verdict: Verdict, selection: PairSelection, options: Options
-) -> RecordedDistributions | RecordedDivergences | Summary:
+) -> RecordedDistributions | RecordedDivergences | RecordedBoxes | Summary:
     match selection:
+        case AllPairs() if has_real_inputs(program):
+            return all_real_inputs(program, verdict, options)
         case AllPairs():
             count = prod(len(cell.domain) for cell in program.inputs)
         case OrderedPairs(pairs):
@@ -254,7 +260,7 @@ def _evidence_of_dp(
         case _:
             assert_never(selection)
     if program.real_outputs:
-        return divergences(program, verdict, selection, count, options)
+        return divergences(program, verdict, selection, verdict.pairs, count, options)
     if count * verdict.outputs > MOST_ENTRIES:
         return Summary(inputs=count)
     if isinstance(selection, OrderedPairs):

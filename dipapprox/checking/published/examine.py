@@ -15,6 +15,7 @@ from dipapprox.certificates.verdicts import (
     CertificateOfNotDP,
     PublishedOutcome,
     PublishedPair,
+    RecordedBoxes,
     RecordedDistributions,
     RecordedDivergence,
     RecordedDivergences,
@@ -76,7 +77,7 @@ def examine_published(
     elif largest.upper > claim.delta:
         partial.reason = f"delta lies inside {interval_text(largest)} at {partial.bits} bits"
     match record.evidence:
-        case RecordedDistributions():
+        case RecordedDistributions() | RecordedBoxes():
             partial.differ("evidence.kind", "numbers have no finite distributions")
         case Summary() | RecordedDivergences():
             if record.evidence.inputs != len(inputs):

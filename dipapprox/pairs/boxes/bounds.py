@@ -86,11 +86,13 @@ class Bound:
         upper: At least the largest delta.
         best: Corners of the polygons at which the upper bound is about attained.
         parts: Polygons for each real input: a maximum of delta lies in a product of some.
+        directions: For each real input, along what delta never falls, which shows that.
     """
 
     upper: float
     best: tuple[Point, ...]
     parts: tuple[tuple[Polygon, ...], ...]
+    directions: tuple[tuple[Direction, ...], ...]
 
 
 def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> Bound:
@@ -122,7 +124,7 @@ def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -
     positive, negative = least - factor.width >= 0, most <= 0
     signs = _signs(pairs, first, second, factor, positive, negative)
     parts = tuple(map(faces, pairs.polygons, signs))
-    return Bound(max(upper, 0.0), best, parts)
+    return Bound(max(upper, 0.0), best, parts, tuple(map(tuple, signs)))
 
 
 class _Sums:

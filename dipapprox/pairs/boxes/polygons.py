@@ -63,12 +63,17 @@ def extent(polygon: Polygon, coordinate: int) -> tuple[Fraction, Fraction]:
     return min(values), max(values)
 
 
-def halves(polygon: Polygon) -> tuple[Polygon, ...]:
-    """Cut a polygon, which is no point, across its longer extent."""
+def middle(polygon: Polygon) -> tuple[int, Fraction]:
+    """Return where to cut a polygon, which is no point, in halves: its longer extent, and where."""
     widths = [high - low for low, high in (extent(polygon, X), extent(polygon, Y))]
     coordinate = X if widths[X] >= widths[Y] else Y
     low, high = extent(polygon, coordinate)
-    return cut(polygon, coordinate, (low + high) / 2)
+    return coordinate, (low + high) / 2
+
+
+def halves(polygon: Polygon) -> tuple[Polygon, ...]:
+    """Cut a polygon, which is no point, across its longer extent."""
+    return cut(polygon, *middle(polygon))
 
 
 def cut(polygon: Polygon, coordinate: int, place: Fraction) -> tuple[Polygon, ...]:

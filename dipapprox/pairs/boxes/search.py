@@ -28,7 +28,8 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.polygons import Point, Polygon, cut, extent, halves
+from dipapprox.pairs.boxes.polygons import Point, cut, extent, middle
+from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor, Trace
 from dipapprox.pairs.growth import Factor
 
 _MOST_PARTS = 64
@@ -59,12 +60,14 @@ class Found:
         pair: Whose delta is at least `delta.lower`; None if none was looked at.
         left: A set of pairs with the largest upper bound; None if that is of one pair.
         sets: How many sets were looked at.
+        trace: What became of the sets; None if none were bounded.
     """
 
     delta: Enclosure
     pair: Pair | None
     left: PairSet | None
     sets: int
+    trace: Trace | None = None
 
 
 _Open = tuple[float, int, PairSet, Bound | None]
@@ -100,8 +103,9 @@ class BoxSearch:
         self._known: dict[Pair, Enclosure] = {}
         self._best: tuple[Fraction, Pair] | None = None
         self._most = Fraction(0)
+        self._trace = Trace()
         for root in roots:
-            self._put(root, 1.0, None)
+            self._trace.root(self._put(root, 1.0, None))
 
     def run(self, enough: Enough) -> Found:
         """Search until the enclosure of the largest delta is good enough.
@@ -128,15 +132,15 @@ class BoxSearch:
 
     def _step(self, open_set: _Open) -> None:
         """Settle a set, or put others in its place."""
-        negative, _, pairs, found = open_set
+        negative, number, pairs, found = open_set
         self._sets += 1
         if pairs.is_one_pair:
             delta = self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
             self._most = max(self._most, delta.upper)
         elif found is None:
-            self._look(pairs, -negative)
+            self._look(number, pairs, -negative)
         else:
-            self._divide(pairs, found)
+            self._divide(number, pairs, found)
 
     def found(self) -> Found:
         """Return what is known by now."""
@@ -145,7 +149,7 @@ class BoxSearch:
         if left is not None and left.is_one_pair:
             left = None
         pair = None if self._best is None else self._best[1]
-        return Found(self._enclosure(), pair, left, self._sets)
+        return Found(self._enclosure(), pair, left, self._sets, self._trace)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
@@ -165,9 +169,12 @@ class BoxSearch:
     def _least(self) -> float:
         return -1.0 if self._best is None else below(self._best[0])
 
-    def _put(self, pairs: PairSet, upper: float, found: Bound | None) -> None:
+    def _put(self, pairs: PairSet, upper: float, found: Bound | None) -> int:
+        """Open a set, unless it is hopeless, and return its number."""
+        number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
-            heappush(self._waiting, (-upper, next(self._order), pairs, found))
+            heappush(self._waiting, (-upper, number, pairs, found))
+        return number
 
     def _try(self, pair: Pair) -> Enclosure:
         """Enclose the delta of a pair, and remember the best one."""
@@ -178,12 +185,11 @@ class BoxSearch:
                 self._best = delta.lower, pair
         return delta
 
-    def _look(self, pairs: PairSet, upper: float) -> None:
+    def _look(self, number: int, pairs: PairSet, upper: float) -> None:
         """Bound a set, and replace it by where its maximum lies."""
         wall = self._wall(pairs)
         if wall is not None:
-            axis, coordinate, place = wall
-            self._replace(pairs, axis, cut(pairs.polygons[axis], coordinate, place), upper)
+            self._replace(number, pairs, wall, upper)
             return
         first, second = (
             self._models.on(box, fixed)
@@ -198,17 +204,23 @@ class BoxSearch:
             self._try(candidate)
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
-            self._put(pairs, upper, found)
+            self._trace.same(number, self._put(pairs, upper, found))
             return
+        directions = found.directions
         if prod(map(len, parts)) > _MOST_PARTS:
+            directions = tuple(
+                own if len(each) == 1 else () for own, each in zip(directions, parts, strict=True)
+            )
             parts = tuple(
                 each if len(each) == 1 else (polygon,)
                 for each, polygon in zip(parts, pairs.polygons, strict=True)
             )
+        numbers = []
         for polygons in product(*parts):
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             same = polygons == pairs.polygons
-            self._put(own, upper, found if same else None)
+            numbers.append(self._put(own, upper, found if same else None))
+        self._trace.step(number, FacesFor(directions, tuple(numbers)))
 
     def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
@@ -220,7 +232,7 @@ class BoxSearch:
                         return axis, coordinate, place
         return None
 
-    def _divide(self, pairs: PairSet, found: Bound) -> None:
+    def _divide(self, number: int, pairs: PairSet, found: Bound) -> None:
         """Cut a set across its widest polygon, for the noise."""
 
         def size(axis: int) -> float:
@@ -230,19 +242,27 @@ class BoxSearch:
             return max(widths) * self._models.sensitivity(axis)
 
         axis = max(range(len(pairs.polygons)), key=size)
-        self._replace(pairs, axis, halves(pairs.polygons[axis]), found.upper)
+        self._replace(number, pairs, (axis, *middle(pairs.polygons[axis])), found.upper)
 
-    def _replace(self, pairs: PairSet, axis: int, parts: Sequence[Polygon], upper: float) -> None:
-        for part in parts:
+    def _replace(
+        self, number: int, pairs: PairSet, where: tuple[int, int, Fraction], upper: float
+    ) -> None:
+        """Cut a set; `where` is the real input, whether in u or in u', and the place."""
+        axis, coordinate, place = where
+        numbers = []
+        for part in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], part, *pairs.polygons[axis + 1 :])
-            self._put(PairSet(polygons, pairs.first, pairs.second, pairs.budget), upper, None)
+            own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
+            numbers.append(self._put(own, upper, None))
+        self._trace.step(number, CutAt(axis, coordinate, place, tuple(numbers)))
 
 
 def better(first: Found, second: Found) -> Found:
     """Join what two searches for the same found; what the first one left open is open."""
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
     delta = first.delta.intersect(second.delta)
-    return Found(delta, pair or second.pair, first.left, first.sets + second.sets)
+    sets = first.sets + second.sets
+    return Found(delta, pair or second.pair, first.left, sets, first.trace)
 
 
 def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough) -> Found:

@@ -98,7 +98,12 @@ _MOST_RECORDED = 2_000
 
 
 def divergences(
-    program: Program, verdict: Verdict, selection: PairSelection, inputs: int, options: Options
+    program: Program,
+    verdict: Verdict,
+    selection: PairSelection,
+    count: int | None,
+    inputs: int,
+    options: Options,
 ) -> RecordedDivergences | Summary:
     """Compute the evidence that a program with real outputs keeps a claim.
 
@@ -106,6 +111,7 @@ def divergences(
         program: With real outputs.
         verdict: DP.
         selection: The pairs that were selected.
+        count: Their number; None if it is not known.
         inputs: How many inputs these have.
         options: Those of the verification.
 
@@ -117,7 +123,7 @@ def divergences(
     own = open_published(states, claim.eps, options)
     couplings = Couplings(states, claim.eps, limits) if options.compares_exactly else None
     pairs = PublishedPairs(
-        own, select_pairs(program, selection), verdict.pairs, limits, couplings, claim.growth
+        own, select_pairs(program, selection), count, limits, couplings, claim.growth
     )
     factor = claim.growth.bounds(max(verdict.precision, FACTOR_BITS))
     if len(pairs.classes()) > _MOST_RECORDED:
