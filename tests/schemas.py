@@ -15,7 +15,7 @@ from dipapprox.certificates.numbers import number_reader, number_text
 from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
-    "check": {"budget", "eps", "eps_prv", "inequalities", "interval"},
+    "check": {"budget", "eps", "eps_prv", "inequalities", "interval", "sets"},
     "prove": {"caveat", "params"},
     "verify": {"delta_claim_enclosure", "eps_prv_enclosure"},
 }

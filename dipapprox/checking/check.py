@@ -21,6 +21,10 @@ Choices are paths of their own; that they are distributions is shown exactly (`w
 Markov chains, those about samples are followed round by round. Trees of comparisons are integrated
 or summed by messages, anything else that is Laplace or integer noise region by region (`regions`).
 
+For all values of real inputs a set of pairs is subdivided as the file says (`boxes`): of each part
+δ is bounded by values and derivatives of integrals of the check's own, sums over equidistant points
+whose distance to the integral is proved. No polynomial of the run is needed for it, nor believed.
+
 Of programs that publish numbers every selected pair's δ is derived (`published`): by densities on
 panels, or by moves of the noise, which a linear programme suggests and exact rationals confirm.
 
@@ -173,6 +177,7 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         claim=claim,
         answer=_ANSWERS[record.verdict],
         pairs=partial.pairs,
+        sets=partial.sets,
         inputs=partial.inputs,
         inequalities=partial.inequalities,
         delta_enclosure=partial.delta,

@@ -16,6 +16,7 @@ class PartialResult:
     differences: list[str] = field(default_factory=list)
     reason: str | None = None
     pairs: int | None = None
+    sets: int | None = None
     inputs: int = 0
     inequalities: int | None = None
     delta: Enclosure | None = None

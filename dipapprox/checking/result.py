@@ -45,7 +45,8 @@ class CheckResult(Result):
         reason: Why nothing was decided, for NOT_CONFIRMED; else None.
         answer: The verdict that the certificate states.
         pairs: Ordered pairs whose delta, or inequalities, were derived again; None if that was
-            not reached.
+            not reached, or there are infinitely many.
+        sets: Sets that hold infinitely many pairs, and were bounded; None for other certificates.
         inputs: Inputs whose distributions were derived again.
         inequalities: Recorded inequalities whose proofs were examined, for decisions.
         delta_enclosure: The check's own enclosure of the largest delta (of the witness's pair for
@@ -64,6 +65,7 @@ class CheckResult(Result):
     claim: AnyClaim
     answer: Answer
     pairs: int | None
+    sets: int | None
     inputs: int
     inequalities: int | None
     delta_enclosure: Enclosure | None
@@ -90,6 +92,7 @@ class CheckResult(Result):
             **_claim_fields(self.claim),
             "verdict": self.answer.value,
             "pairs": self.pairs,
+            **({} if self.sets is None else {"sets": self.sets}),
             "inputs": self.inputs,
             **({} if self.inequalities is None else {"inequalities": self.inequalities}),
             "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
@@ -127,6 +130,8 @@ class CheckResult(Result):
     def _derived(self) -> str | None:
         if isinstance(self.claim, CompositionClaim):
             return None if self.delta_enclosure is None else "pairs of all runs, their products"
+        if self.sets is not None:
+            return f"δ on {self.sets} sets of pairs that hold all, and of single pairs"
         if self.delta_enclosure is not None:
             return f"distributions of {self.inputs} inputs, sums of pairs: {self.pairs}"
         if not isinstance(self.claim, DecisionClaim) or not self.inputs:

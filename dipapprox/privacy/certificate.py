@@ -69,7 +69,7 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import has_real_inputs
+from dipapprox.semantics.inputs import has_real_inputs
 
 MOST_ENTRIES = 400_000
 """Most references to probabilities in one file, a few bytes each."""

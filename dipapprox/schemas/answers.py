@@ -220,13 +220,14 @@ class CheckAnswer(Statement, frozen=True):
     seconds: Seconds
 
 
-class CheckOfVerdict(CheckAnswer, frozen=True):
+class CheckOfVerdict(CheckAnswer, frozen=True, kw_only=True):
     """What is said of certificates of verdicts."""
 
     eps: Rational
     eps_prv: Rational
     delta: Rational
     verdict: Literal["DP", "Not_DP"]
+    sets: Count | UnsetType = UNSET
     delta_enclosure: Enclosure | None
 
 

@@ -17,6 +17,7 @@ from dipapprox.checking.boxes.models import BoxModels
 from dipapprox.checking.boxes.sets import all_pairs
 from dipapprox.checking.distributions import Distributions
 from tests.checking.certified import Fields, replaced, signed
+from tests.schemas import check_schema
 
 _SVT = """
 input q[{n}] in {domain}
@@ -45,8 +46,7 @@ input q in {domain}
 output out in 0..3
 adjacent {adjacency}
 out <- 0
-c <- 0
-c <- 1 with 1/3
+c <- choose {{1 : 1 / 3, 0 : 2 / 3}}
 x <- Lap(0, 1 / eps)
 r <- Gauss(2 * q, 3 / eps)
 if c = 1 and x >= 1/2 then out <- 1 end
@@ -87,13 +87,18 @@ def test_what_is_true_is_confirmed(text: str, domain: str, adjacency: str, eps_p
 @pytest.fixture(scope="module")
 def private() -> Fields:
     """With cuts and reductions, next to its least ε_prv."""
-    text = _SVT.replace("{n}", "2").format(domain="real -1..1", adjacency="linf 1")
-    return _certificate(text, "1139/5000", "1e-5")
+    return _certificate(
+        _MAX.format(domain="real 0..1", adjacency="linf 1"), "1840499/10000000", "1e-5"
+    )
 
 
 def test_cuts_and_reductions_are_recorded(private: Fields) -> None:
     assert {step[0] for step in private["evidence"]["steps"]} == {"cut", "faces"}
-    assert check(private).outcome is Outcome.CONFIRMED
+    result = check(private)
+    assert result.outcome is Outcome.CONFIRMED
+    assert result.sets is not None
+    assert result.pairs is None
+    check_schema("check", result.to_dict())
 
 
 def _step(fields: Fields, kind: str) -> int:
@@ -103,17 +108,16 @@ def _step(fields: Fields, kind: str) -> int:
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("claim", "eps_prv"), "227/1000"),
+        (("claim", "eps_prv"), "184/1000"),
         (("claim", "eps"), "51/100"),
         (("claim", "delta"), "1/1000000"),
-        (("evidence", "input"), [1, -1]),
-        (("evidence", "input"), [0, 3]),
+        (("evidence", "input"), [1, 1, 1]),
+        (("evidence", "input"), [0, 0, 3]),
         (("evidence", "delta_enclosure"), ["0.1", "0.2"]),
-        (("evidence", "roots"), [0, None]),
         (("delta_enclosure",), ["0", "0"]),
         (("delta_enclosure",), ["0.1", "0.2"]),
         (("pairs", "count"), 7),
-        (("scope",), "for inputs q[1..2] in {0, 1}, adjacent linf 1"),
+        (("scope",), "for inputs q[1..2] in {0, 1/2}, adjacent linf 1"),
     ],
 )
 def test_what_is_changed_is_refuted(
@@ -139,10 +143,11 @@ def test_steps_that_are_false_are_refuted(private: Fields) -> None:
 
 def test_another_subdivision_is_as_true(private: Fields) -> None:
     """What is recorded saves time: nothing rests on it."""
-    forged = replaced(private, ("evidence", "roots"), [None])
+    roots = private["evidence"]["roots"]
+    forged = replaced(private, ("evidence", "roots"), [None] * len(roots))
     forged["evidence"]["steps"] = []
     assert check(signed(forged)).outcome is Outcome.CONFIRMED
-    with_others = {**private, "claim": {**private["claim"], "eps_prv": "227/1000"}}
+    with_others = {**private, "claim": {**private["claim"], "eps_prv": "184/1000"}}
     with_others["evidence"] = forged["evidence"]
     assert check(signed(with_others)).outcome is Outcome.REFUTED
 
@@ -171,11 +176,11 @@ def test_numbers_with_noise_are_checked_at_vertices() -> None:
     for rule in ("linf 1/2", "l1 1", "all"):
         own = text.replace("{rule}", rule)
         program = parse(own)
-        verdict = verify(program, eps=1, eps_prv=3, delta="1e-3")
+        verdict = verify(program, eps=1, eps_prv="1/10", delta="1/2")
         fields = json.loads(certify(program, own, verdict).to_json())
         assert fields["verdict"] == "DP"
         assert check(fields).outcome is Outcome.CONFIRMED
-        forged = signed(replaced(fields, ("claim", "delta"), "1/10000000"))
+        forged = signed(replaced(fields, ("claim", "delta"), "1/50"))
         assert check(forged).outcome is Outcome.REFUTED
 
 

@@ -28,8 +28,8 @@ from dipapprox.numerics.enclosure import Enclosure
 _BITS, _MOST_BITS = 60, 700
 _LARGEST_FACTOR = 2.0**200
 
-_MOST_SETS = 60_000
-"""Bounded in one check."""
+_MOST_SETS, _SETS_PER_STEP = 2_000, 40
+"""Sets that are bounded in one check: so many, and so many more for each recorded step."""
 
 
 def examine_boxes(
@@ -57,8 +57,9 @@ def examine_boxes(
     exact = _SinglePairs(derived, claim.eps_prv, record.computed.precision)
     own = exact.delta(best, claim.delta)
     partial.compare("evidence.delta_enclosure", evidence.delta_enclosure.enclosure, own)
-    if own.lower > claim.delta:
-        partial.differ("verdict", f"{pair_text(best)} has a larger delta")
+    for where, number in (("verdict", claim.delta), ("delta_enclosure", stated.upper)):
+        if own.lower > number:
+            partial.differ(where, f"{pair_text(best)} has a larger delta")
     roots = all_pairs(program)
     if len(roots) != len(evidence.roots):
         partial.differ("evidence.roots", f"there are {len(roots)}, not {len(evidence.roots)}")
@@ -70,7 +71,9 @@ def examine_boxes(
     models = BoxModels(derived, axes, _BITS, limits)
     models.require([row for root in roots for row in (root.first, root.second)])
     replay = _Replay(evidence, models, exact, claim.eps_prv, aim, partial, limits)
-    if not replay.run(roots):
+    done = replay.run(roots)
+    partial.sets = replay.sets
+    if not done:
         return
     partial.inputs, partial.bits = exact.inputs, exact.bits
     partial.delta = Enclosure(min(own.lower, aim), aim)
@@ -116,7 +119,11 @@ class _SinglePairs:
 
 
 class _Replay:
-    """All sets are shown to have no larger δ than `aim`."""
+    """All sets are shown to have no larger δ than `aim`.
+
+    Attributes:
+        sets: How many were bounded.
+    """
 
     def __init__(
         self,
@@ -131,7 +138,7 @@ class _Replay:
         self._evidence, self._models, self._exact = evidence, models, exact
         self._aim, self._partial, self._limits = aim, partial, limits
         self._factor = _double_below(factor_of(eps_prv, _BITS))
-        self._sets = 0
+        self.sets = 0
 
     def run(self, roots: list[Pairs]) -> bool:
         """Return whether nothing is left; otherwise say why."""
@@ -175,9 +182,10 @@ class _Replay:
         return False
 
     def _bounds(self, own: Pairs) -> SetBounds | None:
-        self._sets += 1
-        if self._sets > _MOST_SETS:
-            self._partial.reason = f"more than {_MOST_SETS} sets of pairs would be needed"
+        self.sets += 1
+        most = _MOST_SETS + _SETS_PER_STEP * len(self._evidence.steps)
+        if self.sets > most:
+            self._partial.reason = f"more than {most} sets of pairs would be needed"
             return None
         first, second = (
             self._models.on(row, [extent(polygon, side) for polygon in own.polygons])
