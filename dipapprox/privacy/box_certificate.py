@@ -16,8 +16,10 @@ from dipapprox.certificates.verdicts import (
     Reduction,
     Summary,
 )
+from dipapprox.distributions import Family
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Input, Program
+from dipapprox.language.domains import AllReals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import OrderedPairs
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor
@@ -59,6 +61,11 @@ def all_real_inputs(
         finite = with_values(program, pairs)
         listed = OrderedPairs(tuple(pairs))
         return divergences(finite, verdict, listed, len(pairs), inputs, options)
+    names = {cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)}
+    for sample in states.samples:
+        around_real = not names.isdisjoint(sample.mean.inputs())
+        if around_real and sample.family is not Family.GAUSSIAN:
+            raise NoCertificate("the noise around real inputs is not Gaussian")
     source, real = open_real_pairs(states, verdict.claim.eps, options)
     factor = verdict.claim.growth.bounds(max(verdict.precision, FACTOR_BITS))
     with real.claiming(verdict.claim.delta):
