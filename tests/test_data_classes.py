@@ -78,6 +78,14 @@ def outcome(action: Any) -> Any:
         return next(k for k in (TypeError, AttributeError, ValueError) if isinstance(error, k))
 
 
+def replaced(replace: Any, one: Any, name: str) -> str:
+    """A copy with one field changed, or that it is refused: how so depends on Python's version."""
+    try:
+        return repr(replace(one, **{name: "z"}))
+    except (TypeError, ValueError):
+        return "refused"
+
+
 def behaviour(cls: type[Any], replace: Any) -> list[Any]:
     """Everything that can be seen of a class and of a few of its objects."""
     signature = inspect.signature(cls)
@@ -99,7 +107,7 @@ def behaviour(cls: type[Any], replace: Any) -> list[Any]:
             dataclasses.asdict(one),
             [outcome(lambda o=one, n=n: setattr(copy.copy(o), n, 1)) for n in names],
             [outcome(lambda o=one, n=n: delattr(copy.copy(o), n)) for n in names],
-            [outcome(lambda o=one, n=n: repr(replace(o, **{n: "z"}))) for n in [*names, "new"]],
+            [replaced(replace, one, n) for n in [*names, "new"]],
             repr(copy.deepcopy(one)),
         ]
     seen += [outcome(lambda: cls("too", "many", "words", "for", "it", "all", "yes"))]

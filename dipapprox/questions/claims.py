@@ -15,6 +15,7 @@ others parameters. The words `expected`, `decide` and `prove` in place of `claim
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
@@ -166,9 +167,15 @@ def claims_in(path: Path) -> dict[Path, tuple[Claim, ...]]:
     diagnosis.finish()
     named = {Path(f"{file}:{each}"): mechanism for each, mechanism in found.items()}
     return {
-        place: read_claims(mechanism.__doc__ or "", f"{place}, docstring", docstring=True)
+        place: read_claims(_dedented(mechanism), f"{place}, docstring", docstring=True)
         for place, mechanism in named.items()
     }
+
+
+def _dedented(mechanism: object) -> str:
+    """Its docstring as Python 3.13 has it, without the indentation of the function."""
+    first, end, others = (mechanism.__doc__ or "").partition("\n")
+    return first + end + textwrap.dedent(others)
 
 
 def _read(word: str, text: str, span: Span) -> Claim:

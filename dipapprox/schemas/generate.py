@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from inspect import cleandoc
 
 from msgspec import Struct
 from msgspec.json import schema_components
@@ -113,7 +114,7 @@ _CONDITIONS = {
 def schema_texts() -> dict[str, str]:
     """Return the text of each file by the name of its schema."""
     return {
-        name: json.dumps(_in_order(_schema(name, *kind)), indent=2, ensure_ascii=False) + "\n"
+        name: json.dumps(_normal(_schema(name, *kind)), indent=2, ensure_ascii=False) + "\n"
         for name, kind in SCHEMAS.items()
     }
 
@@ -130,16 +131,22 @@ def _schema(name: str, title: str, types: _Types) -> dict[str, object]:
     }
 
 
-def _in_order(part: object) -> object:
-    """Put alternatives in an order of their own: msgspec's versions have theirs."""
+def _normal(part: object) -> object:
+    """Write what versions of msgspec and Python write differently in one way.
+
+    Alternatives are in an order of their own, and docstrings without the class's indentation.
+    """
     match part:
         case dict():
-            inner = {name: _in_order(value) for name, value in part.items()}
+            inner = {name: _normal(value) for name, value in part.items()}
+            match inner:
+                case {"description": str(text)}:
+                    inner["description"] = cleandoc(text)
             match inner:
                 case {"anyOf": list(alternatives)}:
                     return {**inner, "anyOf": sorted(alternatives, key=json.dumps)}
             return inner
         case list():
-            return [_in_order(each) for each in part]
+            return [_normal(each) for each in part]
         case _:
             return part

@@ -197,7 +197,7 @@ def python(tmp_path: Path) -> Path:
         ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
         ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
         ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
-        ("    claim:", "    claims:", "docstring:3:5:"),
+        ("    claim:", "    claims:", "docstring:3:1:"),
     ],
 )
 def test_claims_of_python_that_are_elsewhere(
