@@ -82,10 +82,11 @@ def are_adjacent(program: Program, first: Input, second: Input) -> bool:
 def adjacent_indices(program: Program, inputs: Sequence[Input]) -> Neighbours:
     """Yield for every input which of the inputs, all of them different, follow it as adjacent."""
     match program.adjacency:
-        case Listed(pairs):
+        case Listed(pairs, one_way):
             among = set(inputs)
             kept = [(u, v) for u, v in pairs if u in among and v in among]
-            yield from listed_indices([pair for u, v in kept for pair in ((u, v), (v, u))], inputs)
+            back = [] if one_way else [(v, u) for u, v in kept]
+            yield from listed_indices([*kept, *back], inputs)
         case Everyone():
             for number in range(len(inputs)):
                 yield number, np.arange(len(inputs)) != number

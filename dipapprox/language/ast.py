@@ -35,6 +35,7 @@ from dipapprox.source import Span
 __all__ = [
     "AdjacentPairs",
     "AdjacentRule",
+    "AdjacentWhere",
     "And",
     "Assign",
     "Block",
@@ -266,6 +267,22 @@ class AdjacentRule:
 
 
 @dataclass(frozen=True, slots=True)
+class AdjacentWhere:
+    """adjacent rule where condition for variable in first..last.
+
+    Attributes:
+        rule: `adjacent all` if none is written.
+        condition: In the inputs of a pair: q of the first, q' of the second.
+        turns: It holds for each of these numbers; None for no variable.
+    """
+
+    rule: AdjacentRule
+    condition: Expression
+    turns: Turns | None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """left ~ right, two input rows."""
 
@@ -292,7 +309,17 @@ class State:
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-Declaration = Parameter | Input | Output | State | Stream | Publishes | AdjacentRule | AdjacentPairs
+Declaration = (
+    Parameter
+    | Input
+    | Output
+    | State
+    | Stream
+    | Publishes
+    | AdjacentRule
+    | AdjacentWhere
+    | AdjacentPairs
+)
 
 
 # --- services ------------------------------------------------------------------------------------

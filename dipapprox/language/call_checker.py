@@ -26,6 +26,24 @@ from dipapprox.language.symbols import (
 from dipapprox.source import Span
 
 _OF_NUMBERS = (CLAMP, ABSOLUTE, *ROUNDINGS)
+_GUMBEL = (
+    "there is no Gumbel noise; the argmax of scores with Gumbel noise of scale 1/rate is "
+    "'Exp(rate, scores)'"
+)
+_STUDENT = "there is no Student-t noise; real noise is Gauss, Lap, LapPlus and LapMinus"
+_MEANT = {
+    "gumbel": _GUMBEL,
+    "student": _STUDENT,
+    "studentt": _STUDENT,
+    "student_t": _STUDENT,
+    "cauchy": "there is no Cauchy noise; real noise is Gauss, Lap, LapPlus and LapMinus",
+    "normal": "write 'Gauss(mean, standard deviation)'",
+    "laplace": "write 'Lap(mean, scale)'",
+    "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",
+    "uniform": "write 'choose {1..6}' for one of finitely many values",
+    "bernoulli": "write 'choose {1 : p, 0 : 1 - p}'",
+}
+"""What is meant by names of other libraries, in lower case."""
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
 
@@ -94,6 +112,7 @@ class CallChecker:
         else:
             known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, *_OF_NUMBERS, DISCRETISATION)
             hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
+            hint = _MEANT.get(node.name.lower(), hint)
             symbol = self._symbols.get(node.name)
             if symbol is not None and symbol.is_array:
                 hint = f"array elements are written '{node.name}[i]'"

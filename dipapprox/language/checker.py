@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import assert_never
 
 from dipapprox.language import ast
+from dipapprox.language.adjacency_where import primed
 from dipapprox.language.call_checker import REPEATED
 from dipapprox.language.core import Norm
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
+from dipapprox.language.rewriting import nodes_in
 from dipapprox.language.stream_checker import StreamChecker
 from dipapprox.language.symbols import CLAMP, EPSILON, Kind, Role, Symbol, collect_symbols
 from dipapprox.language.traversal import computed_in
@@ -79,7 +81,7 @@ class _Checker:
                     outputs = True
                     for element in domain:
                         self._element(element)
-                case ast.AdjacentRule() | ast.AdjacentPairs():
+                case ast.AdjacentRule() | ast.AdjacentWhere() | ast.AdjacentPairs():
                     if adjacency is not None:
                         self._error(
                             "name error", "adjacency is declared twice", declaration.span,
@@ -115,7 +117,44 @@ class _Checker:
         elif not isinstance(element, ast.Truth):
             self.expressions.number(element, static=True)
 
-    def _adjacency(self, declaration: ast.AdjacentRule | ast.AdjacentPairs) -> None:
+    def _condition(self, declaration: ast.AdjacentWhere) -> None:
+        """Check a condition on pairs, in the inputs and what stands for the second ones."""
+        self._adjacency(declaration.rule)
+        before, turns = dict(self.symbols), declaration.turns
+        self.symbols.update(primed(self.symbols))
+        if turns is not None:
+            self.expressions.number(turns.first, "an end of a range", static=True)
+            self.expressions.number(turns.last, "an end of a range", static=True)
+            if turns.variable in self.symbols or turns.variable == EPSILON:
+                self._error(
+                    "name error", f"'{turns.variable}' is the name of something else", turns.span,
+                    "choose another name",
+                )  # fmt: skip
+            else:
+                loop = Symbol(turns.variable, Role.LOOP, False, turns.span, Kind.NUMBER)
+                self.symbols[turns.variable] = loop
+        for each in nodes_in(declaration.condition):
+            if isinstance(each, ast.Name | ast.Index):
+                found = self.symbols.get(each.name)
+                if found is not None and found.role in (Role.OUTPUT, Role.LOCAL, Role.STATE):
+                    self._error(
+                        "type error", f"'{each.name}' is no input", each.span,
+                        "a condition on pairs is about inputs: q of the first, q' of the second",
+                    )  # fmt: skip
+        for call in computed_in(declaration.condition):
+            self._error(
+                "type error", "a condition on pairs is made of inputs and numbers", call.span
+            )
+        self.expressions.condition(declaration.condition)
+        self.symbols.clear()
+        self.symbols.update(before)
+
+    def _adjacency(
+        self, declaration: ast.AdjacentRule | ast.AdjacentWhere | ast.AdjacentPairs
+    ) -> None:
+        if isinstance(declaration, ast.AdjacentWhere):
+            self._condition(declaration)
+            return
         if isinstance(declaration, ast.AdjacentPairs):
             for pair in declaration.pairs:
                 for value in (*pair.left, *pair.right):

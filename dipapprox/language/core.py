@@ -250,9 +250,17 @@ class Everyone:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Explicit pairs; symmetric: each is meant in both orders."""
+    """Explicit pairs.
+
+    Attributes:
+        pairs: All different.
+        one_way: Whether they are meant in this order only; else each is, in both orders.
+        text: The rule that they are all pairs of, as written; None if they are listed.
+    """
 
     pairs: tuple[tuple[Input, Input], ...]
+    one_way: bool = False
+    text: str | None = None
 
 
 Adjacency = Within | Everyone | Listed

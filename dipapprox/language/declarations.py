@@ -9,6 +9,7 @@ from itertools import islice
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast
+from dipapprox.language.adjacency_where import pairs_where
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
 from dipapprox.language.core import (
     Adjacency,
@@ -22,6 +23,7 @@ from dipapprox.language.core import (
 )
 from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.domains import (
+    MOST_CELLS,
     AllIntegers,
     AllReals,
     Domain,
@@ -29,9 +31,9 @@ from dipapprox.language.domains import (
     domain_text,
     has_names,
 )
+from dipapprox.language.symbols import collect_symbols
 from dipapprox.source import Span
 
-MOST_CELLS = 100_000
 LARGEST_DOMAIN = 10_000
 
 
@@ -142,6 +144,10 @@ def elaborate_declarations(
                 match declaration:
                     case ast.AdjacentRule():
                         adjacency = _rule(declaration, parameters, cells)
+                    case ast.AdjacentWhere(rule):
+                        symbols = collect_symbols(program, Diagnosis())
+                        base = _rule(rule, parameters, cells)
+                        adjacency = pairs_where(declaration, base, parameters, cells, symbols)
                     case ast.AdjacentPairs(pairs):
                         adjacency = Listed(
                             tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
@@ -151,7 +157,7 @@ def elaborate_declarations(
             except Wrong as wrong:
                 wrong.report(diagnosis)
     diagnosis.finish()
-    if narrower and isinstance(adjacency, Listed):
+    if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
         raise UserError(
             "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         )
@@ -280,7 +286,7 @@ def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> V
 
 def _rule(
     declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: list[Cell]
-) -> Adjacency:
+) -> Within | Everyone:
     if declaration.radius is None:
         return Everyone()
     norm = Norm(declaration.rule)

@@ -11,6 +11,9 @@ from dipapprox.errors import UserError
 from dipapprox.language.core_expressions import Value
 from dipapprox.language.diagnosis import did_you_mean
 
+MOST_CELLS = 100_000
+"""Of all arrays of a program together."""
+
 Domain = tuple[Value, ...]
 """The values of an input, each once."""
 

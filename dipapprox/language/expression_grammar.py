@@ -172,7 +172,7 @@ def p_option(p: Any) -> None:
 
 
 def p_turns(p: Any) -> None:
-    """turns : FOR NAME IN expression RANGE expression"""
+    """turns : EACH NAME IN expression RANGE expression"""
     p[0] = ast.Turns(p[2], finish(p[4]), finish(p[6]), span=p.lexer.span(p))
 
 

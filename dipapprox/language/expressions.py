@@ -20,7 +20,7 @@ from dipapprox.language.constants import (
     power,
     truth_name,
 )
-from dipapprox.language.declarations import MOST_CELLS
+from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.folding import (
     FALSE,
     TRUE,

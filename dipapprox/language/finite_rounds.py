@@ -106,7 +106,7 @@ class _Finite:
                     declarations.append(ast.Input((array,), values, span=each.span))
                 case ast.Publishes(domain):
                     symbols = domain
-                case ast.AdjacentRule() | ast.AdjacentPairs():
+                case ast.AdjacentRule() | ast.AdjacentWhere() | ast.AdjacentPairs():
                     adjacency.append(each)
                 case _:
                     declarations.append(each)

@@ -43,7 +43,9 @@ KEYWORDS = frozenset(
     ]
 )
 
-SOFT_WORDS = frozenset(["stream", "publishes", "read", "forever", "publish", "real", "state", "on"])
+SOFT_WORDS = frozenset(
+    ["stream", "publishes", "read", "forever", "publish", "real", "state", "on", "where"]
+)
 """Keywords in their places only (see `tokens.with_keywords`); names everywhere else."""
 
 _FOREIGN = {
@@ -77,7 +79,7 @@ class _Rules:
     tokens = (
         "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
         "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
-        "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN",
+        "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN", "EACH",
         *sorted(word.upper() for word in KEYWORDS | SOFT_WORDS),
     )  # fmt: skip
 
@@ -115,7 +117,7 @@ class _Rules:
         return t
 
     def t_NAME(self, t: Any) -> Any:
-        r"""[A-Za-z_][A-Za-z_0-9]*"""
+        r"""[A-Za-z_][A-Za-z_0-9]*'?"""
         if t.value in KEYWORDS:
             t.type = t.value.upper()
         check_name(t)

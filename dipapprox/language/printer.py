@@ -44,13 +44,31 @@ def _declaration(node: ast.Declaration) -> str:
         case ast.State(variables, domain, initial):
             start = print_expression(initial)
             return f"state {_variables(variables)} in {_domain(domain)} <- {start}"
-        case ast.AdjacentRule(rule, radius):
-            return f"adjacent {rule}" + ("" if radius is None else f" {print_expression(radius)}")
+        case ast.AdjacentRule():
+            return f"adjacent {_rule(node)}"
+        case ast.AdjacentWhere():
+            return f"adjacent {print_condition(node)}"
         case ast.AdjacentPairs(pairs):
             rows = "; ".join(f"{_row(pair.left)} ~ {_row(pair.right)}" for pair in pairs)
             return f"adjacent {{ {rows} }}"
         case _:
             assert_never(node)
+
+
+def _rule(node: ast.AdjacentRule) -> str:
+    return node.rule + ("" if node.radius is None else f" {print_expression(node.radius)}")
+
+
+def print_condition(node: ast.AdjacentWhere) -> str:
+    """Write the rule and the condition of an adjacency: "l0 1 where q' >= q"."""
+    return f"{_rule(node.rule)} where {print_expression(node.condition)}{_turns(node.turns)}"
+
+
+def _turns(turns: ast.Turns | None) -> str:
+    if turns is None:
+        return ""
+    first, last = print_expression(turns.first), print_expression(turns.last)
+    return f" for {turns.variable} in {first}..{last}"
 
 
 def _variables(variables: tuple[ast.Declared, ...]) -> str:
@@ -194,10 +212,7 @@ def _option(option: ast.Option) -> str:
     text = _element(option.value)
     if option.weight is not None:
         text += f" : {print_expression(option.weight)}"
-    if option.turns is not None:
-        first, last = map(print_expression, (option.turns.first, option.turns.last))
-        text += f" for {option.turns.variable} in {first}..{last}"
-    return text
+    return text + _turns(option.turns)
 
 
 def _chain(operands: tuple[ast.Expression, ...], operators: tuple[str, ...], level: int) -> str:

@@ -269,7 +269,7 @@ def _check_declaration(node: ast.Declaration, diagnosis: Diagnosis) -> None:
                 "syntax error", "a service has no inputs", node.span,
                 "data comes with calls: 'on data d in 0..1 do'; what lasts is a 'state'",
             )  # fmt: skip
-        case ast.AdjacentPairs():
+        case ast.AdjacentPairs() | ast.AdjacentWhere():
             diagnosis.report(
                 "syntax error", "services have no pairs of inputs", node.span,
                 "write 'adjacent insert' (one data call more) or 'adjacent replace'",

@@ -139,6 +139,21 @@ def p_adjacent_rule(p: Any) -> None:
     p[0] = ast.AdjacentRule(p[2], radius, span=p.lexer.span(p))
 
 
+def p_adjacent_where(p: Any) -> None:
+    """declaration : ADJACENT WHERE expression
+    | ADJACENT WHERE expression turns
+    | ADJACENT NAME WHERE expression
+    | ADJACENT NAME WHERE expression turns
+    | ADJACENT NAME expression WHERE expression
+    | ADJACENT NAME expression WHERE expression turns"""
+    turns = p[len(p) - 1] if isinstance(p[len(p) - 1], ast.Turns) else None
+    place = next(i for i in range(2, len(p)) if p.slice[i].type == "WHERE")
+    name = p[2] if place > 2 else "all"
+    radius = finish(p[3]) if place > 3 else None
+    rule = ast.AdjacentRule(name, radius, span=p.lexer.span(p))
+    p[0] = ast.AdjacentWhere(rule, finish(p[place + 1]), turns, span=p.lexer.span(p))
+
+
 def p_adjacent_pairs(p: Any) -> None:
     """declaration : ADJACENT LBRACE pairs RBRACE"""
     p[0] = ast.AdjacentPairs(tuple(p[3]), span=p.lexer.span(p))

@@ -20,7 +20,7 @@ _SPELLINGS = {
     "TIMES": "'*'", "DIVIDE": "'/'", "CARET": "'^'", "LPAREN": "'('", "RPAREN": "')'",
     "LBRACK": "'['", "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','",
     "COLON": "':'", "TILDE": "'~'", "RANGE": "'..'", "SEP": "a new line",
-    "SEMICOLON": "';'", "$end": "the end of the text",
+    "SEMICOLON": "';'", "EACH": "'for'", "$end": "the end of the text",
 }  # fmt: skip
 
 _ABSENT = {

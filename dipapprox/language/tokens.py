@@ -68,6 +68,12 @@ def _is_domain(before: str, after: str) -> bool:
     return before in ("IN", "PUBLISHES") and after not in _OPERATORS
 
 
+def _states(before: str, after: str) -> bool:
+    return before in _BEFORE_WHERE and after in _CONDITIONS
+
+
+_BEFORE_WHERE = frozenset(["ADJACENT", "NAME", "NUMBER", "RPAREN", "RBRACK"])
+_CONDITIONS = frozenset(["NAME", "NUMBER", "LPAREN", "MINUS", "NOT", "TRUE", "FALSE"])
 _PLACES = {
     "stream": _names_next,
     "read": _names_next,
@@ -77,8 +83,12 @@ _PLACES = {
     "publishes": _begins,
     "forever": _opens,
     "real": _is_domain,
+    "where": _states,
 }
 
+
+PRIME = "'"
+"""After an input in a condition on pairs: its value in the second one."""
 
 MOST_TOKENS = 100_000
 DEEPEST_BLOCKS = 100
@@ -194,6 +204,7 @@ class _Structure:
         self.blocks: list[Any] = []  # if, elif, loops, handlers
         self.prefixes = 0
         self._minuses = 0  # how many of them are minus signs of the current operand
+        self._in_adjacent = False
         self._turns: Any = None  # the 'for' of an option of the choice that is open
         self._blamed = -1
 
@@ -252,14 +263,20 @@ class _Structure:
             raise self._too_much(
                 token, f"the program has more than {MOST_TOKENS} symbols", "use loops"
             )
-        is_turns = kind == "FOR" and self._in_choice()
+        if kind in ("ADJACENT", "SEP"):
+            self._in_adjacent = kind == "ADJACENT"
+        if kind == "NAME" and token.value.endswith(PRIME) and not self._in_adjacent:
+            self._prime(token)
+        is_turns = kind == "FOR" and (self._in_adjacent or self._in_choice())
         if is_turns:
             self._turns = token
+            token.type = kind = "EACH"
         elif self.brackets and kind in _STATEMENT_WORDS:
             for opener, _ in self.brackets:
                 self._unclosed(opener)
             self.brackets.clear()
             if kind == "DO" and self._turns is not None:  # it was a loop
+                self._turns.type = "FOR"
                 self.blocks.append(self._turns)
         if kind in _BOUNDARIES:
             self.prefixes = self.brackets[-1][1] if self.brackets else 0
@@ -281,9 +298,20 @@ class _Structure:
                 raise self._too_much(token, f"brackets nest deeper than {DEEPEST_BRACKETS}")
         elif kind in _CLOSERS:
             self._close(token)
-        if (kind in _OPENING and not is_turns) or kind in ("ELIF", "ELSE", "END"):
+        if kind in _OPENING or kind in ("ELIF", "ELSE", "END"):
             self._block(token)
         self.out.append(token)
+
+    def _prime(self, token: Any) -> None:
+        """Report a prime; read the name without it."""
+        end = token.endlexpos
+        self.problems.report(
+            "syntax error",
+            f"unexpected character '{PRIME}'",
+            Span(self.source, end - 1, end),
+            "named values are written without quotes",
+        )
+        token.value = token.value.removesuffix(PRIME)
 
     def _in_choice(self) -> bool:
         """Whether the innermost open bracket is that of a 'choose'."""

@@ -226,7 +226,15 @@ def is_symmetric(program: Program, selection: PairSelection) -> bool:
             return all((second, first) in listed for first, second in listed)
         case AllPairs():
             adjacency = program.adjacency
-            return not isinstance(adjacency, Within) or adjacency.norm.is_symmetric
+            match adjacency:
+                case Within(norm):
+                    return norm.is_symmetric
+                case Listed(one_way=one_way):
+                    return not one_way
+                case Everyone():
+                    return True
+                case _:
+                    assert_never(adjacency)
         case _:
             assert_never(selection)
 
@@ -238,8 +246,12 @@ def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pa
         UserError: If the adjacency measures distances between named values.
     """
     if isinstance(adjacency, Listed):
-        return iter(in_both_orders(adjacency.pairs))
+        return iter(_listed(adjacency))
     return _stream(cells, _relations(cells, adjacency), radius_of(adjacency))
+
+
+def _listed(adjacency: Listed) -> tuple[Pair, ...]:
+    return adjacency.pairs if adjacency.one_way else in_both_orders(adjacency.pairs)
 
 
 def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
@@ -255,7 +267,7 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
         UserError: If the adjacency measures distances between named values.
     """
     if isinstance(adjacency, Listed):
-        return len(in_both_orders(adjacency.pairs))
+        return len(_listed(adjacency))
     relations = _relations(cells, adjacency)
     changes: dict[CellAdjacency, Mapping[Fraction, int]] = {}
     for relation in dict.fromkeys(relations):

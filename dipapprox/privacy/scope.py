@@ -152,6 +152,8 @@ def _adjacency_text(adjacency: Adjacency) -> str:
             return f"adjacent {norm.value} {radius}{order}"
         case Everyone():
             return "adjacent all"
+        case Listed(_, one_way, str() as text):
+            return f"adjacent {text}" + (", in this order only" if one_way else "")
         case Listed(pairs):
             unordered = _different(pairs, ordered=False)
             text = "; ".join(map(_pair_text, unordered))

@@ -120,6 +120,12 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.State, _declared, _domains, expressions),
     st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
     st.builds(
+        ast.AdjacentWhere,
+        st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
+        expressions,
+        st.one_of(st.none(), st.builds(ast.Turns, names, expressions, expressions)),
+    ),
+    st.builds(
         ast.AdjacentPairs,
         st.lists(st.builds(ast.Pair, _rows, _rows), min_size=1, max_size=3).map(tuple),
     ),

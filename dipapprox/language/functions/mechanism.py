@@ -152,7 +152,9 @@ class Mechanism(Generic[Arguments, Returned]):
             course = explore(run_once, code, domains, names, texts, finite)
         span = places.span_of_definition(code)
         program = ast.Program(
-            closed_declarations(declarations, span), with_defaults(course, finite), span=span
+            closed_declarations(declarations, head.program, span),
+            with_defaults(course, finite),
+            span=span,
         )
         shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
         return Executed(f"{self.name}({shown})" if shown else self.name, program)

@@ -25,6 +25,7 @@ from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbolic import number_node, refusal
 from dipapprox.language.functions.weights import Weight
 from dipapprox.language.parser import parse
+from dipapprox.language.rewriting import with_names
 from dipapprox.language.symbols import EPSILON
 from dipapprox.source import Span
 
@@ -136,8 +137,15 @@ def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
 
 
 def closed_declarations(
-    declarations: Declarations, span: Span | None
+    declarations: Declarations, written: ast.Program, span: Span | None
 ) -> tuple[ast.Declaration, ...]:
+    """Return declarations without parameters.
+
+    Args:
+        declarations: With their values.
+        written: The same, as written.
+        span: Where they stand.
+    """
     found: list[ast.Declaration] = []
     for variable in declarations.inputs:
         found.append(ast.Input((_variable(variable, span),), _domain(variable.domain), span=span))
@@ -148,6 +156,10 @@ def closed_declarations(
             found.append(ast.AdjacentRule("all", None, span=span))
         case core.Within(norm, radius):
             found.append(ast.AdjacentRule(norm.value, number_node(radius), span=span))
+        case core.Listed(text=str()):
+            values = {n: number_node(v) for n, v in declarations.parameters.items()}
+            wheres = [d for d in written.declarations if isinstance(d, ast.AdjacentWhere)]
+            found += with_names(tuple(wheres), values)
         case core.Listed(pairs):
             listed = (ast.Pair(_row(left), _row(right), span=span) for left, right in pairs)
             found.append(ast.AdjacentPairs(tuple(listed), span=span))

@@ -1,0 +1,234 @@
+"""Adjacency by a condition on pairs: `adjacent l0 1 where q'[i] >= q[i] for i in 1..N`.
+
+In: a rule, and a condition in the inputs of a pair, q of the first and q' of the second. Out: the
+pairs that obey the rule and fulfil the condition, in this order; listed, as domains are finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import NoReturn, assert_never
+
+from dipapprox.data_classes import replace
+from dipapprox.language import ast, core
+from dipapprox.language.constants import Wrong, evaluate_integer
+from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Value, Within
+from dipapprox.language.domains import AllReals
+from dipapprox.language.expressions import Expressions
+from dipapprox.language.printer import print_condition
+from dipapprox.language.symbols import Role, Symbol
+from dipapprox.language.tokens import PRIME
+
+MOST_PAIRS = 500_000
+"""Pairs that are tried."""
+
+Pair = tuple[Input, Input]
+_Read = Callable[[Input, Input], Value]
+_Test = Callable[[Input, Input], bool]
+
+
+def primed(symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
+    """Return the inputs of a program once more, as those of the second input of a pair."""
+    inputs = (symbol for symbol in symbols.values() if symbol.role is Role.INPUT)
+    return {s.name + PRIME: replace(s, name=s.name + PRIME) for s in inputs}
+
+
+def pairs_where(
+    declaration: ast.AdjacentWhere,
+    rule: Within | Everyone,
+    parameters: Mapping[str, Fraction],
+    cells: Sequence[Cell],
+    symbols: Mapping[str, Symbol],
+) -> Listed:
+    """List the pairs of an adjacency by a condition.
+
+    Args:
+        declaration: What is written.
+        rule: Its rule.
+        parameters: Of the program.
+        cells: Its input cells.
+        symbols: What its names stand for.
+
+    Raises:
+        Wrong: If inputs may be any real numbers, if there are too many pairs, or none.
+    """
+    span = declaration.span
+    for cell in cells:
+        if isinstance(cell.domain, AllReals):
+            raise Wrong(
+                "type error", f"a condition on pairs, but '{cell.variable}' is any real number",
+                span, "write 'adjacent linf 1', or another rule alone",
+            )  # fmt: skip
+    if prod(len(cell.domain) for cell in cells) > MOST_PAIRS:
+        raise _too_many(declaration)
+    test = _conjunction(_conditions(declaration, parameters, cells, symbols))
+    kept: list[Pair] = []
+    tried = 0
+    for first in product(*(cell.domain for cell in cells)):
+        for second in _neighbours(first, cells, rule):
+            tried += 1
+            if tried > MOST_PAIRS:
+                raise _too_many(declaration)
+            if test(first, second):
+                kept.append((first, second))
+    if not kept:
+        raise Wrong("value error", "no two different inputs fulfil this", span)
+    found = set(kept)
+    one_way = any((second, first) not in found for first, second in kept)
+    if not one_way:
+        once: dict[Pair, None] = {}
+        for first, second in kept:
+            if (second, first) not in once:
+                once[first, second] = None
+        kept = list(once)
+    return Listed(tuple(kept), one_way, print_condition(declaration))
+
+
+def _too_many(declaration: ast.AdjacentWhere) -> Wrong:
+    return Wrong(
+        "limit", f"more than {MOST_PAIRS} pairs of inputs to try the condition on",
+        declaration.span, "smaller domains, or a rule: 'adjacent l0 1 where …'",
+    )  # fmt: skip
+
+
+def _neighbours(first: Input, cells: Sequence[Cell], rule: Within | Everyone) -> Iterator[Input]:
+    """Yield the inputs that differ from one and obey a rule, each once."""
+    found: list[tuple[Input, Fraction]] = [((), Fraction(0))]
+    for value, cell in zip(first, cells, strict=True):
+        found = [
+            ((*start, other), cost)
+            for start, spent in found
+            for other in cell.domain
+            if (cost := _cost(value, other, spent, rule)) is not None
+        ]
+    return (second for second, _ in found if second != first)
+
+
+def _cost(value: Value, other: Value, spent: Fraction, rule: Within | Everyone) -> Fraction | None:
+    """Return what is spent after a change of a cell; None if the rule forbids it."""
+    if isinstance(rule, Everyone) or value == other:
+        return spent
+    if rule.norm is Norm.L0:
+        cost = spent + 1
+    else:
+        if isinstance(value, str) or isinstance(other, str):
+            return None
+        change = other - value
+        match rule.norm:
+            case Norm.LINF:
+                cost = abs(change)
+            case Norm.L1:
+                cost = spent + abs(change)
+            case Norm.INCREASING:
+                cost = change if change > 0 else rule.radius + 1
+            case Norm.DECREASING:
+                cost = -change if change < 0 else rule.radius + 1
+            case _:
+                assert_never(rule.norm)
+        if rule.norm is not Norm.L1:
+            return spent if cost <= rule.radius else None
+    return cost if cost <= rule.radius else None
+
+
+# --- the condition --------------------------------------------------------------------------------
+
+
+def _conditions(
+    declaration: ast.AdjacentWhere,
+    parameters: Mapping[str, Fraction],
+    cells: Sequence[Cell],
+    symbols: Mapping[str, Symbol],
+) -> Iterator[_Test]:
+    constants = dict(parameters)
+    sizes: dict[str, int] = {}
+    places: dict[str, tuple[bool, int]] = {}
+    for number, cell in enumerate(cells):
+        places[cell.name] = False, number
+        index = "" if cell.index is None else f"[{cell.index}]"
+        places[f"{cell.variable}{PRIME}{index}"] = True, number
+        if cell.index is not None:
+            for name in (cell.variable, cell.variable + PRIME):
+                sizes[name] = max(sizes.get(name, 0), cell.index)
+
+    def refuse(node: ast.Expression) -> NoReturn:
+        raise Wrong("type error", "a condition on pairs is made of inputs and numbers", node.span)
+
+    expressions = Expressions({**symbols, **primed(symbols)}, constants, sizes, refuse)
+    turns = declaration.turns
+    if turns is None:
+        yield _test(expressions.condition(declaration.condition), places)
+        return
+    first = evaluate_integer(turns.first, constants, "an end of a range")
+    last = evaluate_integer(turns.last, constants, "an end of a range")
+    for number in range(first, last + 1):
+        constants[turns.variable] = Fraction(number)
+        yield _test(expressions.condition(declaration.condition), places)
+
+
+def _conjunction(tests: Iterator[_Test]) -> _Test:
+    every = tuple(tests)
+    return lambda first, second: all(test(first, second) for test in every)
+
+
+def _test(condition: core.Condition, places: Mapping[str, tuple[bool, int]]) -> _Test:
+    match condition:
+        case core.Comparison(left, relation, right):
+            one, other = _read(left, places), _read(right, places)
+            return lambda u, v: relation.holds(one(u, v), other(u, v))
+        case core.All(parts):
+            tests = [_test(part, places) for part in parts]
+            return lambda u, v: all(test(u, v) for test in tests)
+        case core.Any(parts):
+            tests = [_test(part, places) for part in parts]
+            return lambda u, v: any(test(u, v) for test in tests)
+        case _:
+            assert_never(condition)
+
+
+def _read(node: core.Expression, places: Mapping[str, tuple[bool, int]]) -> _Read:
+    match node:
+        case core.Constant(value):
+            return lambda u, v: value
+        case core.Variable(name):
+            if name not in places:
+                raise Wrong("name error", f"'{name}' is no input", node.span)
+            second, number = places[name]
+            return lambda u, v: (v if second else u)[number]
+        case core.Element(array, size, index):
+            position = _read(index, places)
+            numbers = {Fraction(i): places[f"{array}[{i}]"] for i in range(1, size + 1)}
+
+            def element(u: Input, v: Input) -> Value:
+                at = position(u, v)
+                if isinstance(at, str) or at not in numbers:
+                    message = f"index of '{array}' is {at}"
+                    raise Wrong("value error", message, node.span)
+                second, number = numbers[at]
+                return (v if second else u)[number]
+
+            return element
+        case core.Sum(left, right):
+            one, other = _number(left, places), _number(right, places)
+            return lambda u, v: one(u, v) + other(u, v)
+        case core.Product(left, right):
+            one, other = _number(left, places), _number(right, places)
+            return lambda u, v: one(u, v) * other(u, v)
+        case _:
+            assert_never(node)
+
+
+def _number(
+    node: core.Expression, places: Mapping[str, tuple[bool, int]]
+) -> Callable[[Input, Input], Fraction]:
+    read = _read(node, places)
+
+    def number(u: Input, v: Input) -> Fraction:
+        value = read(u, v)
+        if isinstance(value, str):
+            raise Wrong("type error", f"named value '{value}' is used as a number", node.span)
+        return value
+
+    return number

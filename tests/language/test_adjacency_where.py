@@ -1,0 +1,169 @@
+"""Adjacency by a condition: the pairs are those that the condition says, and answers name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Annotated
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox.checking.pairs import are_adjacent
+from dipapprox.errors import SourceError, UserError
+from dipapprox.language import core
+from dipapprox.pairs.adjacency import AllPairs, count_selected, is_symmetric, select_pairs
+from dipapprox.privacy.verdict import Answer
+
+Pair = tuple[tuple[int, int], tuple[int, int]]
+
+RULES: dict[str, Callable[[Pair], bool]] = {
+    "": lambda p: True,
+    "all": lambda p: True,
+    "linf 1": lambda p: max(map(abs, change(p))) <= 1,
+    "l1 2": lambda p: sum(map(abs, change(p))) <= 2,
+    "l0 1": lambda p: sum(d != 0 for d in change(p)) <= 1,
+    "increasing 2": lambda p: all(0 <= d <= 2 for d in change(p)),
+    "decreasing 1": lambda p: all(-1 <= d <= 0 for d in change(p)),
+}
+
+CONDITIONS: dict[str, Callable[[Pair], bool]] = {
+    "q'[i] >= q[i] for i in 1..2": lambda p: min(change(p)) >= 0,
+    "q[1] + q[2] = q'[1] + q'[2]": lambda p: sum(change(p)) == 0,
+    "q[i] = q'[i] or q[i] = 0 or q'[i] = 0 for i in 1..N": lambda p: all(
+        u == v or not u or not v for u, v in zip(*p, strict=True)
+    ),
+    "not (q[1] < q'[2] and -q[2] <= 2*q'[1] - 3)": lambda p: (
+        not (p[0][0] < p[1][1] and -p[0][1] <= 2 * p[1][0] - 3)
+    ),
+    "q'[1] = 2 or q[1 + q'[1]] = 2": lambda p: p[1][0] == 2 or p[0][p[1][0]] == 2,
+}
+
+
+def change(pair: Pair) -> list[int]:
+    return [v - u for u, v in zip(*pair, strict=True)]
+
+
+@given(rule=st.sampled_from(sorted(RULES)), condition=st.sampled_from(sorted(CONDITIONS)))
+@settings(max_examples=35, deadline=None)
+def test_the_pairs_are_those_of_the_rule_and_the_condition(rule: str, condition: str) -> None:
+    text = (
+        f"param N = 2\ninput q[N] in 0..2\noutput out in 0..1\nadjacent {rule} where {condition}\n"
+        "out <- Lap(q[1], 1/eps) > 1"
+    )
+    points = list(product(range(3), repeat=2))
+    expected = {
+        pair
+        for pair in product(points, repeat=2)
+        if pair[0] != pair[1] and RULES[rule](pair) and CONDITIONS[condition](pair)
+    }
+    if not expected:
+        with pytest.raises(SourceError, match="no two different inputs"):
+            dipapprox.parse(text)
+        return
+    program = dipapprox.parse(text)
+    found = list(select_pairs(program, AllPairs()))
+    assert len(found) == len(set(found)) == count_selected(program, AllPairs())
+    assert set(found) == expected
+    assert is_symmetric(program, AllPairs()) == all((v, u) in expected for u, v in expected)
+    some = product(points[:5], points[:5])
+    assert all(
+        are_adjacent(program, tuple(map(core.Fraction, u)), tuple(map(core.Fraction, v)))
+        == ((u, v) in expected)
+        for u, v in some
+    )
+
+
+REMOVAL = """
+input  row[3] in {none, low, high}
+output out in 0..1
+adjacent l0 1 where row[i] = row'[i] or row[i] = none or row'[i] = none for i in 1..3
+n <- 0
+for i in 1..3 do
+    if row[i] = high then n <- n + 1 end
+end
+out <- Lap(n, 1/eps) > 3/2
+"""
+
+
+def test_adding_and_removing_one_row() -> None:
+    found = dipapprox.verify(dipapprox.parse(REMOVAL), eps=1, delta=0)
+    assert found.answer is Answer.DP
+    where = "row[i] = row'[i] or row[i] = none or row'[i] = none for i in 1..3"
+    assert f"adjacent l0 1 where {where}" in found.scope.text
+    assert found.pairs == 3 * 9 * 4
+    replaced = REMOVAL.replace("row[i] = row'[i] or", "")
+    with pytest.raises(SourceError, match="no two different inputs"):
+        dipapprox.parse(replaced.replace("l0 1", "l0 0"))
+
+
+def test_one_order_only_is_said_and_checked() -> None:
+    text = (
+        "input q in 0..1\noutput out in 0..1\nadjacent where q' > q\n"
+        "out <- choose {q : 1/2, 0 : 1/2}"
+    )
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv="log(2)")
+    assert found.delta_enclosure.upper == 0
+    assert "in this order only" in found.run.scope.text
+    back = dipapprox.profile(dipapprox.parse(text.replace("q' >", "q' <")), eps=1, eps_prv="log(2)")
+    assert back.delta_enclosure.lower > 0
+
+
+def test_certificates_are_about_the_same_pairs() -> None:
+    text = REMOVAL.lstrip()
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps=1, delta="1e-9")
+    certificate = dipapprox.certify(program, text, verdict)
+    assert dipapprox.check(certificate.to_json()).outcome is dipapprox.Outcome.CONFIRMED
+
+
+WRONG = {
+    "adjacent where q' > out": "'out' is no input",
+    "adjacent where q' > r": "'r' is no input",
+    "adjacent where q'": "a condition is needed",
+    "adjacent where q' > Lap(0, 1)": "made of inputs and numbers",
+    "adjacent l1 where q' > q": "needs a radius",
+    "adjacent where q' > q for q in 1..2": "the name of something else",
+    "adjacent where q' > q + 5": "no two different inputs",
+    "adjacent where x' > q": "unknown name 'x''",
+    "adjacent all\ns <- q'": "unexpected character",
+    "adjacent where q[1] = q'": "is no array",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_said(text: str) -> None:
+    with pytest.raises(SourceError, match=WRONG[text]):
+        dipapprox.parse(
+            f"input q in 0..2\noutput out in 0..1\n{text}\nr <- 1\nout <- Lap(q, 1/eps) > r"
+        )
+
+
+def test_real_inputs_have_no_conditions() -> None:
+    text = "input q in real 0..1\noutput out in 0..1\nadjacent where q' > q\nout <- Gauss(q, 1) > 0"
+    with pytest.raises(SourceError, match="is any real number"):
+        dipapprox.parse(text)
+    with pytest.raises(UserError):
+        dipapprox.prove(dipapprox.parse(REMOVAL))
+
+
+def test_where_is_a_name_elsewhere() -> None:
+    dipapprox.parse(
+        "input where in 0..1\noutput out in 0..1\nadjacent linf 1\nx <- where\nout <- x"
+    )
+
+
+@dipapprox.mechanism(adjacent="l0 1 where q'[i] >= q[i] for i in 1..N")
+def risen(
+    q: Annotated[list[dipapprox.Quantity], "[N] in 0..2"], eps: dipapprox.Weight, N: int = 2
+) -> Annotated[bool, "in bool"]:
+    return dipapprox.laplace(sum(q), 2 / eps) > 1
+
+
+def test_python_functions_have_it_too() -> None:
+    assert "where q'[i] >= q[i] for i in 1..2" in risen.text()
+    found = dipapprox.verify(risen, eps=1, delta=0)
+    assert found.answer is Answer.DP
+    assert found.pairs == 2 * 3 * 3
