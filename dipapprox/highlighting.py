@@ -35,7 +35,9 @@ DECLARATIONS = ("param", "input", "output", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
 CONSTANTS = ("true", "false", "bool")
 SOFT_DECLARATIONS = r"\b(?:(?:stream|state)(?=\s+[A-Za-z_])|publishes(?=\s+[\w{(-]))"
-SOFT_STATEMENTS = r"\b(?:(?:read|on)(?=\s+[A-Za-z_])|publish(?=\s+[\w(-])|where(?=\s+[\w(-])|forever(?=\s+do\b))"
+SOFT_STATEMENTS = (
+    r"\b(?:(?:read|on)(?=\s+[A-Za-z_])|(?:publish|where)(?=\s+[\w(-])|forever(?=\s+do\b))"
+)
 REALS = r"(?<=\bin )(?:real|int)\b"
 NORMS = ("all", *(norm.value for norm in Norm))
 
