@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import assert_never
 
@@ -31,6 +32,9 @@ from dipapprox.checking.inputs import (
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.examine import examine_divergence, examine_published
+from dipapprox.checking.touching import exceeding
+from dipapprox.checking.values import Stuck
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
@@ -171,6 +175,7 @@ def _examine_inputs(
     recorded = evidence.probabilities if isinstance(evidence, RecordedDistributions) else ()
     stated = [each.enclosure for each in recorded]
     bits = _bits([*stated, stated_delta], record.computed.precision)
+    tried = in_closed_form = False
     while True:
         bounds = derived.at(bits)
         found = [bounds.for_input(input) for input in inputs]
@@ -181,6 +186,17 @@ def _examine_inputs(
         partial.inputs, partial.pairs, partial.bits = len(inputs), largest.pairs, bits
         partial.delta = largest.delta
         above, below = largest.delta.lower > claim.delta, largest.delta.upper <= claim.delta
+        if not (above or below or claim.delta or tried):
+            tried = True
+            touching = pairs.touching(
+                inputs, found, bounds.unit, factor, neighbours(program, inputs, listed), limits
+            )
+            with suppress(Stuck):
+                pair = exceeding(program, claim.eps, claim.eps_prv, touching, limits)
+                exactly = largest.delta if pair is not None else Enclosure.exact(Fraction(0))
+                largest = replace(largest, delta=exactly, pair=pair or largest.pair)
+                partial.delta = largest.delta
+                above, below, in_closed_form = pair is not None, pair is None, True
         if above or below or bits >= _MOST_BITS:
             break
         bits = min(2 * bits, _MOST_BITS)
@@ -200,8 +216,8 @@ def _examine_inputs(
             partial.differ("evidence.inputs", f"there are {len(inputs)}, not {evidence.inputs}")
         return
     said = _compare_inputs(evidence, stated, inputs, found, bounds, program, partial)
-    if partial.differences or partial.reason is not None or said is None:
-        return
+    if partial.differences or partial.reason is not None or said is None or in_closed_form:
+        return  # no enclosures imply what closed forms decide
     implied = pairs.largest(
         inputs, said, bounds.unit, factor, neighbours(program, inputs, listed), limits
     )

@@ -245,11 +245,36 @@ def largest(
     return Largest(count, Enclosure(low, max(low, high)), pair)
 
 
+def touching(
+    inputs: Sequence[Input],
+    distributions: Sequence[Distribution],
+    unit: int,
+    factor: Factor,
+    neighbours: Neighbours,
+    limits: Limits,
+) -> Iterator[tuple[Input, Input, tuple[Value, ...]]]:
+    """Yield (input, adjacent one, output) where bounds allow p > e^eps_prv p'; as for `largest`."""
+    grid = _Grid(distributions, unit, factor)
+    known: dict[tuple[Bounds, Bounds], bool] = {}
+    for first, mask in neighbours:
+        limits.check()
+        seconds = np.flatnonzero(mask)
+        for place, column in np.argwhere(grid.may_exceed(first, seconds)).tolist():
+            second, output = int(seconds[place]), grid.outputs[column]
+            p = distributions[first].get(output, _NOTHING)
+            q = distributions[second].get(output, _NOTHING)
+            if (p, q) not in known:
+                known[p, q] = p[1] > factor.lower * q[0]
+            if known[p, q] and first != second:
+                yield inputs[first], inputs[second], output
+
+
 class _Grid:
     """Bounds of all inputs on the grid, one column for each output."""
 
     def __init__(self, distributions: Sequence[Distribution], unit: int, factor: Factor) -> None:
-        outputs = {o: k for k, o in enumerate({o for each in distributions for o in each})}
+        self.outputs = list(dict.fromkeys(o for each in distributions for o in each))
+        outputs = {output: k for k, output in enumerate(self.outputs)}
         shape = len(distributions), max(1, len(outputs))
         self._p_low: Integers = np.zeros(shape, dtype=np.int64)
         self._p_high: Integers = np.zeros(shape, dtype=np.int64)
@@ -271,6 +296,11 @@ class _Grid:
                 ) = known[bounds]
             if total >= _LARGEST:  # no sum of differences exceeds this one
                 raise NoBounds("the bounds of the probabilities are too wide to be summed")
+
+    def may_exceed(self, first: int, seconds: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Where p > e^eps_prv p' is not excluded: second inputs × outputs."""
+        found: NDArray[np.bool_] = self._p_high[first] > self._q_low[seconds]
+        return found
 
     def sums(self, first: int, seconds: NDArray[np.intp]) -> tuple[Integers, Integers]:
         """Return lower and upper bounds of delta for one first input, on the grid."""
