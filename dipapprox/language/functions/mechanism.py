@@ -34,6 +34,7 @@ from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
 from dipapprox.language.functions.exploration import explore
+from dipapprox.language.functions.memory import picture_of
 from dipapprox.language.functions.results import end_of
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import Head, closed_declarations, names_in, texts_in
@@ -63,6 +64,13 @@ class Executed:
     def text(self) -> str:
         """The program as `.dpg` text."""
         return f"# {self.name}, a Python function as a program\n\n{print_program(self.program)}"
+
+
+_REMEMBERS = "the function changes what it finds again when it runs again"
+_FORGET = (
+    "lists, attributes, generators and defaults that it changes belong inside it; functools.cache "
+    "keeps the results of a function of numbers"
+)
 
 
 class Mechanism(Generic[Arguments, Returned]):
@@ -139,8 +147,13 @@ class Mechanism(Generic[Arguments, Returned]):
         domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
         names, texts = names_in(declarations), texts_in(declarations)
 
+        before = picture_of(self._function)
+
         def run_once(run: PathRun) -> End:
-            found = self._function(**head.arguments(run, declarations))
+            placed, named = head.arguments(run, declarations)
+            found = self._function(*placed, **named)
+            if picture_of(self._function) != before:
+                raise refusal("error", _REMEMBERS, _FORGET, places.span_of_definition(code))
             return end_of(run, found, declarations.outputs, head.several, code)
 
         finite = {

@@ -44,6 +44,8 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> str | None:
     code, named = frame.f_code, frame.f_globals
     if not _RANDOM_BUILTINS.isdisjoint(code.co_names):
         return RANDOMNESS
+    if _asks_types(code) and "type" not in named and _folder(code) == _folder(mechanism):
+        return f"'{code.co_name}' calls 'type', which tells quantities from numbers"
     values = [named[name] for name in code.co_names if name in named]
     if any(_draws(type(value)) for value in values):
         return RANDOMNESS
@@ -69,6 +71,14 @@ def _assigned_global(code: CodeType) -> str | None:
         if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             return str(step.argval)
     return None
+
+
+@lru_cache(maxsize=1024)
+def _asks_types(code: CodeType) -> bool:
+    return any(
+        step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval == "type"
+        for step in dis.get_instructions(code)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -31,11 +31,16 @@ def here() -> Span | None:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame outside this package."""
+    """Return the innermost frame outside this package and the standard library."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(OWN):
+    while frame is not None and _is_library(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
     return frame
+
+
+def _is_library(module: str) -> bool:
+    top = module.partition(".")[0]
+    return module.startswith(OWN) or (top in sys.stdlib_module_names and top != "__main__")
 
 
 def span_of(code: CodeType, offset: int) -> Span | None:

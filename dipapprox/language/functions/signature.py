@@ -44,6 +44,7 @@ class Head:
         self.parameters: list[str] = []
         self.needed: set[str] = set()
         self.eps = False
+        self.placed: list[str] = []
         lines: list[str] = []
         parameters: list[str] = []
         hints = _hints(function)
@@ -51,6 +52,8 @@ class Head:
         for name, each in inspect.signature(function).parameters.items():
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 continue
+            if each.kind is each.POSITIONAL_ONLY:
+                self.placed.append(name)
             domain = _domain_text(hints.get(name))
             default: Any = each.default
             if name == EPSILON:
@@ -90,8 +93,10 @@ class Head:
             "\n".join((*parameters, *lines)), f"{file}: declarations of {function.__name__}"
         )
 
-    def arguments(self, run: PathRun, declarations: Declarations) -> dict[str, object]:
-        """Return what the function is called with in a run."""
+    def arguments(
+        self, run: PathRun, declarations: Declarations
+    ) -> tuple[list[object], dict[str, object]]:
+        """Return what the function is called with in a run: by place, and by name."""
         given = dict(self.fixed)
         for name in self.parameters:
             value = declarations.parameters[name]
@@ -101,7 +106,7 @@ class Head:
         for variable in declarations.inputs:
             cells = [_input(run, cell) for cell in variable.cells()]
             given[variable.name] = cells[0] if variable.size is None else cells
-        return given
+        return [given.pop(name) for name in self.placed], given
 
 
 def _hints(function: FunctionType) -> dict[str, Any]:

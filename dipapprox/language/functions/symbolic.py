@@ -6,12 +6,14 @@ to. Every number is exact: floats are refused.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral
+from types import FrameType
 from typing import Any, Never, Protocol, Self
 
 from dipapprox.errors import SourceError
@@ -78,6 +80,17 @@ class Symbolic(ABC):
         self.cells = cells
         self.compute = compute
 
+    @property  # type: ignore[misc]  # mypy takes it for a type alone
+    def __class__(self) -> type:
+        """The class, for this package: a function that asks gets another answer for a number."""
+        if _asks_by_right(sys._getframe(1)):
+            return type(self)
+        raise self.run.refusal(
+            "type error",
+            f"{self.WHAT} is asked for its type: what a function does may not depend on that",
+            "inputs and noise are numbers, named values or truth values, as they are declared",
+        )
+
     def __hash__(self) -> int:
         raise self.run.refusal(
             "type error",
@@ -118,6 +131,18 @@ class Symbolic(ABC):
 
     @abstractmethod
     def __bool__(self) -> bool: ...
+
+
+def _asks_by_right(frame: FrameType | None) -> bool:
+    """Whether the class of a quantity is asked for by this package, or by arithmetic."""
+    while frame is not None and frame.f_globals.get("__name__") == "abc":
+        frame = frame.f_back  # which asks for others
+    if frame is None:
+        return True
+    module = str(frame.f_globals.get("__name__", ""))
+    if module == "fractions":
+        return frame.f_code.co_name != "__new__"
+    return module.startswith("dipapprox.")
 
 
 _REFUSED = (
