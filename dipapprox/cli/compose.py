@@ -10,12 +10,10 @@ from dipapprox.cli import arguments, asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.plot import plot_composed
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.experiments.pictures import picture_format
 from dipapprox.language.load import load, read_text
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
@@ -30,8 +28,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.cli import certificate, review
+    from dipapprox.cli import plot as plots
+    from dipapprox.experiments import pictures
     from dipapprox.privacy import page as pages
 else:
+    plots = Deferred("dipapprox.cli.plot")
+    pictures = Deferred("dipapprox.experiments.pictures")
     pages = Deferred("dipapprox.privacy.page")
     review = Deferred("dipapprox.cli.review")
     certificate = Deferred("dipapprox.cli.certificate")
@@ -140,7 +142,7 @@ def read(words: argparse.Namespace) -> ComposeCommand:
     if words.plot is not None:
         if question.curve is None:
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        picture_format(words.plot)
+        pictures.picture_format(words.plot)
     return ComposeCommand(
         files=tuple(words.files),
         parameters=parameters_of(words),
@@ -161,7 +163,7 @@ def run(command: ComposeCommand, console: Console) -> int:
     with Reporter("grids") as reporter:
         found = command.question.answer(pipeline, command.options, reporter)
     if command.plot is not None and found.curve is not None:
-        plot_composed(found, command.plot)
+        plots.plot_composed(found, command.plot)
     digest = None
     if command.certificate is not None:
         digest = certificate.write_composition(command.certificate, found, command.options)

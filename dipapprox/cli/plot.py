@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import exp
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.pictures import (
@@ -16,10 +17,12 @@ from dipapprox.experiments.pictures import (
     set_heading,
     set_legend,
 )
-from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.notation import valuation_text
-from dipapprox.privacy.probabilities import OutputDistribution
-from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.compositions.result import ComposedAnswer
+    from dipapprox.privacy.probabilities import OutputDistribution
+    from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 _STEPS = 8
 """Drawn points between two certified ones: envelopes are curved over the budget."""

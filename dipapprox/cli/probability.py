@@ -11,14 +11,19 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.plot import plot_densities
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.experiments.pictures import picture_format
+from dipapprox.deferred import Deferred
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import plot as plots
+    from dipapprox.experiments import pictures
+else:
+    plots = Deferred("dipapprox.cli.plot")
+    pictures = Deferred("dipapprox.experiments.pictures")
 
 _BINS = 80
 """Of a density, in a picture."""
@@ -69,7 +74,7 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     asked = asking.asking_of(words, Probability)
     # Relative widths may need many bits; nobody asks for more than are needed.
     if words.plot is not None:
-        picture_format(words.plot)
+        pictures.picture_format(words.plot)
     options = replace(asked.options, max_precision=LARGEST_PRECISION)
     return ProbabilityCommand(replace(asked, options=options), words.plot)
 
@@ -82,7 +87,7 @@ def run(command: ProbabilityCommand, console: Console) -> int:
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
     if command.plot is not None and result.histograms:
-        plot_densities(result, command.plot)
+        plots.plot_densities(result, command.plot)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

@@ -12,11 +12,10 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer, write
-from dipapprox.cli.plot import plot_curve
 from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.experiments.pictures import picture_format
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
@@ -29,6 +28,12 @@ from dipapprox.questions.profile import Profile
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import plot as plots
+    from dipapprox.experiments import pictures
+else:
+    plots = Deferred("dipapprox.cli.plot")
+    pictures = Deferred("dipapprox.experiments.pictures")
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
@@ -83,7 +88,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
     if words.plot is not None:
         if asked.question.curve is None:
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        picture_format(words.plot)
+        pictures.picture_format(words.plot)
     return ProfileCommand(asked, words.csv, words.plot)
 
 
@@ -97,7 +102,7 @@ def run(command: ProfileCommand, console: Console) -> int:
     with Reporter() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
-        plot_curve(answer, command.plot)
+        plots.plot_curve(answer, command.plot)
     if command.csv:
         write(console, as_csv(answer))
     else:

@@ -15,8 +15,8 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.profile import clipped, concentrated
 from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile
+from dipapprox.privacy.profiles.renyi import clipped, concentrated
 
 TAIL = dipapprox.parse("""
 input q in {0, 1}

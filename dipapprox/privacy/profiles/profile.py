@@ -1,21 +1,15 @@
-"""Program x question -> the tightest guarantees: least delta, least eps_prv, curve, Rényi.
-
-What Rényi divergences of different orders say about each other, and about rho.
-
-D_a does not fall with a, for a pair and so for the largest over pairs. A lower bound serves all
-larger orders, with the same witness; an upper bound all smaller ones.
-"""
+"""Program x question -> the tightest guarantees: least delta, least eps_prv, curve, Rényi."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, LimitReached, UserError
-from dipapprox.exact.real_outputs.comparison import ExactComparison
+from dipapprox.deferred import Deferred
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
@@ -28,25 +22,13 @@ from dipapprox.pairs.adjacency import (
     is_symmetric,
     select_pairs,
 )
-from dipapprox.pairs.boxes.together import RealPairs
-from dipapprox.pairs.boxes.vertices import LEMMA, vertex_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.products.layout import select_parts
-from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.products.search import ProductPairs
-from dipapprox.pairs.products.source import ProductSource
-from dipapprox.pairs.published.couplings import Couplings
-from dipapprox.pairs.published.divergences import PublishedDivergences
-from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.search import Progress, precisions, silent
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.possible import PossibleOutputs
-from dipapprox.privacy.products.witness import ProductDetails
-from dipapprox.privacy.profiles.curve import evenly, trace
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
-from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.extended import INFINITE
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
@@ -64,9 +46,6 @@ from dipapprox.privacy.profiles.question import (
     Order,
     Question,
 )
-from dipapprox.privacy.profiles.renyi import largest_divergence
-from dipapprox.privacy.published.details import PublishedDetails
-from dipapprox.privacy.published.renyi import largest_published_divergence
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import (
@@ -78,68 +57,43 @@ from dipapprox.privacy.sources import (
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import has_real_inputs
-from dipapprox.semantics.real_inputs import execute_for_declared, with_values
+from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
-
-def clipped(results: Sequence[OrderResult]) -> list[OrderResult]:
-    """Improve bounds of ascending orders by those of smaller and of larger ones.
-
-    Raises:
-        BrokenInvariant: If bounds contradict each other.
-    """
-    found = list(results)
-    for k in range(1, len(found)):
-        below, here = found[k - 1], found[k]
-        low, own = below.divergence.lower, here.divergence.lower
-        if low is None and own is not None:
-            if here.divergence.upper is not None:
-                raise BrokenInvariant("a divergence is finite, one of a smaller order infinite")
-            found[k] = replace(here, divergence=INFINITE, witness=below.witness)
-        elif low is not None and own is not None and low > own:
-            improved = Extended(low, here.divergence.upper)
-            found[k] = replace(here, divergence=improved, witness=below.witness)
-    for k in range(len(found) - 2, -1, -1):
-        high, here = found[k + 1].divergence.upper, found[k]
-        own = here.divergence.upper
-        if high is None or here.divergence.infinite or (own is not None and own <= high):
-            continue
-        found[k] = replace(here, divergence=Extended(here.divergence.lower, high))
-    for each in found:
-        low, high = each.divergence.lower, each.divergence.upper
-        if low is not None and high is not None and low > high:
-            raise BrokenInvariant("divergences of different orders contradict each other")
-    return found
-
-
-def concentrated(results: Sequence[OrderResult], symmetric: bool) -> Extended:
-    """Bound sup over a > 1 of D_a / a; see `RenyiProfile`.
-
-    Args:
-        results: Of ascending orders.
-        symmetric: Whether the reverse of every pair is looked at, too. Then D_inf bounds both
-            directions, and D_a <= a D_inf² / 2 (Bun and Steinke 2016, proposition 3.3).
-    """
-    lower, upper = Fraction(0), Fraction(0)
-    before = Fraction(1)
-    bounded = False
-    for each in results:
-        found = each.divergence
-        if not isinstance(each.order, str):
-            if found.lower is None:
-                return INFINITE
-            lower = max(lower, found.lower / each.order)
-        if found.upper is None:
-            bounded = False
-            break
-        upper = max(upper, found.upper / before)
-        bounded = isinstance(each.order, str)
-        if isinstance(each.order, str):
-            if symmetric:
-                upper = min(upper, found.upper**2 / 2)
-        else:
-            before = each.order
-    return Extended(lower, upper if bounded else None)
+if TYPE_CHECKING:
+    from dipapprox.exact.real_outputs import comparison
+    from dipapprox.pairs.boxes import vertices as box_vertices
+    from dipapprox.pairs.boxes.together import RealPairs
+    from dipapprox.pairs.products import layout as product_layout
+    from dipapprox.pairs.products import losses as product_losses
+    from dipapprox.pairs.products import search as product_search
+    from dipapprox.pairs.products.source import ProductSource
+    from dipapprox.pairs.published import couplings
+    from dipapprox.pairs.published import divergences as published_divergences
+    from dipapprox.pairs.published import together as published_search
+    from dipapprox.privacy import possible as possibilities
+    from dipapprox.privacy.products import witness as product_witnesses
+    from dipapprox.privacy.profiles import curve as curves
+    from dipapprox.privacy.profiles import renyi as renyi
+    from dipapprox.privacy.published import details as published_details
+    from dipapprox.privacy.published import renyi as published_renyi
+    from dipapprox.semantics import real_inputs
+else:
+    comparison = Deferred("dipapprox.exact.real_outputs.comparison")
+    box_vertices = Deferred("dipapprox.pairs.boxes.vertices")
+    product_layout = Deferred("dipapprox.pairs.products.layout")
+    product_losses = Deferred("dipapprox.pairs.products.losses")
+    product_search = Deferred("dipapprox.pairs.products.search")
+    couplings = Deferred("dipapprox.pairs.published.couplings")
+    published_divergences = Deferred("dipapprox.pairs.published.divergences")
+    published_search = Deferred("dipapprox.pairs.published.together")
+    possibilities = Deferred("dipapprox.privacy.possible")
+    product_witnesses = Deferred("dipapprox.privacy.products.witness")
+    renyi = Deferred("dipapprox.privacy.profiles.renyi")
+    published_details = Deferred("dipapprox.privacy.published.details")
+    published_renyi = Deferred("dipapprox.privacy.published.renyi")
+    real_inputs = Deferred("dipapprox.semantics.real_inputs")
+    curves = Deferred("dipapprox.privacy.profiles.curve")
 
 
 _RELATIVE_WIDTH = Fraction(1, 10**12)
@@ -179,18 +133,23 @@ class Profiler:
         self.details: PairDetails
         self._program = program
         self._states: FinalStates | None = None
-        self._published: PublishedPairs | None = None
+        self._published: published_search.PublishedPairs | None = None
         self._real: RealPairs | None = None
-        self._source: OutputProbabilities | ProductSource | PublishedDivergences | RealPairs
+        self._source: (
+            OutputProbabilities
+            | ProductSource
+            | published_divergences.PublishedDivergences
+            | RealPairs
+        )
         if isinstance(executed, ProductProgram):
             self._source = open_product_source(executed, eps, options)
-            losses = Losses(self._source, selection, options.limits)
+            losses = product_losses.Losses(self._source, selection, options.limits)
             pairs = count_selected(program, selection)
-            together = ProductPairs(losses, None, pairs)
+            together = product_search.ProductPairs(losses, None, pairs)
             self.maxima = Maxima(
                 pairs, ladder, together, None, self._source, options.limits, progress
             )
-            self.details = ProductDetails(losses)
+            self.details = product_witnesses.ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
         elif has_real_inputs(program) and not program.real_outputs:
             remembered, real = open_real_pairs(executed, eps, options)
@@ -203,24 +162,28 @@ class Profiler:
             pairs = count_selected(program, selection)
             stream: Iterable[Pair]
             if has_real_inputs(program):
-                stream = vertices = vertex_pairs(executed)
+                stream = vertices = box_vertices.vertex_pairs(executed)
                 pairs = len(vertices)
-                divergences.note(LEMMA)
+                divergences.note(box_vertices.LEMMA)
             else:
                 stream = select_pairs(program, selection)
-            selected = PublishedPairs(
+            selected = published_search.PublishedPairs(
                 divergences,
                 stream,
                 pairs,
                 options.limits,
-                Couplings(executed, eps, options.limits) if options.compares_exactly else None,
-                comparison=(ExactComparison(options.limits) if options.compares_exactly else None),
+                couplings.Couplings(executed, eps, options.limits)
+                if options.compares_exactly
+                else None,
+                comparison=(
+                    comparison.ExactComparison(options.limits) if options.compares_exactly else None
+                ),
             )
             self._published = selected
             self.maxima = Maxima(
                 pairs, ladder, selected, None, divergences, options.limits, progress
             )
-            self.details = PublishedDetails(divergences, selected)
+            self.details = published_details.PublishedDetails(divergences, selected)
             outputs, final_states = len(executed.outputs()), len(executed.states)
         else:
             self._source = source = open_probabilities(executed, eps, options)
@@ -284,7 +247,7 @@ class Profiler:
             return found
         if self._states is None:
             return found
-        possible = PossibleOutputs(self._states, self._eps, self._options.limits)
+        possible = possibilities.PossibleOutputs(self._states, self._eps, self._options.limits)
         for pair in select_pairs(self._program, self._selection):
             outputs = possible.only_first(pair)
             if outputs:
@@ -293,8 +256,8 @@ class Profiler:
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
         """Certify the profile at points and between them."""
-        envelope = trace(
-            self.maxima, self.details, evenly(question.low, question.high, question.count)
+        envelope = curves.trace(
+            self.maxima, self.details, curves.evenly(question.low, question.high, question.count)
         )
         first = envelope.points[0]
         witness = None
@@ -309,7 +272,7 @@ class Profiler:
         if "inf" not in question.orders and any(_unbounded(each) for each, _, _ in searched):
             # No order's divergence is larger than that of order infinity.
             searched.append(self._order("inf", question.width))
-        results = clipped([each for each, _, _ in searched])[: len(question.orders)]
+        results = renyi.clipped([each for each, _, _ in searched])[: len(question.orders)]
         reached = all(
             each.divergence.width is not None and each.divergence.width <= question.width
             for each in results
@@ -317,7 +280,7 @@ class Profiler:
         bits = max(bits for _, bits, _ in searched)
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
-        rho = concentrated(results, is_symmetric(self._program, self._selection))
+        rho = renyi.concentrated(results, is_symmetric(self._program, self._selection))
         return RenyiProfile(self._finished(bits, reached, limit), self._eps, tuple(results), rho)
 
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
@@ -330,10 +293,14 @@ class Profiler:
                 "Rényi divergences of finite orders are not known for real inputs",
                 "'--renyi inf' is; so are --eps-prv, --delta and --curve",
             )
-        if self._published is not None and isinstance(self._source, PublishedDivergences):
-            found = largest_published_divergence(self._published, self._source, order)
+        if self._published is not None and isinstance(
+            self._source, published_divergences.PublishedDivergences
+        ):
+            found = published_renyi.largest_published_divergence(
+                self._published, self._source, order
+            )
         else:
-            found = largest_divergence(self.maxima, order, width)
+            found = renyi.largest_divergence(self.maxima, order, width)
         result = OrderResult(order, found.divergence, self._order_witness(found.pair))
         return result, found.bits, found.limit
 
@@ -379,10 +346,13 @@ def executed_for(
     """
     if has_real_inputs(program):
         if isinstance(selection, AllPairs):
-            return execute_for_declared(program, options.merge, options.limits)
-        program = with_values(program, selection.pairs)
-    found = select_parts(program, selection, options.merge, options.limits) if parts else None
-    return found or execute(program, options.merge, options.limits, real_outputs=True)
+            return real_inputs.execute_for_declared(program, options.merge, options.limits)
+        program = real_inputs.with_values(program, selection.pairs)
+    if parts and not is_seen_whole(program):
+        found = product_layout.select_parts(program, selection, options.merge, options.limits)
+        if found is not None:
+            return found
+    return execute(program, options.merge, options.limits, real_outputs=True)
 
 
 @sound_arithmetic()

@@ -7,6 +7,9 @@ doubles. The pairs that may be the largest are then compared in balls.
 
     finite a     S(u, u') = Σ_o A_u(o) B_u'(o),  A = p^a, B = q^(1-a)
     order 1      KL(u, u') = Σ_o p ln p + Σ_o p (-ln q)
+
+D_a does not fall with a, for a pair and so for the largest over pairs. A lower bound serves all
+larger orders, with the same witness; an upper bound all smaller ones.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from math import inf
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
@@ -29,6 +33,7 @@ from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.profile_result import OrderResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +235,63 @@ def _step(total: Array, terms: Array, towards: float) -> Array:
     size = np.abs(terms).sum(axis=1) * (terms.shape[1] + 8) * 2.0**-51 + 2.0**-1000
     moved: Array = np.nextafter(total + np.copysign(size, towards), towards)
     return np.nextafter(moved, towards)
+
+
+def clipped(results: Sequence[OrderResult]) -> list[OrderResult]:
+    """Improve bounds of ascending orders by those of smaller and of larger ones.
+
+    Raises:
+        BrokenInvariant: If bounds contradict each other.
+    """
+    found = list(results)
+    for k in range(1, len(found)):
+        below, here = found[k - 1], found[k]
+        low, own = below.divergence.lower, here.divergence.lower
+        if low is None and own is not None:
+            if here.divergence.upper is not None:
+                raise BrokenInvariant("a divergence is finite, one of a smaller order infinite")
+            found[k] = replace(here, divergence=INFINITE, witness=below.witness)
+        elif low is not None and own is not None and low > own:
+            improved = Extended(low, here.divergence.upper)
+            found[k] = replace(here, divergence=improved, witness=below.witness)
+    for k in range(len(found) - 2, -1, -1):
+        high, here = found[k + 1].divergence.upper, found[k]
+        own = here.divergence.upper
+        if high is None or here.divergence.infinite or (own is not None and own <= high):
+            continue
+        found[k] = replace(here, divergence=Extended(here.divergence.lower, high))
+    for each in found:
+        low, high = each.divergence.lower, each.divergence.upper
+        if low is not None and high is not None and low > high:
+            raise BrokenInvariant("divergences of different orders contradict each other")
+    return found
+
+
+def concentrated(results: Sequence[OrderResult], symmetric: bool) -> Extended:
+    """Bound sup over a > 1 of D_a / a; see `RenyiProfile`.
+
+    Args:
+        results: Of ascending orders.
+        symmetric: Whether the reverse of every pair is looked at, too. Then D_inf bounds both
+            directions, and D_a <= a D_inf² / 2 (Bun and Steinke 2016, proposition 3.3).
+    """
+    lower, upper = Fraction(0), Fraction(0)
+    before = Fraction(1)
+    bounded = False
+    for each in results:
+        found = each.divergence
+        if not isinstance(each.order, str):
+            if found.lower is None:
+                return INFINITE
+            lower = max(lower, found.lower / each.order)
+        if found.upper is None:
+            bounded = False
+            break
+        upper = max(upper, found.upper / before)
+        bounded = isinstance(each.order, str)
+        if isinstance(each.order, str):
+            if symmetric:
+                upper = min(upper, found.upper**2 / 2)
+        else:
+            before = each.order
+    return Extended(lower, upper if bounded else None)
