@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_behind, was_interrupted
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
@@ -16,7 +18,6 @@ from dipapprox.pairs.adjacency import (
     count_selected,
 )
 from dipapprox.pairs.likely import likely_first
-from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.decisions.decision import (
@@ -34,22 +35,30 @@ from dipapprox.privacy.decisions.divergences import (
     exponential_factor,
     single_divergences,
 )
-from dipapprox.privacy.decisions.least_delta import find_least_delta
-from dipapprox.privacy.decisions.outside import decide_partially
-from dipapprox.privacy.decisions.parts import CountedParts, certified
 from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
-from dipapprox.privacy.decisions.violation import certain_violation, described
 from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
+
+if TYPE_CHECKING:
+    from dipapprox.pairs.products import layout as product_layout
+    from dipapprox.privacy.decisions import least_delta, outside, violation
+    from dipapprox.privacy.decisions import parts as part_decisions
+else:
+    least_delta = Deferred("dipapprox.privacy.decisions.least_delta")
+    outside = Deferred("dipapprox.privacy.decisions.outside")
+    part_decisions = Deferred("dipapprox.privacy.decisions.parts")
+    violation = Deferred("dipapprox.privacy.decisions.violation")
+    product_layout = Deferred("dipapprox.pairs.products.layout")
 
 
 @dataclass(slots=True)
@@ -167,8 +176,8 @@ def _decide(
     limits, question = options.limits, run.question
     signs = Signs(question.epsilons, limits)
     check_delta(question.delta, signs)
-    if not question.least_delta:
-        product = select_parts(program, selection, options.merge, options.limits)
+    if not question.least_delta and not is_seen_whole(program):
+        product = product_layout.select_parts(program, selection, options.merge, options.limits)
         if product is not None and _decide_parts(run, product, signs, selection, total, options):
             return
     states = run.states = execute(program, options.merge, limits)
@@ -194,11 +203,13 @@ def _decide(
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
             run.answer = Answer.NOT_DP
-            run.violation = certain_violation(search.violation, functions, states)
+            run.violation = violation.certain_violation(search.violation, functions, states)
             if question.violations:
                 run.violated_on = merged(search.violated_on)
     if search.violation is not None and run.violation is not None:
-        run.violation = described(run.violation, search.violation, question, signs, states, options)
+        run.violation = violation.described(
+            run.violation, search.violation, question, signs, states, options
+        )
         left = search.undecided + search.unlocated
         if question.violations and left:
             run.detail = f"there may be more violated ranges: {left} inequalities are open"
@@ -209,7 +220,7 @@ def _decide(
         if question.violations:
             run.violated_on = ()
     if question.least_delta:
-        run.least = find_least_delta(patterns, pairs(), question.width)
+        run.least = least_delta.find_least_delta(patterns, pairs(), question.width)
 
 
 def _decide_parts(
@@ -225,7 +236,7 @@ def _decide_parts(
     search = DecisionSearch(question, signs)
     count = Count()
     try:
-        parts = CountedParts(product, question, selection, limits)
+        parts = part_decisions.CountedParts(product, question, selection, limits)
         patterns = PatternDivergences(parts.functions, signs, limits)
         search.run(_divergences(question, patterns, parts.names, count))
     except Obstacle:
@@ -235,7 +246,9 @@ def _decide_parts(
         return False
     if search.violation is not None:
         run.answer = Answer.NOT_DP
-        run.violation = certified(product, parts, search.violation, question, selection, options)
+        run.violation = part_decisions.certified(
+            product, parts, search.violation, question, selection, options
+        )
         if question.violations:
             run.violated_on = merged(search.violated_on)
     elif search.undecided:
@@ -251,7 +264,10 @@ def _decide_parts(
 
 
 def _divergences(
-    question: DecisionQuestion, patterns: PatternDivergences, pairs: Iterable[Pair], count: Count
+    question: DecisionQuestion,
+    patterns: PatternDivergences,
+    pairs: Iterable[Pair],
+    count: Count,
 ) -> Iterator[Divergence]:
     if question.delta.is_zero:
         return single_divergences(patterns.functions, pairs, count, patterns.limits)
@@ -268,7 +284,7 @@ def _decide_outside(
 ) -> None:
     """Answer as far as the engines for single ε and compact ranges go."""
     cause = cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT)
-    partial = decide_partially(program, run.question, selection, options, progress)
+    partial = outside.decide_partially(program, run.question, selection, options, progress)
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
     run.engine = "enclosures" if options.engine is Engine.EXACT else options.engine.value
     run.count = Count(partial.pairs)
