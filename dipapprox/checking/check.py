@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
 from dipapprox.certificates.compositions import (
@@ -79,22 +79,15 @@ from dipapprox.certificates.real_inputs import (
 )
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
-from dipapprox.checking.budgets.examine import claim_of, examine_budget
-from dipapprox.checking.compositions.examine import (
-    claim_of_composition,
-    examine_composition,
-)
-from dipapprox.checking.decisions import private, violated
-from dipapprox.checking.decisions.claim import DecisionClaim, Interval
+from dipapprox.checking.claims import DecisionClaim, Interval
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.programs import read_program
-from dipapprox.checking.real_inputs.examine import claim_of_real_inputs, examine_real_inputs
 from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
-from dipapprox.checking.services.examine import claim_of_service, examine_service
 from dipapprox.checking.values import Stuck
+from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
@@ -102,6 +95,20 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
+
+if TYPE_CHECKING:
+    from dipapprox.checking.budgets import examine as budgets
+    from dipapprox.checking.compositions import examine as compositions
+    from dipapprox.checking.decisions import private, violated
+    from dipapprox.checking.real_inputs import examine as real_inputs
+    from dipapprox.checking.services import examine as services
+else:
+    budgets = Deferred("dipapprox.checking.budgets.examine")
+    compositions = Deferred("dipapprox.checking.compositions.examine")
+    real_inputs = Deferred("dipapprox.checking.real_inputs.examine")
+    private = Deferred("dipapprox.checking.decisions.private")
+    violated = Deferred("dipapprox.checking.decisions.violated")
+    services = Deferred("dipapprox.checking.services.examine")
 
 
 def examine_decision(
@@ -151,9 +158,9 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
         if _is_whole(record, own_digest, partial):
             match record:
                 case CertificateOfBudget() | CertificateAgainstBudget():
-                    examine_budget(record, partial, limits)  # whole numbers and rationals
+                    budgets.examine_budget(record, partial, limits)  # whole numbers and rationals
                 case CertificateOfRealInputs() | CertificateAgainstRealInputs():
-                    examine_real_inputs(record, partial, limits)  # rationals
+                    real_inputs.examine_real_inputs(record, partial, limits)  # rationals
                 case _:
                     scope = _examine_numbers(record, claim, partial, limits)
     except LimitReached as limit:
@@ -194,9 +201,9 @@ def _examine_numbers(
     """Examine what rests on numbers of the machine; return what a certificate is about."""
     match record:
         case CertificateOfService() | CertificateAgainstService():
-            examine_service(record, partial, limits)
+            services.examine_service(record, partial, limits)
         case CertificateOfComposition() | CertificateAgainstComposition():
-            examine_composition(record, partial, limits)
+            compositions.examine_composition(record, partial, limits)
         case CertificateOfDP() | CertificateOfNotDP():
             return _examine_program(record, claim, partial, limits)
         case CertificateOfPrivacy() | CertificateOfViolation():
@@ -234,13 +241,13 @@ def _claim(record: AnyCertificate) -> AnyClaim:
             claim = record.claim
             return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
         case CertificateOfBudget() | CertificateAgainstBudget():
-            return claim_of(record)
+            return budgets.claim_of(record)
         case CertificateOfRealInputs() | CertificateAgainstRealInputs():
-            return claim_of_real_inputs(record)
+            return real_inputs.claim_of_real_inputs(record)
         case CertificateOfService() | CertificateAgainstService():
-            return claim_of_service(record)
+            return services.claim_of_service(record)
         case CertificateOfComposition() | CertificateAgainstComposition():
-            return claim_of_composition(record)
+            return compositions.claim_of_composition(record)
         case _:
             assert_never(record)
 

@@ -7,9 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, assert_never
 
 from dipapprox.certificates.verdicts import Claimed
-from dipapprox.checking.budgets.examine import BudgetClaim
-from dipapprox.checking.compositions.examine import CompositionClaim
-from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.checking.claims import BudgetClaim, CompositionClaim, DecisionClaim
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure

@@ -13,8 +13,8 @@ import pytest
 import dipapprox
 from dipapprox import Limits, Options, RealProof, UserError
 from dipapprox.certificates.digest import text_hash
-from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.check import check
+from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.result import Outcome
 from dipapprox.questions.proof_certificates import without_evidence
 from tests.checking.certified import Fields, at, check_changes_are_noticed, places, replaced, signed

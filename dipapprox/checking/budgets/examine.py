@@ -38,47 +38,14 @@ from dipapprox.checking.budgets.rates import examine_word
 from dipapprox.checking.budgets.runs import examine_run
 from dipapprox.checking.budgets.structures import examine_structure
 from dipapprox.checking.budgets.vectors import examine_family
+from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.data_classes import dataclass
-from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG, parse_program
 from dipapprox.limits import Limits
 from dipapprox.rounds.compiled import compile_program
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetClaim:
-    """What a certificate states of an automaton; budgets are multiples of eps.
-
-    Attributes:
-        budget: The claimed one; None if none was.
-        lower: The least budget is at least that.
-        upper: It is at most that; None if no upper bound is stated.
-        unbounded: Whether there is none that serves every eps.
-        caveat: What the bounds do not cover, in words; None for nothing.
-        at_any_eps: Whether there being none is stated of every single eps.
-    """
-
-    budget: Fraction | None
-    lower: Fraction
-    upper: Fraction | None
-    unbounded: bool
-    caveat: str | None
-    at_any_eps: bool = True
-
-    @property
-    def text(self) -> str:
-        """The claim for people."""
-        if self.unbounded:
-            return "no budget, at any ε > 0" if self.at_any_eps else "no budget serves every ε > 0"
-        upper = "" if self.upper is None else f", at most {exact_text(self.upper)} · ε"
-        bounds = f"least budget at least {exact_text(self.lower)} · ε{upper}"
-        if self.budget is None:
-            return bounds
-        return f"({exact_text(self.budget)} ε, 0)-DP for every ε > 0: {bounds}"
 
 
 def claim_of(record: OfBudget) -> BudgetClaim:

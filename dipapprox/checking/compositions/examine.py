@@ -37,6 +37,7 @@ from dipapprox.certificates.compositions import (
     RenyiRun,
     ResponseRun,
 )
+from dipapprox.checking.claims import CompositionClaim
 from dipapprox.checking.compositions.losses import Compared, Distribution, Scale, Whole, spread
 from dipapprox.checking.compositions.pairs import (
     BoundedRangePair,
@@ -52,7 +53,6 @@ from dipapprox.checking.compositions.pairs import (
 from dipapprox.checking.compositions.programs import ProgramPairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.values import Stuck
-from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.distributions import Distribution as Law
 from dipapprox.distributions import Family
@@ -75,35 +75,6 @@ _MORE_ACCURATE = 48
 """Bits by which probabilities of programs are more accurate than a unit."""
 
 _MOST_DENSE = 2**22
-
-
-@dataclass(frozen=True, slots=True)
-class CompositionClaim:
-    """What a certificate states of a pipeline.
-
-    Attributes:
-        eps_prv: The claimed budget; None if the least one was asked.
-        delta: The claimed δ; None if the least one was asked.
-        eps_prv_enclosure: The least budget for delta; None if it was not asked.
-        deltas: Budgets and what is stated of the least δ there.
-    """
-
-    eps_prv: Fraction | None
-    delta: Fraction | None
-    eps_prv_enclosure: tuple[Fraction, Fraction] | None
-    deltas: tuple[tuple[Fraction, Enclosure], ...]
-
-    @property
-    def text(self) -> str:
-        """The claim for people."""
-        if self.eps_prv is not None and self.delta is not None:
-            return f"(ε_prv, δ) = ({exact_text(self.eps_prv)}, {exact_text(self.delta)})"
-        if self.eps_prv_enclosure is not None and self.delta is not None:
-            low, high = (exact_text(each) for each in self.eps_prv_enclosure)
-            return f"least ε_prv for δ = {exact_text(self.delta)}: [{low}, {high}]"
-        budgets = ", ".join(exact_text(budget) for budget, _ in self.deltas[:5])
-        more = ", …" if len(self.deltas) > 5 else ""
-        return f"least δ for ε_prv = {budgets}{more}"
 
 
 def claim_of_composition(record: OfComposition) -> CompositionClaim:

@@ -12,7 +12,7 @@ from typing import assert_never
 from flint import arb, arb_poly
 
 from dipapprox.certificates.proofs import Argument, Box, Cover, Factor, FarAway, NearZero
-from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.values import Stuck
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball

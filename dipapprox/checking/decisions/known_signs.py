@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dipapprox.certificates.proofs import Proof
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import (
     Canonical,

@@ -18,7 +18,7 @@ from itertools import combinations
 from dipapprox.certificates.decisions import CertificateOfPrivacy, Inequality
 from dipapprox.checking import pairs
 from dipapprox.checking.chains import require_ending
-from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.checking.claims import DecisionClaim
 from dipapprox.checking.decisions.delta import Delta, read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.known_signs import KnownSigns

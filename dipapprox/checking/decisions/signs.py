@@ -17,8 +17,8 @@ from dipapprox.certificates.proofs import (
     Point,
     Proof,
 )
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions import covers
-from dipapprox.checking.decisions.claim import Interval
 from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import Canonical, as_function, canonical
 from dipapprox.checking.values import Stuck

@@ -14,7 +14,7 @@ from dipapprox.certificates.decisions import (
 from dipapprox.certificates.proofs import Ratio, function_of
 from dipapprox.checking import pairs
 from dipapprox.checking.chains import require_ending
-from dipapprox.checking.decisions.claim import DecisionClaim
+from dipapprox.checking.claims import DecisionClaim
 from dipapprox.checking.decisions.delta import read_delta
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import Quotient, constant

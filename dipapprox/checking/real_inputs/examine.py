@@ -29,7 +29,7 @@ from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,
     CertificateOfRealInputs,
 )
-from dipapprox.checking.budgets.examine import BudgetClaim
+from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.real_inputs.boxes import Box, contains, corners_of
 from dipapprox.checking.real_inputs.parts import PartCheck, Untrue

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.checking.budgets.examine import BudgetClaim
+from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.services.differences import Differences, Pair

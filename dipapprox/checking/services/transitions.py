@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.known_signs import KnownSigns
 from dipapprox.checking.decisions.quotients import Quotient

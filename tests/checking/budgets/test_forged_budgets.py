@@ -16,8 +16,8 @@ from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.description import automaton_of, text_of
 from dipapprox.automata.stops import with_visible_stops
 from dipapprox.certificates.digest import text_hash
-from dipapprox.checking.budgets.examine import BudgetClaim
 from dipapprox.checking.check import check
+from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.errors import UserError
 from dipapprox.language.dipa import parse_dipa

@@ -14,7 +14,7 @@ from dipapprox.certificates.decisions import NonNegative
 from dipapprox.certificates.proofs import Proof
 from dipapprox.certificates.reading import convert
 from dipapprox.certificates.writing import fields_of
-from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import canonical
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive
