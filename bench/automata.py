@@ -20,6 +20,7 @@ from dipapprox.automata.benchmarks import (
 )
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.stops import stopping_states
+from dipapprox.bundled import BUNDLED
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
@@ -27,7 +28,7 @@ from dipapprox.experiments.tables.plan import plan
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import BUNDLED, DPG, parse_program, read_text
+from dipapprox.language.load import DPG, parse_program, read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops

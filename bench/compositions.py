@@ -13,8 +13,9 @@ from fractions import Fraction
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from bench.timing import NoAnswer, Patience, Timing, side_by_side
+from dipapprox.bundled import BUNDLED
 from dipapprox.composition.mechanisms import Adjacency, Gaussian
-from dipapprox.language.load import BUNDLED, load
+from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bench.timing import NoAnswer, Patience, Timing, side_by_side
-from dipapprox.language.load import BUNDLED, read_source
+from dipapprox.bundled import BUNDLED
+from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.limits import Limits

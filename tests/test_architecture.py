@@ -27,6 +27,7 @@ LAYERS = (
     "source",
     "errors",
     "deferred",
+    "bundled",
     "locks",
     "cache",
     "limits",

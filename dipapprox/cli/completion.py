@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import shtab
 
+from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
 from dipapprox.cli.parser import commands_of
 from dipapprox.data_classes import dataclass
-from dipapprox.experiments.tables.plan import plan
-from dipapprox.language.load import bundled_programs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,12 +78,11 @@ def run(command: CompletionCommand, console: Console) -> int:
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """Return what teaches a shell the words of a parser, and the names of what comes along."""
     names = list(bundled_programs())
-    tables = [table.name for table in plan().tables]
     words = {
         **_FILES,
         "FILE": _program(names),
         "NAME": _choice("names", names),
-        "TABLE": _choice("tables", tables),
+        "TABLE": _choice("tables", table_names()),
     }
     for name, command in commands_of(parser).items():
         for word in command._actions:

@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
+from dipapprox.bundled import bundled_programs
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.diagnosis import did_you_mean
-from dipapprox.language.load import DIPA, DPG, bundled_programs
+from dipapprox.language.load import DIPA, DPG
 
 _EXAMPLES = """examples:
   dipapprox examples                          what there is

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dipapprox.bundled import BUNDLED, bundled_programs
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -40,8 +41,6 @@ PYTHON = "py"
 
 LARGEST_FILE = 5 * 2**20  # bytes
 
-BUNDLED = Path(__file__).parent.parent / "programs"
-"""The programs that come with dipapprox."""
 
 STANDARD_INPUT = Path("-")
 """What is read once, and is a program of the language DPG."""
@@ -166,13 +165,6 @@ def with_claimed_delta(source: Source, delta: Fraction) -> Source:
     if DELTA in source.parameters or not needs_delta(source.program):
         return source
     return replace(source, parameters={**source.parameters, DELTA: delta})
-
-
-def bundled_programs() -> dict[str, Path]:
-    """Return the programs and automata that come with dipapprox, by name: "dipc/svt1"."""
-    found = (path for kind in (DPG, DIPA) for path in BUNDLED.rglob(f"*.{kind}"))
-    listed = sorted(found, key=lambda path: (path.parent, path.name))
-    return {path.relative_to(BUNDLED).with_suffix("").as_posix(): path for path in listed}
 
 
 def file_or_bundled(path: Path) -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values
 from dipapprox.cli.command import COMMANDS
-from dipapprox.language.load import BUNDLED
 
 EXAMPLE = re.compile(r"^  (dipapprox .*?)(?: {3,}.*)?$", re.MULTILINE)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox.language.load import BUNDLED
+from dipapprox.bundled import BUNDLED
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 

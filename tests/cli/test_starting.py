@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import run
+from dipapprox.bundled import BUNDLED
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import COMMANDS
 from dipapprox.cli.completion import SHELLS, script
@@ -16,7 +17,6 @@ from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.parser import commands_of
 from dipapprox.cli.write_words import describe
-from dipapprox.language.load import BUNDLED
 
 
 def test_examples_lists_every_program() -> None:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import BUNDLED
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service

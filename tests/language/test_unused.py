@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dipapprox.language.load import BUNDLED, read_source
+from dipapprox.bundled import BUNDLED
+from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.unused import unused
 

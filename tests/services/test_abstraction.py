@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
-from dipapprox.language.load import BUNDLED, read_source
+from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer

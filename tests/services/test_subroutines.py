@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
-from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
 from dipapprox.services.implementation import prove_implementation
 from dipapprox.services.model import Step

@@ -6,19 +6,17 @@ import csv
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct, convert, field
 
+from dipapprox.bundled import TABLES
 from dipapprox.errors import UserError
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.privacy.options import Engine
 
 Printed = Mapping[str, str]
 """One printed row, by column."""
-
-_FOLDER = Path(__file__).parent / "published"
 
 
 class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -201,7 +199,7 @@ def printed_rows(figures: str) -> tuple[Printed, ...]:
 
 
 def _text(name: str) -> str:
-    path = _FOLDER / name
+    path = TABLES / name
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

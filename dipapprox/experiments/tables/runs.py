@@ -8,12 +8,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.automata.description import automaton_of
+from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import SourceError
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
-from dipapprox.language.load import BUNDLED, load
+from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide

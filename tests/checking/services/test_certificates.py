@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 import dipapprox
+from dipapprox.bundled import BUNDLED
 from dipapprox.certificates.digest import digest
 from dipapprox.checking.check import check
 from dipapprox.checking.result import CheckResult, Outcome
 from dipapprox.errors import UserError
-from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
 from dipapprox.services.certificate import certify_service, without_evidence
 from dipapprox.services.service_proof import prove_service

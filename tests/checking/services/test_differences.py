@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.decisions.quotients import Quotient, constant
@@ -26,7 +27,6 @@ from dipapprox.checking.values import Stuck
 from dipapprox.distributions import Family
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ONE, ExponentialPolynomial
-from dipapprox.language.load import BUNDLED
 from dipapprox.limits import Limits
 from dipapprox.services.certificate import certify_service, without_evidence
 from dipapprox.services.service_proof import prove_service

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import execution
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.execution import program_of, run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
-from dipapprox.language.load import BUNDLED
 from dipapprox.semantics.execution import shared_executions
 
 PROGRAMS = [

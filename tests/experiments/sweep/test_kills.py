@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.bundled import BUNDLED
 from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
-from dipapprox.language.load import BUNDLED
 
 LONG = Case(
     "verify",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.language.load import BUNDLED
+from dipapprox.bundled import BUNDLED
 
 PROGRAM = """param N = 1
 input q[N] in {0, 1}
