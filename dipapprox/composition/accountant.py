@@ -34,6 +34,7 @@ from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import Step
 from dipapprox.composition.lattice import COARSEST, first_step, refined
 from dipapprox.composition.losses import LossDistribution
+from dipapprox.composition.mechanisms import Between, Subsampled
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.products import Grid, bits_of, factors_of, pieces_on, product
 from dipapprox.composition.profile import Profile
@@ -59,8 +60,14 @@ _CHEAP = Fraction(1, 512)
 """Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
 
 _UNATTAINED = "no pair is known that attains the upper end"
-_NO_PAIR = f"the interval gets no narrower: {_UNATTAINED}"
-_NO_GAIN = "the interval gets no narrower on finer grids"
+STUCK = "the interval gets no narrower"
+"""What reasons begin with where finer grids are of no use."""
+
+_NO_PAIR = f"{STUCK}: {_UNATTAINED}"
+_NO_GAIN = f"{STUCK} on finer grids"
+
+_FINE = 3
+"""Grids finer than the resolution of what is run by this tell hardly more of it."""
 
 
 Progress = Callable[[int, int | None], None]
@@ -241,6 +248,7 @@ class _Search:
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = all(map(is_attained, self._mechanisms))
+        self._resolution = min(filter(None, map(_resolution, self._runs)), default=None)
         # For a δ that is asked, it is not known beforehand which step is fine enough.
         size = COARSEST if delta is None else _first_size(width, composition.times)
         self._first, self._exact = first_step(self._mechanisms, size)
@@ -278,6 +286,8 @@ class _Search:
                 return Answer(after, used, self._atoms, reason)
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
+            if self._is_fine(step) and (idle or not self._attained):
+                return Answer(after, used, self._atoms, _NO_GAIN)
             if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
                 return Answer(after, used, self._atoms, reason)
@@ -286,6 +296,11 @@ class _Search:
             if not self._exact:
                 hurry = self._attained and idle > 0
                 step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
+
+    def _is_fine(self, step: Step) -> bool:
+        """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
+        known = self._resolution
+        return known is not None and float(step.loss(2)) * _FINE <= known
 
     def _bounds(self, grid: Grid, added: bool) -> list[Bounds]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
@@ -346,6 +361,15 @@ class _Search:
         elif wanted > _FINER:
             wanted = float(_FINER)
         return Fraction(ceil(16 * max(wanted if wanted <= _NEAR else _FINER, 1.25)), 16)
+
+
+def _resolution(run: Run) -> float | None:
+    """The step whose cost for all runs is about that of the losses at which pairs are known."""
+    mechanism = run.mechanism
+    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
+    if not isinstance(inner, Between) or inner.resolution is None:
+        return None
+    return float(inner.resolution * run.times**0.5)
 
 
 def _first_size(width: Fraction, times: int) -> Fraction:

@@ -243,6 +243,7 @@ class Between:
             they are too many.
         chosen: Pairs of adjacent data sets, in this order.
         exact: Whether `above` is `below`, but for next to nothing.
+        resolution: Of the losses at which the pairs are known, the distance; None: all are.
 
     Raises:
         UserError: If the pairs are not of this kind, or are stated for different adjacencies.
@@ -253,6 +254,7 @@ class Between:
     worst: tuple[Masses, ...] = ()
     chosen: tuple[Masses, ...] = ()
     exact: bool = False
+    resolution: float | None = None
 
     def __post_init__(self) -> None:
         if not self.above.symmetric or not self.below.attained:

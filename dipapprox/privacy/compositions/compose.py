@@ -20,8 +20,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from dipapprox.composition.accountant import STUCK, Composition
 from dipapprox.composition.accountant import Answer as Found
-from dipapprox.composition.accountant import Composition
+from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
 from dipapprox.composition.geometric_profiles import (
     GeometricLine,
@@ -48,9 +49,9 @@ from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses
-from dipapprox.privacy.compositions.noise_programs import real_mechanism
+from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
+from dipapprox.privacy.compositions.programs import require_symmetric
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
@@ -81,6 +82,9 @@ _EXACT_BITS = 256
 _EXACT_WIDTH = Fraction(1, 2**100)
 """Of the interval of an exact δ, as a share of it."""
 
+_LEAST_GAIN = 0.1
+"""Pairs of programs get finer as long as intervals get narrower by a tenth."""
+
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
 
@@ -100,7 +104,7 @@ class Composed:
         self._progress = progress
         self._options = Options() if options is None else options
         self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
-        self._programs: dict[tuple[ProgramAt, int], tuple[Fraction, Mechanism]] = {}
+        self._mechanisms = Mechanisms(pipeline, self._options)
 
     @sound_arithmetic()
     def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
@@ -243,7 +247,7 @@ class Composed:
         unit = exact_rational(step, "step")
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
-        composition = self._composition(_EXPORT_ACCURACY)
+        composition = self._mechanisms.composition(_EXPORT_ACCURACY)
         grid = Step(unit)
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
         return log_masses(losses, grid)
@@ -324,36 +328,23 @@ class Composed:
     def _ask(
         self, accuracy: Fraction, ask: Callable[[Composition], Found]
     ) -> tuple[Found | None, str | None]:
-        """Ask a composition; None and the reason if a limit ends it before it is known."""
+        """Ask a composition, of ever finer pairs of programs; also return why it is not narrower.
+
+        None if a limit ends it before anything is known.
+        """
+        known: Found | None = None
         with EarlyEnd() as end:
-            found = ask(self._composition(accuracy))
-            return found, found.reason
-        return None, end.reason
-
-    def _composition(self, accuracy: Fraction) -> Composition:
-        share = accuracy / (64 * self.pipeline.times)
-        runs = self.pipeline.runs
-        return Composition(tuple(Run(self._mechanism(run, share), run.times) for run in runs))
-
-    def _mechanism(self, run: PipelineRun, accuracy: Fraction) -> Mechanism:
-        inner = run.what
-        if isinstance(inner, ProgramAt):
-            known = self._programs.get((inner, run.times))
-            if known is None or known[0] > accuracy:
-                if inner.program.real_outputs:  # what is found then serves for a long time
-                    accuracy /= 2**20
-                bounds = self._bounds(inner, run.times, accuracy)
-                known = self._programs[inner, run.times] = accuracy, bounds
-            inner = known[1]
-        return inner if run.rate is None else Subsampled(inner, run.rate)
-
-    def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism:
-        """Return a program's worst pair, or two pairs that it lies between."""
-        relation, options = self.pipeline.adjacency, self._options
-        if run.program.real_outputs:
-            require_symmetric(run.program)
-            return real_mechanism(run.program, run.eps, relation, accuracy, options)
-        return bounds_of_program(run.program, run.eps, relation, times, accuracy, options)
+            while True:
+                found = ask(self._mechanisms.composition(accuracy))
+                if known is not None:
+                    both = zip(known.bounds, found.bounds, strict=True)
+                    found = replace(found, bounds=tuple(old.meet(new) for old, new in both))
+                gained = 1.0 if known is None else gain(known.bounds, found.bounds)
+                known = found
+                stuck = found.reason is not None and found.reason.startswith(STUCK)
+                if not stuck or gained < _LEAST_GAIN or not self._mechanisms.refined():
+                    return found, found.reason
+        return known, end.reason
 
     def _line(self, eps_prv: Fraction) -> Line | GeometricLine | None:
         """The exact least delta, if few numbers tell it."""
@@ -369,7 +360,7 @@ class Composed:
                 limits = self._options.limits
                 few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
                 with EarlyEnd():
-                    runs = self._composition(Fraction(1))
+                    runs = self._mechanisms.composition(Fraction(1))
                     self._exact = (geometric_profile(runs, limits) or exact_profile(runs, few),)
         return self._exact[0]
 

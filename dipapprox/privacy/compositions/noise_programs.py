@@ -30,6 +30,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import AllPairs, select_pairs
 from dipapprox.pairs.published.divergences import Terms
+from dipapprox.privacy.compositions.real_pairs import RealPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
@@ -41,13 +42,17 @@ _MOST_PAIRS = 2_000
 
 def real_mechanism(
     program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
-) -> Mechanism:
-    """Return the worst pair of a program, or two pairs that it lies between.
+) -> Mechanism | RealPairs:
+    """Return the worst pair of a program, pairs that get finer, or two that it lies between.
 
     For arguments and errors see `bounds_of_real_program`.
     """
+    if has_real_inputs(program):
+        return bounds_of_real_program(program, eps, adjacency, accuracy, options)
+    if len(list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))) > _MOST_PAIRS:
+        return bounds_of_real_program(program, eps, adjacency, accuracy, options)
     noise = worst_noise(program, eps, adjacency, options)
-    return noise or bounds_of_real_program(program, eps, adjacency, accuracy, options)
+    return noise or RealPairs(program, eps, adjacency, accuracy, options)
 
 
 def worst_noise(
