@@ -2,8 +2,8 @@
 
 Of an ordered pair (P, Q) of adjacent inputs the profile H(x) is enclosed, l <= H(x) <= u, at the
 places e^(j h), j >= 0; below 1 by way of the reversed pair, which is adjacent, too. H is convex. So
-the chords of the u are above it, to be run from above; and what `inner_hull` makes of all numbers is
-below it, and a profile of what is left of (P, Q) after some post-processing (`real_programs`).
+the chords of the u are above it, to be run from above; and what `inner_hull` makes of all numbers
+is below it, and a profile of what is left of (P, Q) after some post-processing (`real_programs`).
 
 Pairs that look alike are looked at once. A pair is left out if another one's u are at least its
 own, at all places: then its H is below the chords of that one. As long as its own chords of larger

@@ -17,6 +17,7 @@ from dipapprox.composition.pieces import Run
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions import real_programs
 from dipapprox.privacy.compositions.noise_programs import worst_noise
+from dipapprox.privacy.compositions.real_pairs import RealPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options
 
@@ -146,3 +147,61 @@ def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
     (bounds,) = answer.bounds
     assert answer.reason is not None and "no narrower" in answer.reason
     assert bounds.lower is not None and bounds.upper is not None and bounds.lower < bounds.upper
+
+
+@pytest.mark.parametrize(("law", "profile"), [("Gauss(q, 2)", gaussian), ("Lap(q, 2)", laplace)])
+def test_pairs_get_finer(law: str, profile: object) -> None:
+    """Each is between what is run from above and from below, and these come together."""
+    assert callable(profile)
+    text = NOISE.replace("0..1", "0..2").format(law=law)
+    pairs = RealPairs(dipapprox.parse(text), F(1), Adjacency.ADD_REMOVE, F(1, 10**8), Options())
+    widest = []
+    for _ in range(2):
+        found = pairs.between()
+        assert found.worst and len(found.worst) == len(found.chosen)
+        gaps = []
+        for above, below in zip(found.worst, found.chosen, strict=True):
+            for k in range(1, 60):
+                alpha = k / 20
+                low, high = height(below, alpha), height(above, alpha)
+                assert low - 1e-12 <= profile(0.5, alpha) <= high + 1e-12
+                gaps.append(high - low)
+        widest.append(max(gaps))
+        assert pairs.refine()
+    assert widest[1] < widest[0] / 2 < 0.003
+
+
+CUT = NOISE.format(law="0").replace(
+    "y <- 0", "r <- Lap(q, 2)\nif r < 0 then\n y <- 0\nelse\n y <- r\nend"
+)
+
+
+def test_an_outcome_that_tells_nothing_costs_nothing() -> None:
+    """All that lies below 0 has one loss: this costs what plain Laplace noise does."""
+    many = {"times": 10}
+    composed = dipapprox.compose([{"program": dipapprox.parse(CUT), "eps": 1, **many}])
+    plain = dipapprox.compose([{"mechanism": "laplace", "scale": 2, **many}])
+    ends = [each.epsilon("1e-3", "0.01").eps_prv_enclosure for each in (composed, plain)]
+    (low, high), (least, most) = ((each.lower, each.upper) for each in ends if each is not None)
+    assert low is not None and high is not None and least is not None and most is not None
+    assert low <= most and least <= high and high - low <= F(1, 100)
+
+
+def test_several_worst_pairs_are_chosen_from() -> None:
+    """Constants that are published as numbers compose as finite outputs do."""
+    tail = (
+        "adjacent linf 1\nout <- 0\nr <- Lap(q, 1)\ns <- Lap(2 * q * q, 2)\n"
+        "if r >= 1 then\n out <- 1\nelif s > 3 then\n out <- 2\nend\n"
+    )
+    answers = []
+    for output in ("output out in 0..2", "output out in real"):
+        program = dipapprox.parse(f"input q in 0..2\n{output}\n{tail}")
+        composed = dipapprox.compose([{"program": program, "eps": 1, "times": 6}])
+        answers.append(composed.epsilon("1e-3", "0.01"))
+    (low, high), (least, most) = (
+        (each.eps_prv_enclosure.lower, each.eps_prv_enclosure.upper)
+        for each in answers
+        if each.eps_prv_enclosure is not None
+    )
+    assert low is not None and high is not None and least is not None and most is not None
+    assert low <= most and least <= high and most - least <= F(1, 100)
