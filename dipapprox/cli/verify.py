@@ -58,9 +58,7 @@ def run(command: Asking[Verify], console: Console) -> int:
     if command.certificate is not None and question.claim is None:
         raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
-    program = asking.loaded(
-        command.program, question.pairs, reals=question.takes_reals, delta=question.delta
-    )
+    program = asking.loaded(command.program, question.pairs, reals=True, delta=question.delta)
     with Reporter("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
     show_answer(console, verdict, json=command.json)

@@ -125,8 +125,8 @@ def finite(program: core.Program, *, reals: bool = False) -> core.Program:
         taken = reals and not isinstance(cell.domain, AllIntegers)
         if isinstance(cell.domain, AllReals) and not taken:
             raise UserError(
-                f"the input '{cell.name}' may be any real number: ask 'dipapprox prove', or "
-                "'verify', 'profile' or 'calibrate' about one ε",
+                f"the input '{cell.name}' may be any real number: ask 'dipapprox prove', 'verify', "
+                "'profile' or 'calibrate'",
                 f"for finitely many values, declare them: 'input {cell.variable} in -1..1'",
             )
     return program

@@ -293,7 +293,7 @@ def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], Result]:
     if isinstance(question, Prove):
         subject = load_subject(path, claim.parameters, claim.for_all)
         return lambda: question.answer(subject, options)
-    reals = isinstance(question, Verify) and question.takes_reals
+    reals = isinstance(question, Verify)
     delta = question.delta if isinstance(question, Verify) else None
     claimed = delta if isinstance(delta, Fraction) else None
     program = load(path, claim.parameters, reals=reals, delta=claimed)

@@ -186,7 +186,7 @@ def verify(
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
     question = read_keywords(Verify, given)
-    known = known_program(program, reals=question.takes_reals)
+    known = known_program(program, reals=True)
     return question.answer(known, known_options(options))
 
 

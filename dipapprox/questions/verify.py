@@ -59,11 +59,6 @@ class Verify(Question):
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
 
     @property
-    def takes_reals(self) -> bool:
-        """Whether inputs may be any real numbers."""
-        return not isinstance(self.eps, ClosedInterval)
-
-    @property
     def claim(self) -> Claim | None:
         """The claim, if it is made of numbers."""
         match self.eps, self.eps_prv, self.delta:

@@ -163,7 +163,7 @@ class IntervalAnswer(ProgramAnswer, frozen=True):
     ]
     eps_prv: Claimed
     delta: Claimed
-    pairs: Count
+    pairs: Count | None
     outputs: Count
     final_states: Count
     delta_enclosure: Enclosure

@@ -132,12 +132,19 @@ def _why(
     """Say where the value of an input, one of some names, is likely to be needed."""
     holders = _holders(program, names)
     random = tainted(program.body)
+    finite = {cell.name for cell in program.outputs}
     for each in statements_in(program.body):
         if not holders.isdisjoint(used(each)):
             match each:
                 case core.If(condition=condition) | core.While(condition=condition):
                     if random.isdisjoint(compared(condition)):
                         return "inputs are compared without noise", condition.span or each.span
+                case core.Draw(family=family) if family.is_discrete:
+                    return "noise of integers around an input, which may be any number", each.span
+                case core.Assign(target=target, value=value):
+                    takes = not holders.isdisjoint(read(value))
+                    if takes and not finite.isdisjoint(cells_of(target)):
+                        return "a finite output is an input, which may be any number", each.span
                 case core.Choose():
                     return "finite noise depends on inputs, which may be any number", each.span
                 case _:

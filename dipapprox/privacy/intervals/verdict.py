@@ -93,7 +93,10 @@ class IntervalVerdict(RunResult):
             violated = f"ε = {self.violation.claim.eps}"
         elif self.delta_enclosure is not None:
             delta = interval(self.delta_enclosure)
-        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.outputs, "output")
+        outputs = count(self.outputs, "output")
+        pairs = "all pairs, infinitely many"
+        if self.pairs is not None or not self.scope.everywhere:
+            pairs = count(self.pairs or 0, "ordered pair")
         everywhere = f"program run at every ε in [{self.lower}, {self.upper}]"
         return self.run.describe(
             f"{self.program}: {self.answer.sentence}{self.scope.restriction}",

@@ -21,6 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
+    AllPairs,
     OrderedPairs,
     Pair,
     PairSelection,
@@ -40,11 +41,14 @@ from dipapprox.privacy.run import Run
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.inputs import has_real_inputs
+from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.intervals import published
+    from dipapprox.privacy.intervals import nested_inputs, published
 else:
+    nested_inputs = Deferred("dipapprox.privacy.intervals.nested_inputs")
     published = Deferred("dipapprox.privacy.intervals.published")
 
 _FEW_PAIRS = 256
@@ -151,6 +155,10 @@ def verify_interval(
             f"write {upper}..{lower}" if lower > upper else f"write --eps {lower}",
         )
     claim.check(lower, upper)
+    if has_real_inputs(program):
+        if isinstance(selection, AllPairs):
+            return nested_inputs.verify_nested(program, claim, lower, upper, options)
+        program = with_values(program, selection.pairs)
     pairs = select_pairs(program, selection)
     count = count_selected(program, selection)
     states: FinalStates | None = None
