@@ -22,7 +22,7 @@ from dipapprox.privacy.notation import valuation_text
 if TYPE_CHECKING:
     from dipapprox.privacy.compositions.result import ComposedAnswer
     from dipapprox.privacy.probabilities import OutputDistribution
-    from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+    from dipapprox.privacy.profiles.profile_result import PrivacyCurve, RenyiProfile
 
 _STEPS = 8
 """Drawn points between two certified ones: envelopes are curved over the budget."""
@@ -51,6 +51,33 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     set_delta_axis(axes.yaxis, upper)
+    axes.grid(alpha=0.3)
+    save(figure, path)
+
+
+def plot_renyi(found: RenyiProfile, path: Path) -> None:
+    """Draw bounds of Rényi divergences by their order.
+
+    Raises:
+        UserError: If there are not two orders to draw, matplotlib is missing or the file cannot be
+            written.
+    """
+    chart = found.chart()
+    if chart is None:
+        raise found.nothing_to_draw()
+    figure, axes = new_figure()
+    orders = [float(order) for order, _ in chart.points]
+    lower, upper = (
+        [float(end) for end in ends]
+        for ends in zip(*((bounds.lower, bounds.upper) for _, bounds in chart.points), strict=True)
+    )
+    axes.fill_between(orders, lower, upper, color=COLOURS[0], alpha=0.35)
+    axes.plot(orders, upper, color=COLOURS[0], linewidth=1.2)
+    axes.set_xlabel("order $a$ (no unit)")
+    axes.set_ylabel("largest $D_a$ (nats)")
+    set_heading(axes, chart.title, (value for _, value in found.scope.rows()))
+    axes.set_xlim(orders[0], orders[-1])
+    axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     save(figure, path)
 

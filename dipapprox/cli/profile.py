@@ -72,7 +72,7 @@ def add_parser(commands: Commands) -> None:
         "--plot",
         type=Path,
         metavar="FILE",
-        help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
+        help="draw the curve, or --renyi by order, into FILE.svg, .png or .pdf (matplotlib)",
     )
 
 
@@ -86,8 +86,8 @@ def read(words: argparse.Namespace) -> ProfileCommand:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
     if words.plot is not None:
-        if asked.question.curve is None:
-            raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
+        if asked.question.curve is None and asked.question.renyi is None:
+            raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT, or --renyi ORDERS")
         pictures.picture_format(words.plot)
     return ProfileCommand(asked, words.csv, words.plot)
 
@@ -103,6 +103,8 @@ def run(command: ProfileCommand, console: Console) -> int:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
         plots.plot_curve(answer, command.plot)
+    if command.plot is not None and isinstance(answer, RenyiProfile):
+        plots.plot_renyi(answer, command.plot)
     if command.csv:
         write(console, as_csv(answer))
     else:

@@ -90,3 +90,30 @@ def test_a_curve_plots_itself(tmp_path: Path) -> None:
         assert curve.envelope.at(place) == bounds
     with pytest.raises(UserError, match=r"cannot write 'curve\.png'"):
         picture.save(tmp_path / "curve.png")
+
+
+@given(orders=st.lists(st.fractions(1, 9, max_denominator=4), min_size=2, max_size=4, unique=True))
+@settings(max_examples=8, deadline=None)
+def test_renyi_divergences_between_orders_are_bounded(orders: list[Fraction]) -> None:
+    # Of Gaussian noise: D_a = a / (2 sigma^2).
+    program = dipapprox.parse(
+        "input q in 0..1\noutput y in real\nadjacent all\ny <- Gauss(q, 2/eps)"
+    )
+    found = dipapprox.profile(program, eps=1, renyi=orders)
+    low, high = min(orders), max(orders)
+    for share in (0, Fraction(1, 3), Fraction(7, 8), 1):
+        order = low + share * (high - low)
+        assert order / 8 in found.at(order)
+    for outside in (low - Fraction(1, 9), high + 1):
+        with pytest.raises(UserError):
+            found.at(outside)
+    assert "order a" in found.plot().svg()
+    assert len(found.charts()) == 1
+
+
+def test_infinite_divergences_are_not_drawn() -> None:
+    program = dipapprox.parse("input q in 0..1\noutput y in 0..1\nadjacent all\ny <- q")
+    found = dipapprox.profile(program, eps=1, renyi="2,3,inf")
+    assert found.charts() == ()
+    with pytest.raises(UserError, match="nothing to draw"):
+        found.plot()

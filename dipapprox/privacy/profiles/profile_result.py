@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Protocol
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
 from dipapprox.numerics.decimals import rounded_up, short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
@@ -314,6 +316,71 @@ class RenyiProfile(_AtOneEps):
             ],
             "zcdp": {"rho_enclosure": self.rho.ends()},
         }
+
+    def at(self, order: Fraction) -> Enclosure:
+        """Bound the largest divergence of an order between chosen ones that are bounded.
+
+        D_a does not fall with a, and (a - 1) D_a is convex (van Erven and Harremoës 2014, theorem 3
+        and corollary 2), for every pair and so for the largest: it lies below its chords.
+
+        Raises:
+            UserError: If the order is not between two such.
+        """
+        known = self._bounded()
+        if not known or not known[0][0] <= order <= known[-1][0]:
+            raise UserError(f"order {order} is not between two orders with bounds")
+        for each, found in known:
+            if each == order:
+                return found
+        (first, low), (last, high) = next(
+            (one, other) for one, other in pairwise(known) if one[0] < order < other[0]
+        )
+        share = (order - first) / (last - first)
+        chord = (1 - share) * (first - 1) * low.upper + share * (last - 1) * high.upper
+        return Enclosure(low.lower, max(low.lower, min(high.upper, chord / (order - 1))))
+
+    def _bounded(self) -> list[tuple[Fraction, Enclosure]]:
+        """Return the finite orders that are bounded, ascending."""
+        return [
+            (each.order, Enclosure(each.divergence.lower, each.divergence.upper))
+            for each in self.orders
+            if isinstance(each.order, Fraction)
+            and each.divergence.lower is not None
+            and each.divergence.upper is not None
+        ]
+
+    def chart(self) -> Curve | None:
+        """Draw the divergences by order; None if there are not two with bounds."""
+        places = [order for order, _ in self._bounded()]
+        if len(places) < 2:
+            return None
+        return Curve(
+            title=f"{self.program} at ε = {self.eps}: Rényi divergences",
+            across="order a (no unit)",
+            up="largest D_a (nats)",
+            points=between(places, self.at),
+        )
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the divergences by order, drawn."""
+        chart = self.chart()
+        return () if chart is None else (chart,)
+
+    def plot(self) -> Picture:
+        """Return them as a picture: notebooks show it, `.save("renyi.svg")` keeps it.
+
+        Raises:
+            UserError: If there are not two finite orders with bounds.
+        """
+        chart = self.chart()
+        if chart is None:
+            raise self.nothing_to_draw()
+        return Picture(chart)
+
+    def nothing_to_draw(self) -> UserError:
+        """Return the error for orders of which no curve is made."""
+        hint = 'for example renyi="1,3/2,2,4,8"'
+        return UserError("there is nothing to draw: two finite orders with bounds are needed", hint)
 
     def describe(self) -> Description:
         """Return what people see of it."""
