@@ -108,7 +108,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
         input=words.input,
         closed_form=words.closed_form,
         merge=computing.merge,
-        strategy=computing.optimizer.strategy,
+        strategy=computing.optimizer,
         limits=arguments.limits_of(words),
         format=words.format,
         json=words.json,

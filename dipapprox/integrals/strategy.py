@@ -1,4 +1,4 @@
-"""How integrals are ordered: the word in options and reports, without the work behind it."""
+"""How integrals are ordered: the words in options, without the work behind them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from enum import Enum
 
 
 class Strategy(Enum):
-    """How a plan is made from an event; the value is the word in reports."""
+    """How nested integrals are ordered and pulled apart; the value is the word for it."""
 
-    LEAST_NESTING = "least nesting"
+    LEAST_NESTING = "least-nesting"
     PAPER = "paper"
     NONE = "none"

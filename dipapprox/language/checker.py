@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.deferred import Deferred
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import primed
 from dipapprox.language.call_checker import REPEATED
@@ -12,10 +13,14 @@ from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
 from dipapprox.language.rewriting import nodes_in
-from dipapprox.language.stream_checker import StreamChecker
 from dipapprox.language.symbols import CLAMP, EPSILON, Kind, Role, Symbol, collect_symbols
-from dipapprox.language.traversal import computed_in
+from dipapprox.language.traversal import computed_in, statements_of
 from dipapprox.source import Span
+
+if TYPE_CHECKING:
+    from dipapprox.language import stream_checker
+else:
+    stream_checker = Deferred("dipapprox.language.stream_checker")
 
 
 def check(
@@ -37,10 +42,23 @@ def check(
     checker = _Checker(program, in_service)
     checker.check_declarations(program)
     if not in_service and not in_rounds:
-        checker.streams.check()
+        if _has_streams(program):
+            stream_checker.check_streams(program, checker.diagnosis)
+        else:
+            checker.check_outputs()
     checker.check_block(program.body)
     checker.diagnosis.finish()
     return checker.symbols
+
+
+def _has_streams(program: ast.Program) -> bool:
+    """Whether a program has a stream, publishes something or goes on for ever."""
+    return any(
+        isinstance(each, ast.Stream | ast.Publishes) for each in program.declarations
+    ) or any(
+        isinstance(each, ast.Read | ast.Publish | ast.Forever)
+        for each in statements_of(program.body)
+    )
 
 
 _FINITE = (Role.OUTPUT, Role.STATE)
@@ -48,12 +66,12 @@ _FINITE = (Role.OUTPUT, Role.STATE)
 
 class _Checker:
     def __init__(self, program: ast.Program, in_service: bool) -> None:
+        self.program = program
         self.in_service = in_service
         self.diagnosis = Diagnosis()
         self.symbols = collect_symbols(program, self.diagnosis)
         infer_kinds(program, self.symbols, real_outputs=not in_service)
         self.expressions = ExpressionChecker(self.symbols, self.diagnosis)
-        self.streams = StreamChecker(self.symbols, self.expressions, self.diagnosis, program)
 
     def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
         self.diagnosis.report(kind, message, span, hint)
@@ -97,6 +115,17 @@ class _Checker:
                 "name error", "no output is declared", where.span,
                 "declare what the mechanism publishes, e.g. 'output out in {0, 1}'",
             )  # fmt: skip
+
+    def check_outputs(self) -> None:
+        for declaration in self.program.declarations:
+            match declaration:
+                case ast.Output(domain=(ast.Reals(bounds),)) if bounds is not None:
+                    self._error(
+                        "type error", "a real output has no bounds", bounds.span,
+                        "write 'real': noise goes beyond all bounds",
+                    )  # fmt: skip
+                case _:
+                    pass
 
     def _element(self, element: ast.Element) -> None:
         if isinstance(element, ast.Integers):
@@ -160,7 +189,7 @@ class _Checker:
                 for value in (*pair.left, *pair.right):
                     kind = self.expressions.expression(value)
                     if kind & Kind.RANDOM or not self.expressions.is_static(value):
-                        self._error("type error", "rows are made of constant values", value.span)
+                        self._error("type error", "pairs are made of constant values", value.span)
             return
         rules = ("all", *(norm.value for norm in Norm))
         if declaration.rule not in rules:
@@ -195,7 +224,9 @@ class _Checker:
                 case ast.Forever(body):
                     self.check_block(body)
                 case ast.Read() | ast.Publish():
-                    self.streams.statement(statement)
+                    stream_checker.check_statement(
+                        statement, self.program, self.symbols, self.expressions, self.diagnosis
+                    )
                 case ast.Skip() | ast.Exit():
                     pass
                 case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any, ClassVar
 
 from dipapprox.data_classes import dataclass
@@ -23,19 +22,6 @@ from dipapprox.questions.question import Argument, Spelled, argument, arguments_
 
 _GROUP = "computing"
 _LIMITS = "limits (when one is reached, the answer is Unknown)"
-
-
-class Optimizer(Enum):
-    """How nested integrals are ordered and pulled apart; the value is the word for it."""
-
-    LEAST_NESTING = "least-nesting"
-    PAPER = "paper"
-    NONE = "none"
-
-    @property
-    def strategy(self) -> Strategy:
-        """The strategy of that name."""
-        return Strategy[self.name]
 
 
 def _computing(read: Any, metavar: str, help: str, default: str | None, swept: bool = True) -> Any:
@@ -61,8 +47,8 @@ class Computing:
     tier: Tier = _computing(
         kinds.Word(Tier), "", "numbers that elimination uses; auto: doubles, then balls", "auto"
     )
-    optimizer: Optimizer = _computing(
-        kinds.Word(Optimizer),
+    optimizer: Strategy = _computing(
+        kinds.Word(Strategy),
         "",
         "how integrals are ordered and pulled apart",
         "least-nesting",
@@ -109,7 +95,7 @@ class Computing:
         return Options(
             engine=self.engine,
             tier=self.tier,
-            strategy=self.optimizer.strategy,
+            strategy=self.optimizer,
             precision=self.precision,
             max_precision=self.max_precision,
             merge=self.merge,
