@@ -24,6 +24,7 @@ from dipapprox.pairs.adjacency import (
 )
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import Progress, precisions, silent
 from dipapprox.privacy.options import Options
@@ -221,7 +222,10 @@ class Profiler:
         reached = found.delta.width <= tolerance(found.delta)
         witness = None
         if found.pair is not None and found.delta.upper > 0:
-            witness = self._witness(found.pair, question.growth.bounds(_WITNESS_BITS))
+            # Densities are not computed a second time for it.
+            bits = _WITNESS_BITS if published is None else found.bits
+            factor = question.growth.bounds(max(bits, FACTOR_BITS))
+            witness = self._witness(found.pair, factor, bits=bits)
         run = self._finished(found.bits, reached)
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
@@ -308,10 +312,14 @@ class Profiler:
         return None if pair is None else self._witness(pair, Factor(Fraction(1), Fraction(1)))
 
     def _witness(
-        self, pair: Pair, factor: Factor, outputs: Sequence[int] | None = None
+        self,
+        pair: Pair,
+        factor: Factor,
+        outputs: Sequence[int] | None = None,
+        bits: int = _WITNESS_BITS,
     ) -> Witness | None:
         try:
-            return self.details.witness(pair, factor, outputs, _WITNESS_BITS)
+            return self.details.witness(pair, factor, outputs, bits)
         except LimitReached:
             return None  # what is proved stays so without a set that shows it
 
