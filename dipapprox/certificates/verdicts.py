@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from dipapprox.certificates.statement import (
     CertificateFields,
@@ -245,3 +246,17 @@ class CertificateOfNotDP(VerdictCertificate, frozen=True):
 
     verdict: Literal["Not_DP"]
     evidence: RecordedWitness | RecordedDivergence
+
+
+def with_claimed_delta(
+    record: CertificateOfDP | CertificateOfNotDP, delta: Fraction
+) -> CertificateOfDP | CertificateOfNotDP:
+    """Return what a certificate would say with another claimed delta; its digest is that of none.
+
+    Bounds of the largest delta that reach beyond the claimed one are cut there.
+    """
+    claim = replace(record.claim, delta=delta)
+    stated = record.delta_enclosure
+    if isinstance(record, CertificateOfDP) and stated.upper > delta:
+        stated = replace(stated, lower=min(stated.lower, delta), upper=delta)
+    return replace(record, claim=claim, delta_enclosure=stated)

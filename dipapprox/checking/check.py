@@ -55,6 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial as partial_call
 from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.certificates.budgets import CertificateAgainstBudget, CertificateOfBudget
@@ -86,6 +87,7 @@ from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.programs import read_program
 from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
+from dipapprox.checking.rounded_scales import examine_rounded
 from dipapprox.checking.values import Stuck
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
@@ -270,11 +272,17 @@ def _examine_program(
     limits: Limits,
 ) -> Scope | None:
     """Examine what is stated of a program; return what the certificate is about."""
-    program = read_program(record.program, record.params, record.widening, partial)
+    judged = isinstance(record, CertificateOfDP | CertificateOfNotDP)
+    program = read_program(
+        record.program, record.params, record.widening, partial, irrational=judged
+    )
     scope = None if program is None else _scope(record, program, partial)
     if program is None or scope is None:
         return None
     match record:
+        case CertificateOfDP() | CertificateOfNotDP() if program.rounding is not None:
+            within = partial_call(examine, limits=limits)
+            examine_rounded(record, program, partial, within)
         case CertificateOfDP() | CertificateOfNotDP():
             examine(record, program, partial, limits)
         case CertificateOfPrivacy() | CertificateOfViolation():

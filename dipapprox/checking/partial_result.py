@@ -23,6 +23,14 @@ class PartialResult:
     bits: int = 0
     shared: list[str] = field(default_factory=list)
 
+    def take(self, other: PartialResult) -> None:
+        """Become another one, but for the differences and the shared parts that are known here."""
+        self.differences += other.differences
+        self.shared += other.shared
+        self.reason = self.reason or other.reason
+        self.pairs, self.sets, self.inputs = other.pairs, other.sets, other.inputs
+        self.inequalities, self.delta, self.bits = other.inequalities, other.delta, other.bits
+
     def differ(self, where: str, what: str) -> None:
         """Note that something in the file is false; only the first ones are kept."""
         if len(self.differences) < _MOST_DIFFERENCES:

@@ -20,6 +20,8 @@ def read_program(
     widening: Widening,
     partial: PartialResult,
     where: str = "",
+    *,
+    irrational: bool = False,
 ) -> Program | None:
     """Read a program; note what is false and return None if that is not possible.
 
@@ -29,10 +31,11 @@ def read_program(
         widening: Wider domains than it declares.
         partial: Where differences are noted.
         where: The place of these fields in the file, a dot at its end.
+        irrational: Whether scales may be irrational.
     """
     try:
         parsed = parse_program(source.text, source.language, source.name)
-        program = elaborate(parsed, params, source.name, widening)
+        program = elaborate(parsed, params, source.name, widening, irrational=irrational)
     except UserError as error:
         partial.differ(f"{where}program.text", f"it is not a program: {error.message}")
         return None

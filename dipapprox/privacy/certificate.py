@@ -44,7 +44,7 @@ from dipapprox.certificates.verdicts import (
     WitnessOutput,
 )
 from dipapprox.certificates.writing import UNSIGNED, signed_fields
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
@@ -57,6 +57,7 @@ from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.box_certificate import all_real_inputs, stated_delta
+from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite, html_table, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.published.certificate import (
@@ -65,6 +66,7 @@ from dipapprox.privacy.published.certificate import (
     divergences,
     finite_violation,
 )
+from dipapprox.privacy.rounded_scales import error_of, slack
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_product_source, open_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
@@ -135,10 +137,14 @@ def certify(
             outputs are needed to show a violation.
         LimitReached: If `options.limits` run out.
     """
+    given = verdict
     if verdict.answer is Answer.UNKNOWN:
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
+    written, verdict = program, _of_rational_scales(program, verdict)
+    program = program.with_rational_scales()
+    claimed = given.claim
     cuts: Cuts | None = None
     pair: RecordedDivergence | None = None
     if program.real_outputs and verdict.answer is Answer.NOT_DP:
@@ -152,12 +158,10 @@ def certify(
     everywhere = private and has_real_inputs(program) and isinstance(selection, AllPairs)
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
-        **statement(program, source, selection, verdict.pairs if private else None),
+        **statement(written, source, selection, verdict.pairs if private else None),
         "format": FORMAT,
         "version": VERSION,
-        "claim": Claimed(
-            eps=verdict.claim.eps, eps_prv=verdict.claim.eps_prv, delta=verdict.claim.delta
-        ),
+        "claim": Claimed(eps=claimed.eps, eps_prv=claimed.eps_prv, delta=claimed.delta),
         "delta_enclosure": Ends.of(
             stated_delta(verdict) if everywhere else verdict.delta_enclosure
         ),
@@ -173,6 +177,16 @@ def certify(
     assert verdict.witness is not None, "Not_DP comes with a witness"
     witness = _witness(verdict.witness, cuts)
     return Certificate.of(CertificateOfNotDP(**stated, verdict="Not_DP", evidence=witness))
+
+
+def _of_rational_scales(program: Program, verdict: Verdict) -> Verdict:
+    """Return what is found of the rational scales of a program; see `rounded_scales`."""
+    claim = verdict.claim
+    by = slack(error_of(program), claim.growth)
+    if not by:
+        return verdict
+    delta = claim.delta - by if verdict.answer is Answer.DP else min(claim.delta + by, Fraction(1))
+    return replace(verdict, claim=Claim(claim.eps, delta, claim.growth))
 
 
 def statement(
@@ -208,7 +222,8 @@ def recorded_program(program: Program, source: ProgramText) -> dict[str, Any]:
     read = parse_program(source.text, source.language, source.name)
     widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
     parameters = dict(program.parameters)
-    if elaborate(read, parameters, program.name, Widening(named=widened)) != program:
+    found = elaborate(read, parameters, program.name, Widening(named=widened), irrational=True)
+    if found != program:
         raise UserError("the program's text is not that of the program that was verified")
     return {
         "program": RecordedProgram(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from math import log
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,12 @@ from scipy import stats
 
 import dipapprox
 from dipapprox import elementary
+from dipapprox.certificates.digest import text_hash
+from dipapprox.certificates.reading import read_certificate
+from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
+from dipapprox.checking.evidence import examine
+from dipapprox.checking.partial_result import PartialResult
+from dipapprox.checking.rounded_scales import examine_rounded
 from dipapprox.data_classes import replace
 from dipapprox.elementary import Elementary, NoValue
 from dipapprox.errors import SourceError, UserError
@@ -24,7 +31,9 @@ from dipapprox.language.core import Rounding
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.scales import ACCURACY
+from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
+from tests.checking.certified import signed
 
 GAUSS = """
 input q in {0, 1}
@@ -215,9 +224,6 @@ def test_all_else_is_refused_with_its_place() -> None:
         lambda: dipapprox.pair_distributions(program, eps=1, input=(0,), adjacent=(1,)),
         lambda: dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.1"),
         lambda: dipapprox.prove(dipapprox.parse(text.replace("0..1", "real", 1))),
-        lambda: dipapprox.certify(
-            program, text, dipapprox.verify(program, eps=1, delta=Fraction(1, 2))
-        ),
     ):
         with pytest.raises(UserError, match="irrational scale"):
             ask()
@@ -257,3 +263,55 @@ def test_python_functions_have_them_too() -> None:
     program = dipapprox.parse(GAUSS, parameters={"delta": Fraction(1, 10**5)})
     ours = dipapprox.profile(noisy, eps=1, eps_prv=1).delta_enclosure
     assert ours == dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
+
+
+FINITE = """input q in 0..1
+output out in 0..1
+adjacent all
+out <- Gauss(q, sqrt(2 * log(5)) / eps) > 1/2
+"""
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("text", [FINITE, GAUSS])
+def test_certificates_have_them_too(text: str, private: bool) -> None:
+    program = dipapprox.parse(text, parameters={} if text is FINITE else {"delta": Fraction(1, 3)})
+    budget = Fraction(1, 8)
+    found = dipapprox.profile(program, eps=1, eps_prv=budget).delta_enclosure
+    above, below = found.upper + Fraction(1, 1000), found.lower - Fraction(1, 1000)
+    delta, wrong = (above, below) if private else (below, above)
+    verdict = dipapprox.verify(program, eps=1, eps_prv=budget, delta=delta)
+    fields: dict[str, Any] = json.loads(dipapprox.certify(program, text, verdict).to_json())
+    assert fields["verdict"] == ("DP" if private else "Not_DP")
+    result = dipapprox.check(fields)
+    assert result.outcome is dipapprox.Outcome.CONFIRMED
+    assert any("irrational" in each for each in result.shared)
+    forged = {**fields, "claim": {**fields["claim"], "delta": str(wrong)}}
+    assert dipapprox.check(signed(forged)).outcome is dipapprox.Outcome.REFUTED
+    said = text.replace("sqrt(2 *", "sqrt(30 *" if not private else "sqrt(1/20 *")
+    other = {**fields["program"], "text": said, "sha256": text_hash(said)}
+    checked = dipapprox.check(signed({**fields, "program": other}))
+    assert checked.outcome is dipapprox.Outcome.REFUTED
+
+
+def test_what_is_next_to_the_claim_is_neither_confirmed_nor_refuted() -> None:
+    program = dipapprox.parse(FINITE.replace("sqrt(2 * log(5))", "2"))
+    exact = dipapprox.profile(program, eps=1, eps_prv=0, width=Fraction(1, 10**40))
+    above, below = exact.delta_enclosure.upper, exact.delta_enclosure.lower
+    for delta, private in ((above + Fraction(1, 10**9), True), (below - Fraction(1, 10**9), False)):
+        verdict = dipapprox.verify(program, eps=1, eps_prv=0, delta=delta)
+        certificate = dipapprox.certify(program, FINITE.replace("sqrt(2 * log(5))", "2"), verdict)
+        record, _ = read_certificate(dict(certificate.fields))
+        assert isinstance(record, CertificateOfDP | CertificateOfNotDP)
+        assert isinstance(record, CertificateOfDP) == private
+        for error, outcome in ((Fraction(1, 10**12), True), (Fraction(1, 1000), False)):
+            partial = PartialResult()
+            rounded = replace(program, rounding=Rounding(error))
+            examine_rounded(
+                record,
+                rounded,
+                partial,
+                lambda record, program, partial: examine(record, program, partial, Limits()),
+            )
+            assert not partial.differences
+            assert (partial.reason is None) == outcome
