@@ -15,6 +15,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Star
 from dipapprox.events.supports import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
+from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
@@ -36,6 +37,7 @@ class PossibleOutputs:
 
     def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
         self._catalogue = Catalogue(states, eps)
+        self._inputs = SolvedInputs(self._catalogue, states.program.inputs)
         self._limits = limits
         self._known: Cache[Input, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}
@@ -67,9 +69,10 @@ class PossibleOutputs:
 
     def _found(self, input: Input) -> _Outputs:
         if self._catalogue.forget():
+            self._inputs.forget()
             self._events.clear()
         sure, possible = set(), set()
-        for output, numbers in self._catalogue.for_input(input):
+        for output, numbers in self._inputs.states(input):
             found = [self._event(number) for number in numbers]
             if False not in found:
                 possible.add(output)

@@ -80,18 +80,22 @@ class SumEvent:
 
         Every one of them is a function on the grid: what it has beyond is lost.
         """
-        laws: list[tuple[Distribution, ...]] = []
+        sources = {e.source for e in self.elements if isinstance(e.source, Distribution)}
+        ranked = sorted(sources, key=law_order)
+        # By rank: laws take long to compare.
+        rank = {law: k for k, law in enumerate(ranked)}
+        ranks: list[list[int]] = []
         found: list[tuple[Distribution, ...]] = []
         for element in self.elements:
             if isinstance(element.source, Distribution):
-                laws.append((element.source,))
+                ranks.append([rank[element.source]])
                 continue
-            reached: tuple[Distribution, ...] = ()
-            for part in self.order_of(element.source):
-                reached = tuple(sorted((*reached, *laws[part]), key=law_order))
-                if part != self.order_of(element.source)[0]:
-                    found.append(reached)
-            laws.append(reached)
+            first, *others = self.order_of(element.source)
+            reached = ranks[first]
+            for part in others:
+                reached = sorted([*reached, *ranks[part]])
+                found.append(tuple([ranked[k] for k in reached]))
+            ranks.append(reached)
         return found
 
 
@@ -228,13 +232,15 @@ class Layout:
             for other in place.compared():
                 origins[other] = origin
             own = [self._placed[k].origin for k in place.parts]
-            rest = origin - sum((o for o in own if o is not None), Fraction(0))
+            taken = [o for o in own if o]  # nearly all are 0
+            rest = origin - sum(taken, _ZERO) if taken else origin
             for k, o in zip(place.parts, own, strict=True):
                 origins[k] = o or Fraction(0)
             if place.parts:
                 # Whatever has no kinks takes the rest; else the first, which then has them there.
                 free = next((k for k, o in zip(place.parts, own, strict=True) if o is None), None)
-                origins[place.parts[0] if free is None else free] += rest
+                if rest:
+                    origins[place.parts[0] if free is None else free] += rest
             found.append(self._element(place, origin, last))
         return tuple(reversed(found))
 
