@@ -33,7 +33,8 @@ What is divided by is examined before anything is cancelled, in weights and in Î
     refuted        something that the file states is false: its digest, its program's hash, a
                    probability, a sum, the number of pairs, the verdict, an input that is missing
     confirmed      everything it states is true, as far as the check's bits tell (more than the
-                   file's), and what it records implies its verdict
+                   file's), and what it records implies its verdict; where pure privacy holds with
+                   equality, the check's own closed forms imply it (`touching`)
     not confirmed  the check ran into a limit, or what is recorded does not imply the verdict
 
 A file that was changed and given a new digest is judged by what it says now: an enclosure that was
