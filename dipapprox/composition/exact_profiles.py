@@ -7,6 +7,8 @@ The loss distribution is kept exactly, by the ratios P / Q of the products. Betw
 with rational A and B. So H is one line in α = e^ε for every ε between two losses, and a rational
 number at rational α. At rational ε > 0 no ratio is e^ε, which is irrational: balls tell the two
 apart at some precision, and A - e^ε B from another such number, unless they are the same.
+
+H falls to δ where A - α B = δ, on one of the lines: the least ε is ln of a rational number.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.errors import UserError
+from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -67,6 +69,26 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class LeastBudget:
+    """An ε >= 0, exactly: ln(factor)."""
+
+    factor: Fraction
+
+    def __str__(self) -> str:
+        return f"log({exact_text(self.factor)})" if self.factor != 1 else "0"
+
+    def enclosed(self, bits: int) -> Enclosure:
+        """Enclose it, at so many bits."""
+        if self.factor == 1:
+            return Enclosure.exact(0)
+        with precision(bits):
+            found = to_enclosure(to_ball(self.factor).log())
+        if isinstance(found, NotEnclosed):
+            raise BrokenInvariant("the logarithm of a number > 1 is not finite")
+        return Enclosure(max(found.lower, _ZERO), found.upper)
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """The least δ where e^ε is less than `below`, and at least what the piece before it is below.
 
@@ -97,6 +119,12 @@ class ExactProfile:
     def at(self, alpha: Fraction) -> Fraction:
         """Return the least δ for a rational e^ε >= 1."""
         return max(each.line(lambda ratio: ratio > alpha).at(alpha) for each in self.directions)
+
+    def budget(self, delta: Fraction) -> LeastBudget | None:
+        """Return the least ε >= 0 with a least δ of at most `delta`, < 1; None if there is none."""
+        factors = [each.least_factor(delta) for each in self.directions]
+        finite = [each for each in factors if each is not None]
+        return LeastBudget(max(finite)) if len(finite) == len(factors) else None
 
     def line(self, budget: Fraction) -> Line:
         """Return the line that is the least δ at an ε >= 0."""
@@ -222,6 +250,19 @@ class _Ratios:
         inner = [(ratio, p) for ratio, p in self.masses.items() if counts(ratio)]
         constant = sum((p for _, p in inner), self.infinite)
         return Line(constant, sum((p / ratio for ratio, p in inner), _ZERO))
+
+    def least_factor(self, delta: Fraction) -> Fraction | None:
+        """Return the least α >= 1 with H(α) <= δ; None if there is none."""
+        if self.infinite > delta:
+            return None
+        constant, factor = self.infinite, _ZERO
+        for ratio in sorted(self.masses, reverse=True):
+            # From here up to the next greater ratio H is constant - α factor.
+            if ratio <= 1 or constant - ratio * factor > delta:
+                break
+            constant += self.masses[ratio]
+            factor += self.masses[ratio] / ratio
+        return max((constant - delta) / factor, Fraction(1)) if factor else Fraction(1)
 
     def times(self, other: _Ratios, limits: Limits) -> _Ratios:
         """Compose two."""

@@ -20,6 +20,7 @@ small u, where all losses do. Hence balls tell H from every other δ that is cla
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
@@ -38,6 +39,7 @@ from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 _MOST_STEPS = 512
 """Of the greatest loss, in units of u."""
 
+_BITS = 64
 _MOST_STEPS_OF_PIECES = 64
 """The pieces of a profile are that many polynomials of that degree."""
 
@@ -107,6 +109,36 @@ class GeometricLine:
 
 
 @dataclass(frozen=True, slots=True)
+class GeometricBudget:
+    """An ε >= 0, exactly: where a line falls to δ; None: 0."""
+
+    line: GeometricLine | None
+    delta: Fraction
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return "0"
+        below = " * ".join(f"({each})^{times}" for each, times in self.line.divisors)
+        above = f"{self.line.constant} - {exact_text(self.delta)} * {below}"
+        return f"log(({above}) / ({self.line.factor}))"
+
+    def enclosed(self, bits: int) -> Enclosure:
+        """Enclose it, at so many bits."""
+        if self.line is None:
+            return Enclosure.exact(0)
+        while True:  # ends: it is a positive number
+            with precision(bits):
+                divisor = arb(1)
+                for each, times in self.line.divisors:
+                    divisor *= each.ball() ** times
+                above = self.line.constant.ball() - to_ball(self.delta) * divisor
+                found = to_enclosure((above / self.line.factor.ball()).log())
+            if not isinstance(found, NotEnclosed):
+                return Enclosure(max(found.lower, Fraction(0)), found.upper)
+            bits *= 2
+
+
+@dataclass(frozen=True, slots=True)
 class GeometricPiece:
     """The least δ where ε is less than `below`, and at least what the piece before it is below.
 
@@ -147,6 +179,23 @@ class GeometricProfile:
             constant += mass
             factor += mass.left_shift(k)
         return GeometricLine(self._powers(constant), self._powers(factor), self.divisors)
+
+    def budget(self, delta: Fraction) -> GeometricBudget:
+        """Return the least ε >= 0 with a least δ of at most `delta`, 0 < delta < 1."""
+        places = [*(k for k, _ in self.masses), 0]
+        first = bisect_left(places, True, key=lambda k: self._exceeds(k, delta))
+        # H falls to delta between this loss and the next greater one.
+        found = first < len(places)
+        return GeometricBudget(self.line(places[first] * self.unit) if found else None, delta)
+
+    def _exceeds(self, k: int, delta: Fraction) -> bool:
+        """Whether H is above δ at a loss: before the greatest one it is no rational number."""
+        line, bits = self.line(k * self.unit), _BITS
+        while True:
+            found = line.enclosed(k * self.unit, bits)
+            if found.lower > delta or found.upper <= delta:
+                return found.lower > delta
+            bits *= 2
 
     def pieces(self) -> tuple[GeometricPiece, ...] | None:
         """Return the profile for all ε >= 0, ascending; None if that is long."""

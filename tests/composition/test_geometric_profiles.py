@@ -149,3 +149,17 @@ def test_what_has_no_exact_profile() -> None:
     assert geometric_profile(runs((1, F(7), 40), (1, F(11), 40)), Limits()) is None
     long = geometric_profile(runs((1, F(1), 65)), Limits())
     assert long is not None and long.pieces() is None
+
+
+@pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
+def test_least_budgets_lie_where_the_profile_falls(delta: Fraction) -> None:
+    profile = geometric_profile(runs((1, F(2), 8), (2, F(3), 2)), Limits())
+    assert profile is not None
+    found = profile.budget(delta).enclosed(128)
+    assert found.width < F(1, 10**30)
+    if found.upper:
+        assert profile.line(found.upper).enclosed(found.upper, 200).upper < delta + F(1, 10**25)
+        before = max(found.lower - F(1, 10**20), F(0))
+        assert profile.line(before).enclosed(before, 200).lower > delta
+    else:
+        assert profile.line(F(0)).enclosed(F(0), 200).upper <= delta

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.exact_profiles import exact_delta
+from dipapprox.composition.exact_profiles import exact_delta, exact_profile
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -97,3 +97,21 @@ def test_what_is_not_exact_is_said() -> None:
         exact_delta(composition((SKEWED, 1)), F(1, 2), Limits())
     with pytest.raises(LimitReached, match="more than 9 losses"):
         exact_delta(composition((SKEWED, 40)), F(2), Limits(atoms=9))
+
+
+@pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 50), F(2, 3)])
+def test_least_budgets_are_logarithms(delta: Fraction) -> None:
+    """There the profile is delta, and above it just before; or the budget is 0."""
+    for runs in (
+        composition((RandomisedResponse(F(3, 4)), 12)),
+        composition((SKEWED, 2), (Subsampled(SKEWED, F(1, 3)), 2)),
+    ):
+        profile = exact_profile(runs, Limits())
+        assert profile is not None
+        found = profile.budget(delta)
+        if found is None:  # what is at infinity is more
+            assert profile.at(F(10**9)) > delta
+        elif found.factor == 1:
+            assert profile.at(F(1)) <= delta
+        else:
+            assert profile.at(found.factor) == delta < profile.at(found.factor - F(1, 10**9))

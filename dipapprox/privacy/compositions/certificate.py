@@ -166,7 +166,8 @@ def _moved(answer: ComposedAnswer, share: Fraction) -> Interval | None:
     if found is None or found.upper is None or answer.answer is not None:
         return None
     lower = found.lower or Fraction(0)
-    more = max((found.upper - lower) * share, Fraction(1, 10**15))
+    width = found.upper - lower if answer.exact is None else _NARROW
+    more = max(width * share, Fraction(1, 10**15))
     unit = 10 ** (len(str(int(1 / more))) + 1)
     low = max(Fraction(int((lower - more) * unit), unit), Fraction(0))
     return low, Fraction(-int(-(found.upper + more) * unit) + 1, unit)

@@ -52,7 +52,7 @@ from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import require_symmetric
-from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
+from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve, Exact
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
@@ -119,6 +119,14 @@ class Composed:
             raise UserError(f"delta must be in [0, 1), got {delta}")
         if not delta:
             return self._pure(begun, width)
+        exact = self._exact_profile()
+        budget = None if exact is None else exact.budget(delta)
+        if budget is not None:
+            known = budget.enclosed(_EXACT_BITS)
+            least = Extended(known.lower, known.upper)
+            return self._answer(
+                begun, None, None, delta=delta, eps_prv_enclosure=least, exact=budget
+            )
         limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
         found, reason = self._ask(
@@ -376,7 +384,7 @@ class Composed:
         eps_prv_enclosure: Extended | None = None,
         delta_enclosure: Enclosure | None = None,
         curve: ComposedCurve | None = None,
-        exact: Line | GeometricLine | None = None,
+        exact: Exact | None = None,
     ) -> ComposedAnswer:
         return ComposedAnswer(
             pipeline=self.pipeline,

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.composition.exact_profiles import Line, Piece
-from dipapprox.composition.geometric_profiles import GeometricLine, GeometricPiece
+from dipapprox.composition.exact_profiles import LeastBudget, Line, Piece
+from dipapprox.composition.geometric_profiles import (
+    GeometricBudget,
+    GeometricLine,
+    GeometricPiece,
+)
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
 from dipapprox.data_classes import dataclass
@@ -38,6 +42,9 @@ from dipapprox.privacy.verdict import Answer
 _FACTOR_BITS = 96
 
 _LONGEST_LINE = 120
+
+Exact = Line | GeometricLine | LeastBudget | GeometricBudget
+"""A least δ for an ε_prv, or a least ε_prv for a δ."""
 """Characters of an exact δ that people may want to see."""
 
 
@@ -120,7 +127,8 @@ class ComposedAnswer(Result):
         grid: The finest grid that was used; None if what was asked is exact.
         atoms: How many losses the composition has on it.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
-        exact: The least delta at eps_prv, as a line in e^eps_prv; None if there is none.
+        exact: The least delta at eps_prv, as a line in e^eps_prv, or the least eps_prv for delta,
+            as a logarithm; None if there is none.
     """
 
     pipeline: Pipeline
@@ -134,7 +142,7 @@ class ComposedAnswer(Result):
     atoms: int
     reason: str | None
     seconds: float
-    exact: Line | GeometricLine | None = None
+    exact: Exact | None = None
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 
@@ -215,7 +223,8 @@ class ComposedAnswer(Result):
         )
 
     def _exactly(self) -> str | None:
-        text = "" if self.exact is None else f"least δ = {self.exact}"
+        what = "ε_prv" if isinstance(self.exact, LeastBudget | GeometricBudget) else "δ"
+        text = "" if self.exact is None else f"least {what} = {self.exact}"
         return text if 0 < len(text) <= _LONGEST_LINE else None
 
     def _found(self) -> str:
