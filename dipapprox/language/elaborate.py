@@ -28,7 +28,7 @@ from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_o
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import DISTRIBUTIONS, SELECTIONS, Role, Symbol
+from dipapprox.language.symbols import DISTRIBUTIONS, LOGARITHM, ROOT, SELECTIONS, Role, Symbol
 from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
@@ -398,7 +398,7 @@ def _uniform_arrays(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, 
                 case ast.Name(name) | ast.Index(name) if name != loop.variable:
                     others.add(name)
                     waiting += operands_of(node)
-                case ast.Call(name) if name in DISTRIBUTIONS:
+                case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
                     waiting += operands_of(node)
                 case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
                     return None

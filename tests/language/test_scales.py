@@ -315,3 +315,14 @@ def test_what_is_next_to_the_claim_is_neither_confirmed_nor_refuted() -> None:
             )
             assert not partial.differences
             assert (partial.reason is None) == outcome
+
+
+def test_loops_stay_uniform() -> None:
+    text = (
+        "input q[3] in 0..1\noutput out in 0..1\nadjacent all\n"
+        "for i in 1..3 do r <- Gauss(q[i], sqrt(2)/eps); if r > 2 then out <- 1; exit end end\n"
+        "out <- 0"
+    )
+    body = elaborate(parse(text), {}, "f", irrational=True).body
+    assert isinstance(body, core.UnrolledBlock)
+    assert [loop.turns for loop in body.loops] == [3]
