@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import exp
+from math import exp, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from dipapprox.experiments.pictures import (
     LEAST_DELTA,
     new_figure,
     save,
+    set_common_heading,
     set_delta_axis,
     set_heading,
     set_legend,
@@ -22,6 +24,7 @@ from dipapprox.privacy.notation import valuation_text
 if TYPE_CHECKING:
     from dipapprox.privacy.compositions.result import ComposedAnswer
     from dipapprox.privacy.probabilities import OutputDistribution
+    from dipapprox.privacy.profiles.planes import Plane
     from dipapprox.privacy.profiles.profile_result import PrivacyCurve, RenyiProfile
 
 _STEPS = 8
@@ -159,4 +162,43 @@ def plot_densities(found: OutputDistribution, path: Path) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     set_legend(figure, axes)
+    save(figure, path)
+
+
+def plot_planes(
+    title: str, lines: Iterable[str], pair: str, found: Sequence[Plane], path: Path
+) -> None:
+    """Draw where the worst pair of real inputs lies: δ over planes through it.
+
+    Args:
+        title: Of the picture.
+        lines: What it is about.
+        pair: The worst pair, whose other values are fixed in each plane.
+        found: The planes.
+        path: Where to.
+
+    Raises:
+        UserError: If matplotlib is missing or the file cannot be written.
+    """
+    figure, axes = new_figure(max(3.4 * len(found) + 1, 6.4), 4.4)
+    axes.remove()
+    top = max((d for each in found for row in each.deltas for d in row if d is not None), default=0)
+    panels = figure.subplots(1, len(found), squeeze=False)[0]
+    for panel, each in zip(panels, found, strict=True):
+        values = [float(value) for value in each.values]
+        # Columns are values in u.
+        columns = [
+            [d if d is not None else nan for d in column]
+            for column in zip(*each.deltas, strict=True)
+        ]
+        mesh = panel.pcolormesh(
+            values, values, columns, shading="nearest", cmap="cividis", vmin=0, vmax=top or 1
+        )
+        panel.plot(*map(float, each.worst), marker="o", color=COLOURS[3], clip_on=False)
+        panel.set_xlabel(f"{each.name} of the input (its unit)")
+        panel.set_ylabel(f"{each.name} of the adjacent input (its unit)")
+        panel.set_aspect("equal")
+    figure.colorbar(mesh, ax=list(panels), label=LEAST_DELTA, shrink=0.7)
+    fixed = f"all else as in the worst pair (dot): {pair}"
+    set_common_heading(figure, title, (*lines, fixed))
     save(figure, path)

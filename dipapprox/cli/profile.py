@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +18,10 @@ from dipapprox.cli.progress import Reporter
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.notation import ends
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
     LeastEpsPrv,
@@ -25,15 +30,18 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.questions.profile import Profile
+from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.cli import plot as plots
     from dipapprox.experiments import pictures
+    from dipapprox.privacy.profiles import planes
 else:
     plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
+    planes = Deferred("dipapprox.privacy.profiles.planes")
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
@@ -72,7 +80,8 @@ def add_parser(commands: Commands) -> None:
         "--plot",
         type=Path,
         metavar="FILE",
-        help="draw the curve, or --renyi by order, into FILE.svg, .png or .pdf (matplotlib)",
+        help="draw the curve, --renyi by order, or where the worst pair of real inputs lies, into "
+        "FILE.svg, .png or .pdf (matplotlib)",
     )
 
 
@@ -86,8 +95,6 @@ def read(words: argparse.Namespace) -> ProfileCommand:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
     if words.plot is not None:
-        if asked.question.curve is None and asked.question.renyi is None:
-            raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT, or --renyi ORDERS")
         pictures.picture_format(words.plot)
     return ProfileCommand(asked, words.csv, words.plot)
 
@@ -103,14 +110,42 @@ def run(command: ProfileCommand, console: Console) -> int:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
         plots.plot_curve(answer, command.plot)
-    if command.plot is not None and isinstance(answer, RenyiProfile):
+    elif command.plot is not None and isinstance(answer, RenyiProfile):
         plots.plot_renyi(answer, command.plot)
+    elif command.plot is not None:
+        _plot_planes(program, answer, asked.options, command.plot)
     if command.csv:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
     asking.write_report(asked, listings, answer, None)
     return 0 if answer.reason is None else Status.UNKNOWN
+
+
+def _plot_planes(program: Program, answer: ProfileAnswer, options: Options, path: Path) -> None:
+    """Draw where the worst pair of real inputs lies, and say so in words on standard error.
+
+    Raises:
+        UserError: If inputs are finite, no pair is told apart, or the file cannot be written.
+    """
+    witness = answer.witness if isinstance(answer, LeastDelta | LeastEpsPrv) else None
+    if not has_real_inputs(program):
+        raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT, or --renyi ORDERS")
+    if witness is None or not isinstance(answer, LeastDelta | LeastEpsPrv):
+        raise UserError("--plot has nothing to draw: no pair of inputs is told apart")
+    least = isinstance(answer, LeastDelta)
+    rate = answer.eps_prv if isinstance(answer, LeastDelta) else answer.eps_prv_enclosure.lower
+    if not isinstance(rate, Fraction):
+        raise UserError("--plot draws δ for an ε_prv that is a rational number")
+    found = planes.planes(
+        program, answer.eps, Growth(rate), (witness.input, witness.adjacent), options
+    )
+    budget = f"ε_prv = {rate}" if least else f"ε_prv = {planes.short_number(rate)}"
+    title = f"{answer.program} at ε = {answer.eps}, {budget}: δ around the worst pair"
+    lines = (value for _, value in answer.scope.rows())
+    plots.plot_planes(title, lines, " ~ ".join(witness.pair_text(program.inputs)), found, path)
+    for each in found:
+        print(f"{path}: {each.text()}", file=sys.stderr)
 
 
 def as_csv(answer: ProfileAnswer) -> str:

@@ -44,8 +44,17 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Any, Any]:
 
 def set_heading(axes: Any, title: str, lines: Iterable[str]) -> None:
     """Put a title above axes, and below it what the picture is about."""
-    wrapped = [part for line in lines for part in wrap(line, _CHARACTERS)]
-    axes.set_title("\n".join([title, *wrapped]), fontsize=10)
+    axes.set_title(_heading(title, lines), fontsize=10)
+
+
+def set_common_heading(figure: Any, title: str, lines: Iterable[str]) -> None:
+    """Put a title above all axes of a figure, and below it what the picture is about."""
+    figure.suptitle(_heading(title, lines), fontsize=10)
+
+
+def _heading(title: str, lines: Iterable[str]) -> str:
+    parts = [part for line in (title, *lines) for part in wrap(line, _CHARACTERS)]
+    return "\n".join(parts)
 
 
 def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
@@ -105,7 +114,8 @@ def save(figure: Any, path: Path) -> None:
     kind = picture_format(path)
     # No date: the same data give the same file.
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    metadata = {"Title": " ".join(figure.axes[0].get_title().split()), **undated}
+    heading = figure.get_suptitle() or figure.axes[0].get_title()
+    metadata = {"Title": " ".join(heading.split()), **undated}
     try:
         with _load("matplotlib").rc_context({"svg.hashsalt": "dipapprox"}):
             figure.savefig(path, format=kind, metadata=metadata, dpi=160)
