@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialRatio
@@ -139,6 +140,17 @@ class ChainLaw:
 
 ChoiceLaw = FiniteLaw | ChainLaw
 """The law of a choice among finitely many outcomes, numbered from 0."""
+
+
+def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
+    """Return the weights of a law, or of the steps of its chain."""
+    match law:
+        case FiniteLaw(weights):
+            return weights
+        case ChainLaw(transitions):
+            return tuple([weight for row in transitions for _, weight in row])
+        case _:
+            assert_never(law)
 
 
 def count_outcomes(law: ChoiceLaw) -> int:

@@ -29,7 +29,7 @@ from dipapprox.certificates.statement import (
 )
 
 FORMAT = "dipapprox real-input certificate"
-VERSION = 2
+VERSION = 3
 
 Change = Literal[-1, 0, 1]
 
@@ -61,11 +61,12 @@ class RecordedShift(Struct, frozen=True, forbid_unknown_fields=True, array_like=
 
 
 class RecordedState(Statement, frozen=True):
-    """A state, and shifts that keep it; null where no upper bound is stated.
+    """A state of a case, and shifts that keep it; null where no upper bound is stated.
 
     `shown` are the real outputs, as sums like those of half spaces.
     """
 
+    case: Count
     guards: tuple[HalfSpace, ...]
     shown: tuple[HalfSpace, ...]
     shifts: tuple[RecordedShift, ...] | None
@@ -108,19 +109,55 @@ class RecordedOutput(Statement, frozen=True):
     ray: RecordedRay | None
 
 
+class Chosen(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """The number of the option that a choice takes, from 0."""
+
+    site: Count
+    option: Count
+
+
 class RecordedPart(Statement, frozen=True):
-    """A part that shares no noise with others: its inputs, its outputs, what it may give."""
+    """A part that shares no noise with others: its inputs, its outputs, what it may give.
+
+    `cases` are the ways in which its choices may go; one without choices has a single case.
+    """
 
     inputs: tuple[Count, ...]
     cells: tuple[Count, ...]
+    cases: Annotated[tuple[tuple[Chosen, ...], ...], Meta(min_length=1)]
     outputs: tuple[RecordedOutput, ...]
+
+
+class RecordedPlaceLoss(Statement, frozen=True):
+    """What an output of a part loses between two inputs.
+
+    The event is the output, with real outputs close to `shown`. At the first input `state` holds
+    for `noise`, and noise close to it; at the second there is a flow for each state of the output,
+    null where it has probability 0.
+    """
+
+    part: Count
+    output: Count
+    shown: tuple[Fraction, ...]
+    state: Count
+    noise: tuple[Coefficient, ...]
+    flows: tuple[RecordedFlow | None, ...]
+    loss: Annotated[Fraction | None, Meta(description="null: beyond all bounds")]
+
+
+class RecordedPlaces(Statement, frozen=True):
+    """Two adjacent inputs between which some outputs, one of a part, lose as eps grows."""
+
+    first: tuple[Fraction, ...]
+    second: tuple[Fraction, ...]
+    losses: Annotated[tuple[RecordedPlaceLoss, ...], Meta(min_length=1)]
 
 
 class RealInputCertificate(Statement, frozen=True):
     """What a proof states, and its evidence; `reals` takes finite domains as all numbers."""
 
     format: Literal["dipapprox real-input certificate"]
-    version: Literal[2]
+    version: Literal[3]
     program: RecordedProgram
     params: dict[str, Fraction]
     reals: bool
@@ -128,6 +165,7 @@ class RealInputCertificate(Statement, frozen=True):
     least_budget: Annotated[StatedBounds | None, Meta(description="null: there is none")]
     radius: Fraction
     evidence: tuple[RecordedPart, ...]
+    places: RecordedPlaces | None
     computed: Computed
     digest: Digest
 

@@ -21,7 +21,7 @@ from dipapprox.privacy.decisions.certificate import certify_decision, without_ev
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.questions.proof_certificates import Certifiable, certify_proof, left_out
+from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
 from dipapprox.semantics.inputs import has_real_inputs
 
@@ -90,14 +90,9 @@ def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -
     missing = without_proof_evidence(proof)
     if missing is None:
         try:
-            digest = _write(path, certify_proof(proof, source, options.limits))
+            return _write(path, certify_proof(proof, source, options.limits))
         except LimitReached as limit:
             missing = limit.reason
-        else:
-            lacking = left_out(proof)
-            if lacking is not None:
-                print(f"certificate: {lacking}", file=sys.stderr)
-            return digest
     print(f"no certificate: {missing}", file=sys.stderr)
     return None
 

@@ -20,7 +20,7 @@ of Δ does, and f itself none. So some q and Δ make an event impossible that wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, replace
@@ -31,10 +31,11 @@ from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
 from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
+from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.parts import Part
-from dipapprox.semantics.state import FinalState, FinalStates
+from dipapprox.semantics.state import FinalStates
 
-_Atoms = tuple[Fraction | None, ...]
+Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
 
 
@@ -64,16 +65,16 @@ class PartRun:
         self._limits = limits
         self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
         builder = ConeBuilder(states, limits)
-        groups: dict[tuple[int, _Atoms], tuple[Sequence[Value], list[Cone]]] = {}
-        tells_atoms = _tells_atoms(states)
+        groups: dict[tuple[int, Atoms], tuple[Sequence[Value], list[Cone]]] = {}
+        self._is_continuous = not any(sample.family.is_discrete for sample in states.samples)
+        tells = self._is_continuous and tells_atoms(state.reals for state in states.states)
         for state in states.states:
             cone = builder.cone(state)
             if cone is not None:
-                key = id(state.outputs), _atoms(state) if tells_atoms else ()
+                key = id(state.outputs), atoms_of(state.reals) if tells else ()
                 groups.setdefault(key, (state.outputs, []))[1].append(cone)
         self._groups = tuple(groups.values())
         self._reals = part.program.real_outputs
-        self._is_continuous = not any(sample.family.is_discrete for sample in states.samples)
         self._costs: list[list[CostOfChanges]] = []
         self._proofs: list[OutputProof] = []
 
@@ -133,7 +134,8 @@ class PartRun:
     @property
     def proof(self) -> PartProof:
         """What is proved so far."""
-        return PartProof(self.inputs, self._outputs, tuple(self._proofs))
+        names = tuple([cell.name for cell in self._reals])
+        return PartProof(self.inputs, self._outputs, tuple(self._proofs), names)
 
     @property
     def best_ray(self) -> PartRay | None:
@@ -162,7 +164,7 @@ class PartRun:
                 if state.shifts is None:
                     return None
                 for shift in state.shifts:
-                    if _is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
+                    if is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
                         found = state, shift
         return found
 
@@ -185,19 +187,23 @@ def _loss(each: PartRay) -> tuple[bool, Fraction]:
     return each.ray.loss is None, each.ray.loss or Fraction(0)
 
 
-def _is_within(inner: Box, outer: Box) -> bool:
+def is_within(inner: Box, outer: Box) -> bool:
+    """Whether a box is part of another."""
     return all(
         outer_lo <= lo and hi <= outer_hi
         for (lo, hi), (outer_lo, outer_hi) in zip(inner, outer, strict=True)
     )
 
 
-def _tells_atoms(states: FinalStates) -> bool:
-    """Whether every real output is in each state a constant or has a density at all inputs."""
-    return not any(sample.family.is_discrete for sample in states.samples) and all(
-        form.samples() or form.is_constant for state in states.states for form in state.reals
-    )
+def tells_atoms(shown: Iterable[Sequence[LinearForm]]) -> bool:
+    """Whether every real output is in each state a constant or has a density at all inputs.
+
+    Args:
+        shown: For every state the real outputs over samples without integers, and inputs.
+    """
+    return all(form.samples() or form.is_constant for forms in shown for form in forms)
 
 
-def _atoms(state: FinalState) -> _Atoms:
-    return tuple(None if form.samples() else form.constant for form in state.reals)
+def atoms_of(shown: Iterable[LinearForm]) -> Atoms:
+    """Return the real outputs of a state that are the same for all inputs and samples."""
+    return tuple(None if form.samples() else form.constant for form in shown)

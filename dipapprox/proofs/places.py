@@ -1,25 +1,31 @@
 """Lower bounds between two inputs: what an output loses there as eps grows.
 
-**Theorem.** Let noise have densities Π (rate eps / c) · exp(-rate eps |e|), c = 2, or 1 on one
-side. For a final state j, the noises {e: G e + H q + h <= 0}, let V_j(q) = min Σ rate |e| over
-them, ∞ if there are none, and V = min_j V_j over the states of an output. If q, q' are adjacent,
-both V are finite, and a state with the least V_j(q) has an open set of noises at q, then no budget
-D < V(q') - V(q) serves every eps.
+**Theorem.** Let noise of rate r have the density (r eps / c) · exp(-r eps |e|), c = 2, or 1 on one
+side, or be discrete Laplace noise of that rate; Gaussian noise has a standard deviation s / eps.
+An output is the union of final states; if the program has real outputs, it is that these lie in
+intervals of length 2η around some numbers, too. With the V of `point_costs`, let W(q) be the least
+V among the states of the output that are possible at q. Finite choices have weights without eps. If
+q, q' are adjacent and W(q) is finite, then no budget D < W(q') - W(q) serves every eps, and none at
+all if W(q') = ∞.
 
-Proof. Write r(e) = Σ rate |e|. Pr_j(q') <= Pr[r(e) >= V_j(q')]: by Markov's inequality, for every
-θ < 1, at most exp(-θ eps V_j(q')) · Π E[exp(θ eps rate |e|)], expectations that are (1 - θ)^-1 for
-every eps. At q an open set of noises has r(e) <= V(q) + η, however small η is: the state is convex,
-and has inner points close to its cheapest one. So Pr(q) >= exp(-eps (V(q) + η)) times a power of
-eps, and liminf of ln(Pr(q) / Pr(q')) / eps is at least V(q') - V(q) as eps goes to ∞. What parts
-that share no noise lose adds up. ∎
+Proof. Let y be the flow of a state at q', f = Σ_g y_g G_g. In the state f·e <= -V(q'), or so but
+for a multiple of η; where V(q') = ∞, f is about Gaussian noise, and noise bound on its side, alone.
+By Markov's inequality, for every θ < 1, Pr(q') <= exp(-θ eps (V(q') - O(η))) · Π E[exp(θ eps f_i
+e_i)], factors that are bounded as eps grows: (1 - θ)^-1 at most, e^(θ² f² s² / 2), and for integers
+what tends to 1. If V(q') = ∞, f may be multiplied by any number: by eps, so that Pr(q') falls like
+exp(-κ eps²), κ > 0, or is 0. At q the noise e that is cheapest has an open set of noises of the
+state within a distance 1 / eps, of a volume that is a power of eps at least: the state is convex
+and has inner points (integers: e itself will do). So Pr(q) >= exp(-eps W(q)) times a power of eps.
+Then η goes to 0. What parts that share no noise lose adds up. ∎
 
-**Impossible outputs.** An output whose states have an open set of noises at q, some of them, and
-none of them at an adjacent q', has no budget at all: Π is positive within its support, and the
-states at q' are convex sets without inner points, so null. With probability > 0 at q and 0 at q'
-no eps has a budget. (V(q') need not be ∞: the states may keep a boundary.)
+**Impossible outputs.** An output of which some state is possible at q, and none at an adjacent q',
+has no budget at any eps: densities are positive within the support, and states at q' are convex
+sets without inner points, so null; or integer noise has no point in them.
 
 Where inputs lie between bounds this is what is left of the rays of `rays`, which leave the bounds.
-Pairs of ends of the intervals are tried, and of points as far from them as inputs may change.
+Pairs of ends of the intervals are tried, and of points as far from them as inputs may change; and
+where an output is possible at one of these and impossible at another, what lies between is halved
+until the two are adjacent.
 """
 
 from __future__ import annotations
@@ -27,25 +33,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from math import lcm
+from math import ceil, floor, prod
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Adjacency
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.cones import Cone
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import has_interior
-
-Point = tuple[Fraction, ...]
-"""A value of every input."""
+from dipapprox.proofs.point_costs import CostOfPoints, Point, PointCost, Shown
 
 Bounds = Sequence[tuple[Fraction, Fraction]]
 
 MOST_POINTS = 64
 MOST_COSTS = 4_000
-"""Points times final states."""
+"""Points times final states times numbers that are shown."""
+
+MOST_HALVINGS = 64
+"""Between two points."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLoss:
+    """What an output of a part loses between two inputs.
+
+    Attributes:
+        part, output: Their numbers.
+        shown: What the real outputs are close to.
+        state: The number of a state that is likely at the first input.
+        noise: That leads to it there, by source of its cone.
+        costs: Of all states of the output at the second input; None where one is impossible.
+        loss: In multiples of eps; None for ∞.
+    """
+
+    part: int
+    output: int
+    shown: Shown
+    state: int
+    noise: tuple[Fraction, ...]
+    costs: tuple[PointCost | None, ...]
+    loss: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,74 +80,46 @@ class Places:
 
     Attributes:
         first, second: The inputs; the outputs are likelier at the first.
-        outputs: Numbers of parts and of their outputs.
-        loss: In multiples of eps; None for ∞, where the output is impossible at the second.
+        losses: Of the parts; a single one if it is ∞.
     """
 
     first: Point
     second: Point
-    outputs: tuple[tuple[int, int], ...]
-    loss: Fraction | None
+    losses: tuple[PlaceLoss, ...]
+
+    @property
+    def loss(self) -> Fraction | None:
+        """What is lost in multiples of eps; None for ∞."""
+        total = Fraction(0)
+        for each in self.losses:
+            if each.loss is None:
+                return None
+            total += each.loss
+        return total
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether no state of the output has a positive probability at the second input."""
+        return all(cost is None for each in self.losses for cost in each.costs)
 
 
-class CostOfPoints:
-    """The V_j of one final state.
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An output of a part, and what its real outputs are close to."""
 
-    Args:
-        cone: Of a state with Laplace or one-sided noise, of scales that are multiples of 1/eps.
-        limits: Asked again and again.
-    """
+    part: int
+    output: int
+    shown: Shown
+    states: tuple[CostOfPoints, ...]
 
-    def __init__(self, cone: Cone, limits: Limits) -> None:
-        self._cone, self._limits = cone, limits
-        rates = [source.rate or Fraction(1) for source in cone.sources]
-        self._unit = Fraction(1, lcm(*(rate.denominator for rate in rates)))
-        self._scales = []
-        rows = []
-        for form in cone.guards:
-            noise = {int(s): c for s, c in form.terms if isinstance(s, int)}
-            scale = lcm(*(c.denominator for c in noise.values()))
-            self._scales.append(scale)
-            rows.append({place: int(c * scale) for place, c in noise.items()})
-        self._programme = LinearProgramme(
-            rows,
-            [int(rate / self._unit) for rate in rates],
-            [source.side for source in cone.sources],
-            limits,
+    def costs(self, point: Point) -> tuple[PointCost | None, ...]:
+        """Return what its states cost; None where one is impossible."""
+        return tuple(
+            [each.at(point, self.shown) if each.is_open(point) else None for each in self.states]
         )
 
-    def at(self, point: Point) -> Fraction | None:
-        """Return V_j; None for ∞."""
-        self._limits.check()
-        sides = [
-            -form.constant * scale
-            for form, scale in zip(self._fixed(point), self._scales, strict=True)
-        ]
-        common = lcm(*(side.denominator for side in sides))
-        found = self._programme.solve([int(side * common) for side in sides])
-        return found.value * self._unit / common if isinstance(found, Optimum) else None
 
-    def _fixed(self, point: Point) -> list[LinearForm]:
-        return _guards_at(self._cone, point)
-
-    def is_open(self, point: Point) -> bool:
-        """Whether an open set of noises leads to the state."""
-        return is_open(self._cone, point)
-
-
-def is_open(cone: Cone, point: Point) -> bool:
-    """Whether an open set of noises leads to a state; one-sided noise asks for more."""
-    supports = [
-        LinearForm.of({place: Fraction(-1 if source.side is Side.AT_LEAST_ZERO else 1)})
-        for place, source in enumerate(cone.sources)
-        if source.side is not Side.ANY
-    ]
-    return has_interior([*_guards_at(cone, point), *supports])
-
-
-def _guards_at(cone: Cone, point: Point) -> list[LinearForm]:
-    values: dict[Symbol, Fraction] = {s: point[k] for s, k in cone.inputs.items()}
-    return [form.at(values) for form in cone.guards]
+_Costs = tuple[PointCost | None, ...]
 
 
 def between_places(
@@ -130,6 +128,7 @@ def between_places(
     bounds: Bounds,
     adjacency: Adjacency,
     radius: Fraction,
+    integers: bool,
     limits: Limits,
 ) -> Places | None:
     """Look for two adjacent inputs between which much is lost.
@@ -140,71 +139,160 @@ def between_places(
         bounds: Of all inputs.
         adjacency: Of the program.
         radius: How far from the ends of the intervals points are tried, too.
+        integers: Whether inputs and noise are integers.
         limits: Asked again and again.
 
     Returns:
         The best pair found; None if nothing is lost between any.
     """
+    if integers:
+        bounds = [(Fraction(ceil(lo)), Fraction(floor(hi))) for lo, hi in bounds]
+        radius = Fraction(floor(radius))
     points = list(_points(bounds, radius))
     states = sum(len(cones) for part in outputs for cones in part)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
-    costs = [
-        [_values([CostOfPoints(cone, limits) for cone in cones], points, own) for cones in part]
-        for part, own in zip(outputs, inputs, strict=True)
+    events = [
+        event
+        for part, (of_part, own) in enumerate(zip(outputs, inputs, strict=True))
+        for output, cones in enumerate(of_part)
+        for event in _events(
+            part,
+            output,
+            tuple([CostOfPoints(cone, integers, limits) for cone in cones]),
+            list(dict.fromkeys(_own(point, own) for point in points)),
+        )
     ]
-    best: Places | None = None
-    most = Fraction(0)
-    for (i, first), (j, second) in product(enumerate(points), repeat=2):
-        change = [b - a for a, b in zip(first, second, strict=True)]
-        if i == j or not allows(adjacency, change):
-            continue
-        for k, part in enumerate(costs):
-            gone = _impossible(part, i, j)
-            if gone is not None:
-                return Places(first, second, ((k, gone),), None)
-        losses = [_best(part, i, j) for part in costs]
-        total = sum((loss for loss, _ in losses), Fraction(0))
-        if total > most:
-            lost = tuple((k, output) for k, (loss, output) in enumerate(losses) if loss)
-            best, most = Places(first, second, lost, total), total
-    return best
+    if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
+        return None
+    return _Search(events, points, inputs, adjacency, integers).best()
 
 
-_Value = tuple[Fraction | None, bool, bool]
-"""V of an output at a point, None for ∞; whether it is as likely as that says, or likely at all."""
+def _events(
+    part: int, output: int, states: tuple[CostOfPoints, ...], points: Sequence[Point]
+) -> Iterator[_Event]:
+    """Yield an output with the numbers that it shows when noise is cheapest at some points."""
+    shown = dict[Shown, None]()
+    for state in states:
+        for point in points:
+            found = state.at(point, None)
+            if found.cost is not None:
+                shown[state.shown_at(point, found.noise)] = None
+    for each in shown:
+        yield _Event(part, output, each, states)
 
 
-def _values(
-    states: Sequence[CostOfPoints], points: Sequence[Point], own: Sequence[int]
-) -> list[_Value]:
-    found = list[_Value]()
-    for point in points:
-        here = tuple(point[k] for k in own)
-        known = [(cost, state) for state in states if (cost := state.at(here)) is not None]
-        least = min((cost for cost, _ in known), default=None)
-        is_open = any(cost == least and state.is_open(here) for cost, state in known)
-        is_possible = is_open or any(state.is_open(here) for _, state in known)
-        found.append((least, is_open, is_possible))
-    return found
+class _Search:
+    def __init__(
+        self,
+        events: Sequence[_Event],
+        points: Sequence[Point],
+        inputs: Sequence[Sequence[int]],
+        adjacency: Adjacency,
+        integers: bool,
+    ) -> None:
+        self._inputs, self._adjacency, self._integers = inputs, adjacency, integers
+        self._points = points
+        self._known = [(event, [self._costs(event, each) for each in points]) for event in events]
+
+    def best(self) -> Places | None:
+        """Return the best pair found."""
+        best: Places | None = None
+        for i, j in self._pairs():
+            first, second = self._points[i], self._points[j]
+            losses = dict[int, PlaceLoss]()
+            for event, costs in self._known if self._allows(first, second) else ():
+                loss = _loss(event, costs[i], costs[j], self._integers)
+                if loss is not None:
+                    if loss.loss is None:
+                        return Places(first, second, (loss,))
+                    known = losses.get(event.part)
+                    if known is None or known.loss is None or loss.loss > known.loss:
+                        losses[event.part] = loss
+            found = Places(first, second, tuple(losses.values()))
+            if losses and (best is None or (found.loss or 0) > (best.loss or 0)):
+                best = found
+        for event, costs in self._known:
+            for i, j in self._pairs():
+                if _least(costs[i]) is not None and _least(costs[j]) is None:
+                    crossed = self._crossing(event, self._points[i], self._points[j])
+                    if crossed is not None:
+                        return crossed
+        return best
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        count = range(len(self._points))
+        return ((i, j) for i in count for j in count if i != j)
+
+    def _allows(self, first: Point, second: Point) -> bool:
+        return allows(self._adjacency, [b - a for a, b in zip(first, second, strict=True)])
+
+    def _costs(self, event: _Event, point: Point) -> _Costs:
+        return event.costs(_own(point, self._inputs[event.part]))
+
+    def _crossing(self, event: _Event, first: Point, second: Point) -> Places | None:
+        """Halve what lies between a point where an output costs something and one where it is ∞."""
+        for _ in range(MOST_HALVINGS):
+            if self._allows(first, second):
+                costs = self._costs(event, first), self._costs(event, second)
+                loss = _loss(event, *costs, self._integers)
+                return None if loss is None else Places(first, second, (loss,))
+            middle = tuple([(a + b) / 2 for a, b in zip(first, second, strict=True)])
+            if self._integers:
+                middle = tuple([Fraction(floor(each)) for each in middle])
+            if middle in (first, second):
+                break
+            if _least(self._costs(event, middle)) is None:
+                second = middle
+            else:
+                first = middle
+        return None
 
 
-def _impossible(part: Sequence[Sequence[_Value]], first: int, second: int) -> int | None:
-    """Return an output of a part that is possible at a point and impossible at another."""
-    for number, values in enumerate(part):
-        if values[first][2] and not values[second][2]:
-            return number
-    return None
+def loss_between(
+    cones: Sequence[Cone],
+    known: PlaceLoss,
+    first: Point,
+    second: Point,
+    integers: bool,
+    limits: Limits,
+) -> PlaceLoss | None:
+    """Return what an output of other states loses; None if that is nothing.
+
+    Args:
+        cones: The states.
+        known: The same for the states that they are parts of.
+        first, second: The part's inputs.
+        integers: Whether inputs and noise are integers.
+        limits: Asked again and again.
+    """
+    states = tuple([CostOfPoints(cone, integers, limits) for cone in cones])
+    event = _Event(known.part, known.output, known.shown, states)
+    return _loss(event, event.costs(first), event.costs(second), integers)
 
 
-def _best(part: Sequence[Sequence[_Value]], first: int, second: int) -> tuple[Fraction, int]:
-    """Return the most that an output of a part loses from a point to another, and which."""
-    best = Fraction(0), 0
-    for number, values in enumerate(part):
-        (before, is_open, _), (after, _, _) = values[first], values[second]
-        if before is not None and after is not None and is_open and after - before > best[0]:
-            best = after - before, number
-    return best
+def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> PlaceLoss | None:
+    """Return what an event loses from one point to another; None if that is nothing."""
+    least, most = _least(before), _least(after)
+    if least is None or (most is not None and most[0] <= least[0]):
+        return None
+    cost, state = least
+    likely = before[state]
+    noise = () if likely is None else likely.noise
+    if integers and any(each.denominator != 1 for each in noise):
+        return None
+    loss = None if most is None else most[0] - cost
+    return PlaceLoss(event.part, event.output, event.shown, state, noise, after, loss)
+
+
+def _least(costs: _Costs) -> tuple[Fraction, int] | None:
+    """Return the least cost, with its state; None if all are ∞."""
+    known = [(c.cost, k) for k, c in enumerate(costs) if c is not None and c.cost is not None]
+    return min(known, default=None)
+
+
+def _own(point: Point, inputs: Sequence[int]) -> Point:
+    return tuple([point[k] for k in inputs])
 
 
 def _points(bounds: Bounds, radius: Fraction) -> Iterator[Point]:
@@ -213,8 +301,5 @@ def _points(bounds: Bounds, radius: Fraction) -> Iterator[Point]:
         sorted({lo, hi, *(each for each in (lo + radius, hi - radius) if lo <= each <= hi)})
         for lo, hi in bounds
     ]
-    size = 1
-    for each in several:
-        size *= len(each)
     ends = [sorted({lo, hi}) for lo, hi in bounds]
-    yield from product(*(several if size <= MOST_POINTS else ends))
+    yield from product(*(several if prod(map(len, several)) <= MOST_POINTS else ends))

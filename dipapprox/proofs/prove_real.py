@@ -21,10 +21,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
+from dipapprox.distributions import weights_of
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
-from dipapprox.language.core import Choose, Program
+from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
@@ -35,7 +36,6 @@ from dipapprox.proofs.places import between_places
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import BoxShift
-from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
     NotReal,
@@ -44,7 +44,7 @@ from dipapprox.semantics.real_inputs import (
     has_integer_inputs,
     width_of,
 )
-from dipapprox.semantics.state import Sample
+from dipapprox.semantics.state import FinalStates, Sample
 
 
 def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> RealProof:
@@ -65,6 +65,9 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
 
 MOST_CORNERS = 64
 """Changes that are looked at one by one where several parts read the same inputs."""
+
+FAR = 4
+"""Radii from 0, where inputs without bounds are looked at one by one."""
 
 BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
@@ -138,8 +141,13 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     known = replace(known, parts=tuple(run.proof for run in runs))
     if bounded:
         with EarlyEnd():
-            known = _with_places(known, limits)
+            known = _with_places(known, states, limits)
     found = _concluded(known, runs, () if bounded else losses, ended)
+    if found.answer is Answer.UNKNOWN and not bounded and not ended:
+        with EarlyEnd():
+            placed = _with_places(known, states, limits)
+            if placed.places is not None and placed.places.loss is None:
+                return _concluded(placed, runs, (), "")
     told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
     if found.answer is Answer.UNKNOWN and told is not None:
         reason = f"in some outcomes '{told.name}' is made of inputs alone"
@@ -147,30 +155,30 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     return found
 
 
-def _with_places(known: Proof, limits: Limits) -> Proof:
-    """Look for what is lost between inputs that lie between bounds."""
-    bounds = [
-        each.domain.bounds for each in known.program.inputs if isinstance(each.domain, AllReals)
-    ]
-    whole = [each for each in bounds if each is not None]
+def _with_places(known: Proof, states: Iterable[FinalStates], limits: Limits) -> Proof:
+    """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
     parts, changes = known.parts, known.changes
-    sources = [
-        source
-        for part in parts
-        for output in part.outputs
-        for state in output.states
-        for source in state.cone.sources
-    ]
-    chooses = any(isinstance(each, Choose) for each in statements_in(known.program.body))
-    is_covered = len(whole) == len(known.program.inputs) and not (
-        known.integers or chooses or known.program.real_outputs
-    )
-    if changes is None or not is_covered or any(source.rate is None for source in sources):
+    if changes is None or not all(_keeps_pace(each) for each in states):
         return known
+    far = FAR * changes.radius
+    bounds = [
+        (isinstance(each.domain, AllReals) and each.domain.bounds) or (-far, far)
+        for each in known.program.inputs
+    ]
     cones = [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
     own = [part.inputs for part in parts]
-    found = between_places(cones, own, whole, known.program.adjacency, changes.radius, limits)
+    found = between_places(
+        cones, own, bounds, known.program.adjacency, changes.radius, known.integers, limits
+    )
     return replace(known, places=found)
+
+
+def _keeps_pace(states: FinalStates) -> bool:
+    """Whether scales are multiples of 1/eps, and finite choices have weights without eps."""
+    weights = [weight for each in states.laws for weight in weights_of(each.law)]
+    return all(sample.scale.power == -1 for sample in states.samples) and all(
+        weight.as_constant() is not None for weight in weights
+    )
 
 
 def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
@@ -194,7 +202,9 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     lower *= changes.radius
     if known.places is not None:
         if known.places.loss is None:
-            return replace(known, answer=Answer.NOT_DP, reason=IMPOSSIBLE)
+            lost = [known.parts[each.part].outputs[each.output] for each in known.places.losses]
+            reason = IMPOSSIBLE if known.places.is_impossible else _trouble(lost)
+            return replace(known, answer=Answer.NOT_DP, reason=reason)
         lower = max(lower, known.places.loss)
     known = replace(known, lower=lower)
     if not changes.is_bounded and lower:

@@ -90,7 +90,7 @@ def climbed_ray(
     """Do the same from origins at which one of several states is the cheapest."""
     changes = _dear_changes(dearest)
     return _best(
-        _ray(costs, origin, _sum(origin, change))
+        ray_along(costs, origin, _sum(origin, change))
         for change, state in changes.items()
         for origin in (_climb(costs, state, change, limits),)
     )
@@ -120,10 +120,11 @@ def _best(rays: Iterable[Ray | None]) -> Ray | None:
 
 def ray_from_zero(costs: Sequence[CostOfChanges], change: Change) -> Ray | None:
     """Return the ray from 0 along a change; None if no state is possible anywhere."""
-    return _ray(costs, (0,) * len(change), change)
+    return ray_along(costs, (0,) * len(change), change)
 
 
-def _ray(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray | None:
+def ray_along(costs: Sequence[CostOfChanges], origin: Change, target: Change) -> Ray | None:
+    """Return the ray between two changes; None if no state is possible at the first."""
     starts = [cost.shift_for(tuple((a, a) for a in origin)) for cost in costs]
     possible = [(shift.cost, k, shift) for k, shift in enumerate(starts) if shift is not None]
     if not possible:

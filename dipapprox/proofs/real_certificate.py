@@ -1,7 +1,7 @@
 """Certificates of budgets for real inputs are written: what was proved, and all a check needs.
 
 In: a proof and the program's text. Out: the JSON object that `certificates.real_inputs` defines.
-Unknown has no certificate, nor have programs with finite noise.
+Unknown has no certificate. Programs with finite choices are proved once more, `by_cases`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from dipapprox.certificates.real_inputs import (
     VERSION,
     CertificateAgainstRealInputs,
     CertificateOfRealInputs,
+    Chosen,
     Coefficient,
     HalfSpace,
     RecordedFlow,
     RecordedOutput,
     RecordedPart,
+    RecordedPlaceLoss,
+    RecordedPlaces,
     RecordedRay,
     RecordedShift,
     RecordedState,
@@ -33,45 +36,51 @@ from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
+from dipapprox.limits import Limits
 from dipapprox.privacy.certificate import MOST_ENTRIES, Certificate, versions
 from dipapprox.privacy.notation import plain_value
 from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.by_cases import by_cases
 from dipapprox.proofs.cones import Cone, Row
-from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
+from dipapprox.proofs.places import PlaceLoss, Places
+from dipapprox.proofs.point_costs import PointCost
+from dipapprox.proofs.proof import OutputProof, PartProof, Proof, StateProof
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.subject import with_real_inputs
 from dipapprox.proofs.worst_change import BoxShift, Flow
-from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.linear import LinearForm
 
 
-def certify_real(proof: RealProof, text: str) -> Certificate:
+def certify_real(proof: RealProof, text: str, limits: Limits) -> Certificate:
     """Record what was proved of a program with real inputs.
 
     Args:
         proof: The answer.
         text: The program's text, `.dpg` or `.dip`.
+        limits: For what is proved again, by cases.
 
     Raises:
         UserError: If there is no evidence that could be recorded, or `text` is not the program's.
-        LimitReached: If the evidence is too large.
+        LimitReached: If `limits` run out, the evidence is too large, or there is none by cases.
     """
     missing = without_evidence(proof)
-    found, changes = proof.proof, proof.proof.changes
+    changes = proof.proof.changes
     if missing is not None or changes is None:
         raise UserError(f"no certificate: {missing}")
-    program = found.program
+    program = proof.proof.program
     language, reals = _language_of(text, program)
+    found = by_cases(proof.proof, limits)
     private = proof.answer is Answer.DP
-    losing = {(each.part, each.output) for each in found.losses}
+    places = found.places
+    on_rays = {(each.part, each.output) for each in found.losses}
+    between = {(each.part, each.output) for each in (() if places is None else places.losses)}
     evidence = tuple(
-        _part(part, {output for k, output in losing if k == number}, private)
+        _part(part, _of_part(number, on_rays), _of_part(number, between), private)
         for number, part in enumerate(found.parts)
     )
     _require_few(evidence)
-    lower = proof.lower if found.losses else Fraction(0)  # of two places there is no evidence
-    bounds = StatedBounds(lower=lower, upper=proof.upper if private else None)
+    bounds = StatedBounds(lower=proof.lower, upper=proof.upper if private else None)
     stated: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -84,6 +93,7 @@ def certify_real(proof: RealProof, text: str) -> Certificate:
         "least_budget": None if proof.has_none else bounds,
         "radius": changes.radius,
         "evidence": evidence,
+        "places": None if places is None else _places(places, found, private),
         "computed": Computed(engine="exact", **versions()),
         "digest": UNSIGNED,
     }
@@ -120,24 +130,11 @@ def without_evidence(proof: RealProof) -> str | None:
         return "adjacent inputs are equal"
     if isinstance(adjacency, core.Listed):
         return "adjacent inputs are listed"
-    if proof.answer is Answer.NOT_DP and found.places is not None:
-        return "what is lost between two inputs is not recorded"
-    if proof.answer is Answer.NOT_DP and not found.losses:
+    if proof.answer is Answer.NOT_DP and not found.losses and found.places is None:
         return "that an output tells inputs is not recorded"
-    if any(isinstance(each, core.Choose) for each in statements_in(found.program.body)):
-        return "the program chooses at random among finitely many values"
     cones = [s.cone for part in found.parts for output in part.outputs for s in output.states]
     if any(len({s.site for s in cone.sources}) < len(cone.sources) for cone in cones):
         return "a draw has several means in one outcome"
-    return None
-
-
-def left_out(proof: RealProof) -> str | None:
-    """Say what the certificate of a proof leaves out; None for nothing."""
-    if proof.lower and not proof.proof.losses:
-        return (
-            "what is lost between two inputs is not recorded, so it confirms the upper bound alone"
-        )
     return None
 
 
@@ -148,15 +145,20 @@ def _require_few(evidence: Iterable[RecordedPart]) -> None:
         raise LimitReached(f"evidence of {entries} half spaces and shifts")
 
 
-def _part(part: PartProof, losing: set[int], private: bool) -> RecordedPart:
+def _of_part(part: int, outputs: Iterable[tuple[int, int]]) -> set[int]:
+    return {output for number, output in outputs if number == part}
+
+
+def _part(part: PartProof, on_rays: set[int], between: set[int], private: bool) -> RecordedPart:
     return RecordedPart(
         inputs=part.inputs,
         cells=part.cells,
+        cases=tuple([tuple([Chosen(*each) for each in case]) for case in part.cases]),
         outputs=tuple(
             [
-                _output(output, part, number in losing, private)
+                _output(output, part, number in on_rays, private)
                 for number, output in enumerate(part.outputs)
-                if private or number in losing
+                if private or number in on_rays | between
             ]
         ),
     )
@@ -182,7 +184,7 @@ def _state(state: StateProof, part: PartProof, private: bool) -> RecordedState:
         )
     cone = state.cone
     guards, shown = _half_spaces(cone.guards, cone), _half_spaces(cone.shown, cone)
-    return RecordedState(guards=tuple(guards), shown=tuple(shown), shifts=shifts)
+    return RecordedState(case=state.case, guards=tuple(guards), shown=tuple(shown), shifts=shifts)
 
 
 def _half_spaces(forms: Iterable[LinearForm], cone: Cone) -> Iterator[HalfSpace]:
@@ -214,6 +216,36 @@ def _ray(ray: Ray, output: OutputProof) -> RecordedRay:
         shift=_moved(ray.shift, state.cone),
         loss=ray.loss,
     )
+
+
+def _places(places: Places, proof: Proof, private: bool) -> RecordedPlaces:
+    return RecordedPlaces(
+        first=places.first,
+        second=places.second,
+        losses=tuple([_place_loss(each, places, proof, private) for each in places.losses]),
+    )
+
+
+def _place_loss(loss: PlaceLoss, places: Places, proof: Proof, private: bool) -> RecordedPlaceLoss:
+    # Without an upper bound only what loses is recorded: one output of the part.
+    states = proof.parts[loss.part].outputs[loss.output].states
+    pairs = zip(states[loss.state].cone.sources, loss.noise, strict=True)
+    return RecordedPlaceLoss(
+        part=loss.part,
+        output=loss.output if private else 0,
+        shown=loss.shown,
+        state=loss.state,
+        noise=_coefficients(sorted((source.site, e) for source, e in pairs if e)),
+        flows=tuple([_place_flow(each) for each in loss.costs]),
+        loss=loss.loss,
+    )
+
+
+def _place_flow(cost: PointCost | None) -> RecordedFlow | None:
+    if cost is None:
+        return None
+    flow = [(place, y) for place, y in enumerate(cost.flow) if y]
+    return RecordedFlow(_coefficients(flow), cost.cost)
 
 
 def _flow(flow: Flow, cone: Cone) -> RecordedFlow:

@@ -12,7 +12,8 @@ from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text
-from dipapprox.proofs.places import Places, is_open
+from dipapprox.proofs.places import Places
+from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import Loss, Proof
 from dipapprox.semantics.cells import statements_in
 
@@ -278,19 +279,23 @@ def _added(lost: Fraction | None, loss: Loss, radius: Fraction) -> Fraction | No
 
 
 def _output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
-    """Yield the cells that lose between two inputs, with their values."""
-    for part, output in places.outputs:
-        cells = (proof.program.outputs[cell].name for cell in proof.parts[part].cells)
-        yield from zip(cells, proof.parts[part].outputs[output].output, strict=True)
+    """Yield the cells that lose between two inputs, with their values; reals are close to them."""
+    for each in places.losses:
+        part = proof.parts[each.part]
+        cells = (proof.program.outputs[cell].name for cell in part.cells)
+        yield from zip(cells, part.outputs[each.output].output, strict=True)
+        yield from zip(part.real_cells, each.shown, strict=True)
 
 
 def _places_text(proof: Proof, places: Places) -> str:
     """Say in a line where a bound is lost."""
-    if places.loss is None:
+    if places.is_impossible:
         return _alone_text(_output_of(proof, places), places.first, places.second)
     shown = _output_text(_output_of(proof, places))
+    near = "near " if any(each.shown for each in places.losses) else ""
     inputs = f"inputs {_vector(places.first)} against {_vector(places.second)}"
-    return f"As ε grows: {inputs}; the output {shown} loses {budget_text(places.loss)}"
+    loss = "more than any multiple of ε" if places.loss is None else budget_text(places.loss)
+    return f"As ε grows: {inputs}; the output {near}{shown} loses {loss}"
 
 
 def _output_text(output: Iterable[tuple[str, core.Value]]) -> str:

@@ -37,18 +37,13 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
         case AutomatonProof():
             return certify_budget(proof, text, limits)
         case RealProof():
-            return certify_real(proof, text)
+            return certify_real(proof, text, limits)
         case StreamProof():
             return certify_rounds(proof, text, limits)
         case ServiceProof():
             return certify_service(proof, text)
         case _:
             assert_never(proof)
-
-
-def left_out(proof: Certifiable) -> str | None:
-    """Say what the certificate of a proof leaves out; None for nothing."""
-    return real_certificate.left_out(proof) if isinstance(proof, RealProof) else None
 
 
 def without_evidence(proof: Certifiable) -> str | None:

@@ -258,6 +258,22 @@ BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjace
             "1/2",
             None,
         ),
+        (
+            "r <- DLap(q[1], 1/eps)\ns <- DLap(q[2], 2/eps)\n"
+            "if r < s then out <- 1 elif r > 2 then out <- 2 end\n",
+            "0..3",
+            "linf 1",
+            "3/2",  # both come down from (3, 3)
+            None,
+        ),
+        (
+            "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\n"
+            "if r >= 5 then out <- 1 end\n",
+            "0..3",
+            "linf 1",
+            "1",
+            "1",
+        ),
     ],
 )
 def test_between_bounds_two_inputs_lose(
@@ -297,6 +313,53 @@ def test_numbers_with_densities_are_told_from_atoms(
     assert proof.lower == Fraction(lower)
     assert proof.upper == (None if upper is None else Fraction(upper))
     assert proof.answer is (Answer.NOT_DP if upper is None else Answer.DP)
+
+
+@pytest.mark.parametrize(
+    ("body", "lower"),
+    [
+        ("y <- Lap(q, 1/eps)\n", "1"),
+        (
+            "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n",
+            "1/2",
+        ),
+        # What is published hides which of the two it is, but not far from 0.
+        ("r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end", "1"),
+    ],
+)
+def test_numbers_published_between_bounds(body: str, lower: str) -> None:
+    proof = prove_text("input q in real 0..1\noutput y in real\nadjacent linf 1\n" + body)
+    assert proof.answer is Answer.DP
+    assert proof.lower == Fraction(lower)
+
+
+def test_gaussian_noise_between_bounds_has_no_budget() -> None:
+    """As eps grows ln Pr falls like eps² at one of the inputs."""
+    proof = dipapprox.prove(
+        dipapprox.parse(
+            "input q in real 0..1\noutput out in {0, 1}\nadjacent linf 1\n"
+            "x <- Gauss(q, 1/eps)\nif x < 0 then out <- 0 else out <- 1 end\n"
+        )
+    )
+    assert proof.answer is Answer.NOT_DP
+    assert "Gaussian noise has no finite pure budget" in str(proof.reason)
+    (text,) = [each for each in proof.describe().below if isinstance(each, str)]
+    assert text == (
+        "As ε grows: inputs 0 against 1; the output out = 0 loses more than any multiple of ε"
+    )
+
+
+def test_an_output_that_becomes_impossible_in_the_middle() -> None:
+    text = ONE_SIDED.format(domain=" 0..10", least=5)
+    proof = dipapprox.prove(dipapprox.parse(text))
+    assert isinstance(proof, dipapprox.RealProof) and proof.answer is Answer.NOT_DP
+    places = proof.proof.places
+    assert places is not None and places.is_impossible
+    ((first,), (second,)) = places.first, places.second
+    assert first < 5 <= second <= first + 1
+    finite = text.replace("real 0..10", f"{{{first}, {second}}}")
+    found = dipapprox.verify(dipapprox.parse(finite), eps=1, eps_prv=100, delta=0)
+    assert found.answer is Answer.NOT_DP
 
 
 ONE_SIDED = (

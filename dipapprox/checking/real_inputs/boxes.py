@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
+
+from dipapprox.language.core import Adjacency, Everyone, Norm, Within
 
 Box = tuple[tuple[int, int], ...]
 """For every input the least and the greatest change, in units."""
@@ -43,3 +46,20 @@ def corners_of(boxes: Sequence[Box]) -> list[Box]:
             if len(found) > MOST_CORNERS:
                 return list(boxes)
     return list(dict.fromkeys(found))
+
+
+def allowed(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
+    """Whether inputs that differ so are adjacent; no where they are listed."""
+    match adjacency:
+        case Everyone():
+            return True
+        case Within(norm=norm, radius=radius):
+            sizes = {
+                Norm.L0: Fraction(sum(1 for each in change if each)),
+                Norm.L1: sum(map(abs, change), Fraction(0)),
+            }
+            size = sizes.get(norm, max(map(abs, change), default=Fraction(0)))
+            wrong = {Norm.INCREASING: -1, Norm.DECREASING: 1}.get(norm, 0)
+            return size <= radius and not any(each * wrong > 0 for each in change)
+        case _:
+            return False

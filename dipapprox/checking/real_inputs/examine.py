@@ -14,6 +14,15 @@ Where real numbers are shown, shifts leave them as they are, and the output is t
 intervals: that they are no more, and no less, than their ends are two more half spaces for each.
 Some of the t steps from origin to target, all of them changes of adjacent inputs, loses the
 difference of the two. Where the flows leave sites of finite rates alone, the fall has no bound.
+Between two inputs: let some noise lead to a state at the first, of cost Σ rate |noise|, in a state
+that is more than a null set. Then as eps grows its probability falls no faster than like
+e^(-cost eps): there is an open set of noises of the state as close as 1 / eps, its volume a power
+of eps. Let flows y >= 0 over the half spaces A e + B q + c <= 0 of a state have |Σ y a| <= rate at
+every site but those of Gaussian noise. At the second input its probability falls at least like
+e^(-v eps), v = Σ y (B q + c), by Markov's inequality as above: expectations are bounded as eps
+grows. If the rates are 0 here and v > 0, multiples of the flow show that it falls faster; and a
+null set has probability 0.
+
 Scales that are no multiples of 1/eps, all of one kind, have rates beyond all bounds as eps goes to
 0, or grows: what is proved then is of budgets that serve every eps.
 """
@@ -28,10 +37,11 @@ from math import ceil, comb, floor
 from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,
     CertificateOfRealInputs,
+    RecordedPlaces,
 )
 from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.partial_result import PartialResult
-from dipapprox.checking.real_inputs.boxes import Box, contains, corners_of
+from dipapprox.checking.real_inputs.boxes import Box, allowed, contains, corners_of
 from dipapprox.checking.real_inputs.parts import PartCheck, Untrue
 from dipapprox.checking.real_inputs.runs import tape_of
 from dipapprox.checking.values import Stuck
@@ -121,12 +131,17 @@ class _Examination:
             if dearest and not self.are_all:
                 raise Untrue("least_budget.upper", "adjacent inputs may differ by any amount")
         lost = self._lost(known)
+        if lost is not None:
+            lost *= self.record.radius
+        if self.record.places is not None:
+            if lost != 0:
+                raise Untrue("places", "there are rays as well")
+            lost = self._lost_between(self.record.places, known)
         if lost and not self.are_all:
             lost = None  # so many times as much as one wants
-        stated = None if bounds is None else bounds.lower
-        if (None if lost is None else lost * self.record.radius) != stated:
-            found = "no budget" if lost is None else str(lost * self.record.radius)
-            raise Untrue("least_budget", f"the rays prove {found}")
+        if lost != (None if bounds is None else bounds.lower):
+            found = "no budget" if lost is None else str(lost)
+            raise Untrue("least_budget", f"what is lost proves {found}")
 
     # --- inputs -----------------------------------------------------------------------------------
 
@@ -216,6 +231,36 @@ class _Examination:
                 raise Untrue("evidence", "one ray without bound is enough")
             return None
         return sum((loss for loss in losses if loss is not None), _ZERO)
+
+    def _lost_between(self, places: RecordedPlaces, known: Sequence[PartCheck]) -> Fraction | None:
+        """Return what two adjacent inputs prove, in multiples of eps; None for no budget."""
+        points = places.first, places.second
+        bounds = list(self._bounds())
+        for point in points:
+            if len(point) != len(bounds):
+                raise Untrue("places", "an input is missing, or there are too many")
+            for value, ends in zip(point, bounds, strict=True):
+                if ends is not None and not ends[0] <= value <= ends[1]:
+                    raise Untrue("places", "an input lies outside its bounds")
+                if self.integers and value.denominator != 1:
+                    raise Untrue("places", "inputs are integers")
+        change = [b - a for a, b in zip(*points, strict=True)]
+        if not allowed(self.program.adjacency, change):
+            raise Untrue("places", "the inputs are not adjacent")
+        total, seen = _ZERO, set[int]()
+        for each in places.losses:
+            if each.part in seen or each.part >= len(known):
+                raise Untrue("places", "a part comes twice, or there is no such part")
+            seen.add(each.part)
+            part = known[each.part]
+            first, second = ([point[k] for k in part.inputs] for point in points)
+            loss = part.place_loss(each, first, second)
+            if loss is None:
+                if len(places.losses) > 1:
+                    raise Untrue("places", "one loss without bound is enough")
+                return None
+            total += loss
+        return total
 
 
 def _of_some(count: int, most: int) -> list[Box]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, gcd, lcm
 
 from dipapprox.certificates.real_inputs import (
     Coefficient,
@@ -15,6 +16,7 @@ from dipapprox.certificates.real_inputs import (
     RecordedFlow,
     RecordedOutput,
     RecordedPart,
+    RecordedPlaceLoss,
     RecordedRay,
     RecordedShift,
     RecordedState,
@@ -22,6 +24,7 @@ from dipapprox.certificates.real_inputs import (
 from dipapprox.checking.facts import Line
 from dipapprox.checking.inputs import values_of
 from dipapprox.checking.real_inputs.boxes import Box, cover, is_within
+from dipapprox.checking.real_inputs.choices import Choices, case_of
 from dipapprox.checking.real_inputs.runs import runs, tape_of
 from dipapprox.checking.real_inputs.states import (
     Atoms,
@@ -37,6 +40,7 @@ from dipapprox.errors import UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.parts import Part
 
 _ZERO = Fraction(0)
@@ -96,26 +100,40 @@ class PartCheck:
             for each in part.program.inputs
         ]
         self.geometry = Geometry(self.tape, bounds, limits)
+        self.choices = Choices(part.program, limits)
+        if not self.choices.are(record.cases):
+            raise Untrue(where, "the choices go in other ways")
         self.states = [[self._state(each) for each in output.states] for output in record.outputs]
-        followed = list(runs(part.program, self.tape, limits))
-        outputs = [_values(output, part.program.outputs, where) for output in record.outputs]
-        tells = tells_atoms((run.shown for run in followed), self.tape)
-        self._require_distinct(outputs, tells)
-        states = [
-            StateOf(output, state.shown, state.lines)
-            for output, known in zip(outputs, self.states, strict=True)
-            for state in known
-        ]
-        if whole:
-            found = self.geometry.misfit(followed, states)
-        else:
-            found = self.geometry.misfit_of_some(followed, states, tells=tells)
-        if found is not None:
-            raise Untrue(where, found)
+        self._require_states(part.program, whole)
         self._require_one_direction()
 
-    def _require_distinct(self, outputs: Sequence[tuple[core.Value, ...]], tells: bool) -> None:
-        """Raise Untrue unless all states of an output are together: a ray is about all of them."""
+    def _require_states(self, program: core.Program, whole: bool) -> None:
+        """Raise Untrue unless the states are what the program does, in every case."""
+        record = self.record
+        followed = [
+            list(runs(program, self.tape, case_of(case), self.limits)) for case in record.cases
+        ]
+        outputs = [_values(output, program.outputs, self.where) for output in record.outputs]
+        tells = tells_atoms((run.shown for each in followed for run in each), self.tape)
+        seen = self._distinct(outputs, tells)
+        states = [list[StateOf]() for _ in record.cases]
+        for values, output, known in zip(outputs, record.outputs, self.states, strict=True):
+            for one, state in zip(output.states, known, strict=True):
+                if one.case >= len(states):
+                    raise Untrue(self.where, "a state of no case")
+                states[one.case].append(StateOf(values, state.shown, state.lines))
+        for case, own in zip(followed, states, strict=True):
+            if whole:
+                found = self.geometry.misfit(case, own)
+            else:
+                found = self.geometry.misfit_of_some(case, own, seen, tells=tells)
+            if found is not None:
+                raise Untrue(self.where, found)
+
+    def _distinct(
+        self, outputs: Sequence[tuple[core.Value, ...]], tells: bool
+    ) -> set[tuple[tuple[core.Value, ...], Atoms]]:
+        """Return the outputs; all states of one are together: a ray is about all of them."""
         seen = set[tuple[tuple[core.Value, ...], Atoms]]()
         for output, known in zip(outputs, self.states, strict=True):
             atoms = {atoms_of(state.shown) if tells else () for state in known}
@@ -125,12 +143,13 @@ class PartCheck:
             if key in seen:
                 raise Untrue(self.where, "an output comes twice")
             seen.add(key)
+        return seen
 
     def _require_one_direction(self) -> None:
         scales = [d.scale for d in self.tape.draws.values() if not d.family.is_gaussian]
         others = {scale.power for scale in scales} - {-1}
-        if others and min(others) < -1 < max(others):
-            raise Stuck("scales of noise that are no multiples of 1/eps, of both kinds")
+        if others and (min(others) < -1 < max(others) or len(self.choices)):
+            raise Stuck("scales that are no multiples of 1/eps, of both kinds or beside choices")
 
     def rate(self, symbol: int) -> Fraction | None:
         """What a shift by 1 costs, in multiples of eps; None: no finite budget pays for it."""
@@ -280,15 +299,7 @@ class PartCheck:
             for symbol, a in guard.noise.items():
                 total[symbol] = total.get(symbol, _ZERO) + y * a
             value += y * sum((b * target[k] for k, b in guard.inputs.items()), _ZERO)
-        for symbol, a in total.items():
-            rate, family = self.rate(symbol), self._draw(symbol).family
-            if rate is None:
-                continue  # it is never shifted; Gaussian noise has all exponential moments
-            most = rate if record.cost is not None else _ZERO
-            if (a > most and family is not Family.EXPONENTIAL) or (
-                a < -most and family is not Family.REFLECTED_EXPONENTIAL
-            ):
-                raise Untrue(where, "a flow is larger than the rate")
+        self._require_within_rates(total, record.cost is not None, where)
         if record.cost is None:
             if value <= 0:
                 raise Untrue(where, "a flow proves nothing")
@@ -296,6 +307,129 @@ class PartCheck:
         if value != record.cost:
             raise Untrue(where, f"a flow proves {value}")
         return value
+
+    def _require_within_rates(self, total: dict[int, Fraction], finite: bool, where: str) -> None:
+        """Raise Untrue if a flow through noise is more than its rate, or than 0 if not `finite`."""
+        for symbol, a in total.items():
+            rate, family = self.rate(symbol), self._draw(symbol).family
+            if rate is None:
+                continue  # it is never shifted; Gaussian noise has all exponential moments
+            most = rate if finite else _ZERO
+            if (a > most and family is not Family.EXPONENTIAL) or (
+                a < -most and family is not Family.REFLECTED_EXPONENTIAL
+            ):
+                raise Untrue(where, "a flow is larger than the rate")
+
+    # --- between two inputs -----------------------------------------------------------------------
+
+    def place_loss(
+        self, record: RecordedPlaceLoss, first: Sequence[Fraction], second: Sequence[Fraction]
+    ) -> Fraction | None:
+        """Return what an output loses between two inputs of the part; None for beyond bounds."""
+        if record.output >= len(self.states):
+            raise Untrue("places", "there is no such output")
+        states = self.states[record.output]
+        if len(record.flows) != len(states) or record.state >= len(states):
+            raise Untrue("places", "expected a flow for each state")
+        if any(draw.scale.power != -1 for draw in self.draws):
+            raise Stuck("scales of noise that are no multiples of 1/eps")
+        if not self.choices.have_constant_weights:
+            raise Stuck("between two inputs, the weights of choices depend on eps")
+        before = self._cost_at(states[record.state], record, first)
+        costs = [
+            self._least_at(state, flow, record.shown, second)
+            for state, flow in zip(states, record.flows, strict=True)
+        ]
+        finite = [cost for cost in costs if cost is not None]
+        loss = min(finite) - before if finite else None
+        if loss != record.loss or (loss is not None and loss <= 0):
+            raise Untrue("places", f"the flows prove {loss}")
+        return loss
+
+    def _forms_at(self, state: _KnownState, point: Sequence[Fraction]) -> list[LinearForm]:
+        """Return a state's lines at some inputs, <= 0; between integers they are moved."""
+        values = dict(enumerate(point))
+        return [self.geometry.form(line).at(values) for line in state.lines]  # type: ignore[arg-type]  # symbols
+
+    def _cost_at(
+        self, state: _KnownState, record: RecordedPlaceLoss, point: Sequence[Fraction]
+    ) -> Fraction:
+        """Return the rate of some noise, close to which a state holds and shows some numbers."""
+        noise = self._noise(record.noise)
+        forms = self._forms_at(state, point)
+        values = {symbol: noise.get(symbol, _ZERO) for symbol in self.symbols.values()}
+        if not self.geometry.is_open(forms):
+            raise Untrue("places", "the state is impossible at the first input")
+        if any(form.at(values).constant > 0 for form in forms):  # type: ignore[arg-type]  # symbols
+            raise Untrue("places", "the noise does not lead to its state")
+        everything = dict(enumerate(point)) | values
+        shown = [
+            line.constant + sum((c * everything[s] for s, c in line.terms), _ZERO)
+            for line in state.shown
+        ]
+        if shown != list(record.shown):
+            raise Untrue("places", "the noise shows other numbers")
+        cost = _ZERO
+        for symbol, e in noise.items():
+            rate, draw = self.rate(symbol), self._draw(symbol)
+            if rate is None:
+                raise Untrue("places", "Gaussian noise is not 0")
+            if draw.family.is_discrete and e.denominator != 1:
+                raise Untrue("places", "integer noise is a fraction")
+            if (e < 0 and draw.family is Family.EXPONENTIAL) or (
+                e > 0 and draw.family is Family.REFLECTED_EXPONENTIAL
+            ):
+                raise Untrue("places", "one-sided noise is on the other side")
+            cost += rate * abs(e)
+        return cost
+
+    def _least_at(
+        self,
+        state: _KnownState,
+        record: RecordedFlow | None,
+        shown: Sequence[Fraction],
+        point: Sequence[Fraction],
+    ) -> Fraction | None:
+        """Return what a flow proves that a state costs at some inputs; None for ∞."""
+        if record is None:
+            if self.geometry.is_open(self._forms_at(state, point)):
+                raise Untrue("places", "a state is possible at the second input")
+            return None
+        flow = _numbers(record.flow, len(state.guards), "places")
+        if any(y < 0 for y in flow.values()):
+            raise Untrue("places", "a flow is negative")
+        total, value = dict[int, Fraction](), _ZERO
+        for place, y in flow.items():
+            guard = state.guards[place]
+            for symbol, a in guard.noise.items():
+                total[symbol] = total.get(symbol, _ZERO) + y * a
+            value += y * self._constant(state, place, shown, point)
+        self._require_within_rates(total, record.cost is not None, "places")
+        if record.cost is None:
+            if value <= 0:
+                raise Untrue("places", "a flow proves nothing")
+            return None
+        if value != record.cost:
+            raise Untrue("places", f"a flow proves {value}")
+        return value
+
+    def _constant(
+        self, state: _KnownState, place: int, shown: Sequence[Fraction], point: Sequence[Fraction]
+    ) -> Fraction:
+        """Return a guard's part without noise, at some inputs, where numbers are shown."""
+        if place < len(state.lines):
+            line, sign, least = state.lines[place], 1, _ZERO
+        else:
+            number, other = divmod(place - len(state.lines), 2)
+            line, sign, least = state.shown[number], -1 if other else 1, shown[number]
+        inputs = (c * point[s] for s, c in line.terms if s < self.tape.inputs)
+        constant = sign * (line.constant + sum(inputs, _ZERO) - least)
+        noise = [c for s, c in line.terms if s >= self.tape.inputs]
+        if not self.integers or not noise:
+            return constant
+        # Σ a e <= -constant with coprime integers a: the right side may be rounded down.
+        unit = Fraction(lcm(*(c.denominator for c in noise)), gcd(*(c.numerator for c in noise)))
+        return ceil(constant * unit) / unit
 
 
 def _numbers(coefficients: Sequence[Coefficient], count: int, where: str) -> dict[int, Fraction]:

@@ -2,7 +2,8 @@
 
 A draw is its mean plus noise around 0 that was drawn before the program began: one number for each
 site. So a run is a set of noises and inputs, bounded by half spaces, and the sets of all runs are a
-partition of all noises and inputs, up to where two numbers with noise are equal.
+partition of all noises and inputs, up to where two numbers with noise are equal. Of finite choices
+it is told in advance how they go.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def tape_of(program: core.Program) -> Tape:
     """Return the symbols of a program.
 
     Raises:
-        Stuck: If it draws integers beside real numbers, or chooses.
+        Stuck: If it draws integers beside real numbers, or chooses in a loop.
     """
     draws = {each.site: each for each in _draws(program.body)}
     kinds = {each.family.is_discrete for each in draws.values()}
@@ -94,13 +95,31 @@ def _draws(block: core.Block) -> Iterator[core.Draw]:
                 yield from _draws(then)
                 yield from _draws(otherwise)
             case core.While(body=body):
+                if choices_of(body):
+                    raise Stuck("a random choice among finitely many values in a loop")
                 yield from _draws(body)
-            case core.Choose():
-                raise Stuck("a random choice among finitely many values")
-            case core.Assign() | core.Exit():
+            case core.Assign() | core.Exit() | core.Choose():
                 pass
             case _:
                 assert_never(statement)
+
+
+def choices_of(block: core.Block) -> tuple[core.Choose, ...]:
+    """Return the finite choices in a block."""
+    found = list[core.Choose]()
+    for statement in block:
+        match statement:
+            case core.Choose():
+                found.append(statement)
+            case core.If(then=then, otherwise=otherwise):
+                found += [*choices_of(then), *choices_of(otherwise)]
+            case core.While(body=body):
+                found += choices_of(body)
+            case core.Assign() | core.Exit() | core.Draw():
+                pass
+            case _:
+                assert_never(statement)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +140,16 @@ class _State:
     rounds: int = 0
 
 
-def runs(program: core.Program, tape: Tape, limits: Limits) -> Iterator[Run]:
+def runs(
+    program: core.Program, tape: Tape, chosen: Mapping[int, int], limits: Limits
+) -> Iterator[Run]:
     """Yield every run that the lines seen do not exclude.
+
+    Args:
+        program: The program.
+        tape: Its symbols.
+        chosen: For each site of a choice the number of the option that it takes.
+        limits: Asked again and again.
 
     Raises:
         Stuck: If inputs are compared without noise, or a value is missing.
@@ -141,12 +168,18 @@ def runs(program: core.Program, tape: Tape, limits: Limits) -> Iterator[Run]:
         limits.check_states(len(states))
         state = states.pop()
         while state.rest is not None:
-            state, *others = _step(state, state.rest, tape, symbols)
+            state, *others = _step(state, state.rest, tape, symbols, chosen)
             states += others
         yield Run(_output(program, state.store), _shown(program, state.store), state.facts.lines)
 
 
-def _step(state: _State, rest: _Rest, tape: Tape, symbols: Mapping[int, int]) -> list[_State]:
+def _step(
+    state: _State,
+    rest: _Rest,
+    tape: Tape,
+    symbols: Mapping[int, int],
+    chosen: Mapping[int, int],
+) -> list[_State]:
     if rest.position == len(rest.block):
         return [replace(state, rest=rest.after)]
     statement = rest.block[rest.position]
@@ -184,8 +217,10 @@ def _step(state: _State, rest: _Rest, tape: Tape, symbols: Mapping[int, int]) ->
             ]
         case core.Exit():
             return [replace(state, rest=None)]
-        case core.Choose():
-            raise Stuck("a random choice among finitely many values")
+        case core.Choose(target=target, options=options, site=site):
+            taken, _ = options[chosen[site]]
+            changed = {**store, place_of(target, store): value_of(taken, store)}
+            return [replace(state, rest=after, store=changed)]
         case _:
             assert_never(statement)
 

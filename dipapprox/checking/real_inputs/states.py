@@ -9,7 +9,7 @@ S <= m + 1/2: there is no integer on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
@@ -127,7 +127,12 @@ class Geometry:
         return None
 
     def misfit_of_some(
-        self, runs: Sequence[Run], states: Sequence[StateOf], *, tells: bool
+        self,
+        runs: Sequence[Run],
+        states: Sequence[StateOf],
+        outputs: Collection[tuple[tuple[core.Value, ...], Atoms]],
+        *,
+        tells: bool,
     ) -> str | None:
         """Do the same where only some outputs have states: all of these are recorded.
 
@@ -137,9 +142,9 @@ class Geometry:
         Args:
             runs: Of the program.
             states: What is recorded.
+            outputs: What is recorded in this case, or another.
             tells: Whether `tells_atoms`.
         """
-        outputs = {(state.output, atoms_of(state.shown) if tells else ()) for state in states}
         forms = [frozenset(map(self.form, state.lines)) for state in states]
         for run in runs:
             wanted = frozenset(map(self.form, run.lines))
