@@ -14,7 +14,7 @@ from math import prod
 
 from dipapprox.certificates.real_inputs import Chosen
 from dipapprox.checking.chances import Chance
-from dipapprox.checking.decisions.claim import Interval
+from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.known_signs import KnownSigns
 from dipapprox.checking.real_inputs.runs import choices_of
 from dipapprox.checking.values import Stuck, closed
