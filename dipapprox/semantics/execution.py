@@ -35,7 +35,7 @@ from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.path_ends import PathEnds, join_states
-from dipapprox.semantics.selections import Selection, candidates, selections_in
+from dipapprox.semantics.selections import Selection, candidates, selections_in, ties_apart
 from dipapprox.semantics.splitting import Split, Splitter, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, Store, guards_of, refusal_of_reals
 from dipapprox.semantics.statements import Numbering, Statements
@@ -303,7 +303,7 @@ class _Run:
 
         Returns:
             The states after it; None if one of the states, all of which are as they were, has
-            candidates that are no different real samples, or knows something of them.
+            candidates that are no different samples of one kind, or knows something of them.
         """
         values: list[list[LinearForm]] = []
         integers = self.statements.integers
@@ -330,10 +330,14 @@ class _Run:
         assert cone is not None
         for place in reversed(range(len(values))):
             part = state if place == 0 else state.fork()
-            extreme = Extreme(samples[place], group, selection.largest)
-            part.cone = cone.with_extreme(extreme, mask, self.points)
-            part.add_extreme(extreme)
-            part.settled = part.path
+            if samples[place] in self.statements.integers:
+                for guard in ties_apart(selection, values, place):
+                    part.add_guard(guard)
+            else:
+                extreme = Extreme(samples[place], group, selection.largest)
+                part.cone = cone.with_extreme(extreme, mask, self.points)
+                part.add_extreme(extreme)
+                part.settled = part.path
             branch = selection.branches[place - 1]
             part.trail = Trail(trail, branch, self.number(branch), place > 0)
             try:

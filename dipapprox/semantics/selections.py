@@ -9,8 +9,13 @@
 
 Branch by branch, that is N²/2 states. But where the v are N samples of which the path knows
 nothing, exactly N states come out, one for each that may be the best: it lies above, or below, all
-others (up to ties, which have probability 0: integer samples are left to the branches). The
-guards of such a state are one `Extreme`, whatever N is.
+others. Of real samples, whose ties have probability 0, the guards of such a state are one
+`Extreme`, whatever N is.
+
+Integer samples tie, and it matters which branch is the last one taken. Before branch k the best is
+the largest of v[1], …, v[k-1], whether ties were taken or not. So v[k] is the best in the end if
+and only if branch k holds of v[k] and each v[j] before it, and no branch j after it holds of v[j]
+and v[k]: N - 1 comparisons that tell ties apart (`ties_apart`).
 """
 
 from __future__ import annotations
@@ -23,8 +28,10 @@ from dipapprox.language.core import Relation
 from dipapprox.semantics.cells import read
 from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
+from dipapprox.semantics.integers import at_most_zero, below_zero
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
+from dipapprox.semantics.state import Guard
 
 _LEAST = 2
 """Fewer branches are one comparison."""
@@ -47,12 +54,14 @@ class Selection:
         candidates: What it is compared with, one expression for each branch.
         branches: The branches; all assign the same variables, and constants to all but `best`.
         largest: Whether the largest is the best.
+        strict: For each branch whether its candidate must be better, and not only as good.
     """
 
     best: str
     candidates: tuple[core.Expression, ...]
     branches: tuple[core.If, ...]
     largest: bool
+    strict: tuple[bool, ...]
 
     def taken(self, branch: int) -> Iterator[core.Assign]:
         """Yield what is assigned if the candidate of a branch is the best."""
@@ -86,10 +95,28 @@ def candidates(
     if len(samples) < len(values):
         return None
     group = [sample for sample in samples if sample is not None]
-    if not integers.isdisjoint(group):
+    if not integers.isdisjoint(group) and not integers >= set(group):
         return None
     cone = state.settle(points)
     return forms if cone is not None and cone.knows_none_of(group, points) else None
+
+
+def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> Iterator[Guard]:
+    """Yield what makes one of several integer samples the best in the end.
+
+    Args:
+        selection: Of the samples.
+        values: The samples, the best before the first branch first.
+        place: Of the one in question.
+    """
+    best = values[place]
+    for other, value in enumerate(values):
+        if other == place:
+            continue
+        # The later one of the two is compared by its branch, which holds or does not.
+        is_strict = selection.strict[max(place, other) - 1] is (other < place)
+        form = value - best if selection.largest else best - value
+        yield below_zero(form) if is_strict else at_most_zero(form)
 
 
 def selections_in(block: core.Block) -> dict[int, Selection]:
@@ -114,7 +141,8 @@ def _add(found: dict[int, Selection], end: int, run: list[_Branch]) -> None:
     kind = run[0].kind
     candidates = tuple(branch.candidate for branch in run)
     branches = tuple(branch.statement for branch in run)
-    found[end - len(run)] = Selection(kind.best, candidates, branches, kind.largest)
+    strict = tuple(branch.strict for branch in run)
+    found[end - len(run)] = Selection(kind.best, candidates, branches, kind.largest, strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +159,7 @@ class _Branch:
     kind: _Kind
     candidate: core.Expression
     statement: core.If
+    strict: bool
 
 
 def _branch(statement: core.If) -> _Branch | None:
@@ -153,5 +182,6 @@ def _branch(statement: core.If) -> _Branch | None:
             unread = all(name not in assigned for name in read(candidate))
             if unread and all(isinstance(value, core.Constant) for value in others):
                 kind = _Kind(best.name, largest, frozenset(assigned))
-                return _Branch(kind, candidate, statement)
+                strict = relation in (Relation.GREATER, Relation.LESS)
+                return _Branch(kind, candidate, statement, strict)
     return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import product
+from operator import ge, gt, le, lt
 from pathlib import Path
 
 import pytest
@@ -113,7 +115,6 @@ def test_shipped_selections_are_one_step(name: str) -> None:
 
 
 OTHERS = {
-    "integers tie": HEAD.replace("Gauss", "DLap") + "out <- argmax(v)",
     "one sample twice": HEAD + "out <- argmax(v[1], v[2], v[1])",
     "known before": HEAD + "if v[1] > v[2] then x <- 1 else x <- 0 end\nout <- argmax(v)\n"
     "if x = 1 then out <- 0 end",
@@ -153,3 +154,54 @@ def test_work_grows_linearly() -> None:
 
     work(10)
     assert work(120) < 3.5 * work(40)
+
+
+MIXED = """
+best <- v[1]
+out <- 1
+if v[2] {0} best then
+    best <- v[2]
+    out <- 2
+end
+if best {1} v[3] then
+    best <- v[3]
+    out <- 3
+end
+if v[4] {2} best then
+    best <- v[4]
+    out <- 4
+end
+"""
+TIES = {
+    "argmax": ("out <- argmax(v)", (">", ">", ">")),
+    "argmin": ("out <- argmin(v)", ("<", "<", "<")),
+    "ties go to the later one": (MIXED.format(">=", "<=", ">="), (">=", ">=", ">=")),
+    "some ties do": (MIXED.format("<", ">=", "<"), ("<", "<=", "<")),
+    "other ties do": (MIXED.format(">=", "<", ">"), (">=", ">", ">")),
+}
+BETTER = {">": gt, ">=": ge, "<": lt, "<=": le}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name: str) -> None:
+    text, relations = TIES[name]
+    states = execute(program(HEAD.replace("Gauss", "DLap") + text), True, Limits())
+    assert len(states.states) == 4
+    for point in product(range(3), repeat=4):
+        best, out = point[0], 1
+        for number, (value, relation) in enumerate(zip(point[1:], relations, strict=True), 2):
+            if BETTER[relation](value, best):
+                best, out = value, number
+        samples = {number: Fraction(value) for number, value in enumerate(point)}
+        found = [
+            state.outputs
+            for state in states.states
+            if all(guard.form.at(samples).constant < 0 for guard in guards_of(state.path))
+        ]
+        assert found == [(out,)]
+
+
+def test_of_many_integers_there_are_as_many_states() -> None:
+    text = HEAD.replace("4", "30").replace("Gauss", "DLap")
+    states = execute(program(text + "out <- argmax(v)"), True, Limits())
+    assert len(states.states) == 30
