@@ -25,10 +25,10 @@ from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Profile
-from dipapprox.composition.published_noise import published_noise
+from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
-from dipapprox.events.event import Connected, Part
+from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
@@ -255,8 +255,21 @@ def _hints(factors: Factored) -> list[Mechanism]:
             for one, two in zip(*laws, strict=False):
                 if one.family is Family.LAPLACE is two.family and one.mean != two.mean:
                     shifts.add(abs(one.mean - two.mean) / one.scale)
+            # Samples may have one mean on both sides, and the forms of what is published differ.
+            noises = (_unguarded(part), _unguarded(its))
+            if all(noise is not None and noise.family is Family.LAPLACE for noise in noises):
+                first, second = (noise for noise in noises if noise is not None)
+                if first.mean != second.mean:
+                    shifts.add(abs(first.mean - second.mean) / first.scale)
     exact: list[Mechanism] = [Laplace(shift, Fraction(1)) for shift in sorted(shifts)]
     return exact or [gaussian_pair(Fraction(1))]
+
+
+def _unguarded(part: Part) -> Noise | None:
+    """The law of the number of a part, guards aside."""
+    (marginal,) = part.marginals
+    plain = Marginal(replace(marginal.event, guards=()), marginal.form)
+    return published_noise((Part((), (plain,)),))
 
 
 def gaussian_pair(square: Fraction, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Profiled:

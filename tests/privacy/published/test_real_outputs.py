@@ -279,3 +279,18 @@ def test_a_set_of_a_difference_of_outputs_says_so() -> None:
     assert float(row.probability.lower) == pytest.approx(PHI(0.5))
     text = valuation_text(program.real_outputs, row.output)
     assert text == "any y[1], y[2] with -y[1] + y[2] >= 2"
+
+
+def test_twenty_laplace_counts_of_a_program_are_narrow() -> None:
+    source = """
+input q in 0..1
+output y[20] in real
+adjacent linf 1
+for i in 1..20 do y[i] <- Lap(q, 20 / eps) end
+"""
+    found = dipapprox.profile(dipapprox.parse(source), eps=1, eps_prv="1/2")
+    assert isinstance(found, LeastDelta)
+    # Four million simulated sums of losses have 0.0009346, give or take 0.0000046.
+    assert found.delta_enclosure.lower > Fraction(935, 10**6)
+    assert found.delta_enclosure.upper < Fraction(936, 10**6)
+    assert found.delta_enclosure.width < Fraction(1, 10**9)
