@@ -101,8 +101,11 @@ class _SinglePairs:
         """How many inputs were followed."""
         return len(self._inputs)
 
-    def delta(self, pair: pairs.Pair, aim: Fraction) -> Enclosure:
-        """Enclose δ of a pair."""
+    def delta(self, pair: pairs.Pair, aim: Fraction, least: Factor | None = None) -> Enclosure:
+        """Enclose δ of a pair; from above for a factor that is less than e^eps_prv, if it is given.
+
+        Sets were reduced for that factor: it is its δ that must be small where they end.
+        """
         if pair[0] == pair[1]:
             return Enclosure.exact(0)
         self._inputs |= set(pair)
@@ -113,6 +116,9 @@ class _SinglePairs:
             first, second = (bounds.for_input(input) for input in pair)
             factor = factor_of(self._eps_prv, bits)
             found = pairs.delta_of(first, second, bounds.unit, factor)
+            if least is not None:
+                most = pairs.delta_of(first, second, bounds.unit, least).upper
+                found = Enclosure(found.lower, max(found.upper, most))
             if found.upper <= aim or found.lower > aim or bits >= _MOST_BITS:
                 return found
             bits = min(2 * bits, _MOST_BITS)
@@ -169,7 +175,8 @@ class _Replay:
         return True
 
     def _is_small(self, pair: pairs.Pair) -> bool:
-        delta = self._exact.delta(pair, self._aim)
+        factor = Fraction(self._factor)
+        delta = self._exact.delta(pair, self._aim, Factor(factor, factor))
         if delta.upper <= self._aim:
             return True
         if delta.lower > self._aim:
