@@ -54,6 +54,8 @@ TEXTS = {
     "r <- Lap(q, 1/eps)\nif r < 0 then y <- 0 else y <- r end\n",
     "impossible between bounds": HEAD.format("linf 1").replace("real", "real 0..10")
     + "r <- LapPlus(q[1], 1/eps)\nif r < 5 then out <- 1 end\n",
+    "a run beyond the bounds": HEAD.format("l1 1").replace("real", "real 0..1/2")
+    + "r <- LapMinus(q[1], 2/eps)\nif r <= 0 then out <- 1 elif r > 1 then out <- 1 end\n",
     "Gaussian between bounds": HEAD.format("linf 1").replace("real", "real 0..1")
     + "r <- Gauss(q[1], 1/eps)\ns <- Lap(q[2], 1/eps)\n"
     "if r < 0 then out <- 1 elif s > r then out <- 2 end\n",

@@ -156,7 +156,7 @@ class Geometry:
             for state, each in pairs:
                 if not _same(state, run):
                     opposite = any(-form in each for form in wanted)
-                    if not opposite and self.is_open(wanted | each):
+                    if not opposite and self.is_open([*wanted, *each, *self._bounds]):
                         return f"a state has runs with the output {_text(run)}"
         return None
 
