@@ -244,9 +244,15 @@ def open_published(
 
 
 def open_real_pairs(
-    states: FinalStates, eps: Fraction, options: Options
+    states: FinalStates, eps: Fraction, options: Options, *, shorten: bool = False
 ) -> tuple[RememberedInputs, real_pairs.RealPairs]:
     """Open all pairs of a program with real inputs, and what computes single ones.
+
+    Args:
+        states: The final states.
+        eps: Where the program runs.
+        options: Ask for an engine.
+        shorten: Whether sets are left out for what guards say: not for certificates.
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
@@ -254,7 +260,8 @@ def open_real_pairs(
     """
     bulk = open_probabilities(states, eps, options)
     source = RememberedInputs(bulk)
-    return source, real_pairs.RealPairs(states, eps, bulk, source, options.limits)
+    lemmas = {} if shorten else {"lemmas": frozenset[str]()}
+    return source, real_pairs.RealPairs(states, eps, bulk, source, options.limits, **lemmas)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

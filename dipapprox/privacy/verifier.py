@@ -252,7 +252,7 @@ class _Run:
             return
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
-        self.source, real = open_real_pairs(states, self.claim.eps, options)
+        self.source, real = open_real_pairs(states, self.claim.eps, options, shorten=True)
         self.real_pairs = real
         search = self.opened(self.source, None)
         with real.claiming(self.claim.delta):

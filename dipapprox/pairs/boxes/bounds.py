@@ -16,6 +16,8 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
   all others may be taken or left. Where that is never negative along some directions, the maximum
   lies on certain edges or corners (`polygons`). Where distances have a budget that may bind, only
   moves that keep all distances are considered: u_i and u'_i together.
+* If one output alone may have h_o > 0, or h_o < 0, and its probability is log-concave, the maximum
+  lies where inputs of u', or of u, are at an end of what they may be (`lemmas`).
 
 **Rounding.** Everything here is sums of products in doubles, of at most m terms with at most 16
 roundings each: what is computed is off by at most (m + 16) 2^-52 times the sum of the absolute
@@ -37,11 +39,14 @@ from dipapprox.data_classes import dataclass
 from dipapprox.numerics.rounding import Array
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.lemmas import at_ends
 from dipapprox.pairs.boxes.models import Models
 from dipapprox.pairs.boxes.polygons import (
     Direction,
     Point,
     Polygon,
+    X,
+    Y,
     clipped,
     extent,
     faces,
@@ -87,15 +92,23 @@ class Bound:
         best: Corners of the polygons at which the upper bound is about attained.
         parts: Polygons for each real input: a maximum of delta lies in a product of some.
         directions: For each real input, along what delta never falls, which shows that.
+        concave: Whether log-concavity tells so.
     """
 
     upper: float
     best: tuple[Point, ...]
     parts: tuple[tuple[Polygon, ...], ...]
     directions: tuple[tuple[Direction, ...], ...]
+    concave: bool = False
 
 
-def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> Bound:
+def bound(
+    pairs: PairSet,
+    first: Models,
+    second: Models,
+    factor: FactorBounds,
+    concave: Taken | None = None,
+) -> Bound:
     """Bound the largest delta on a set of pairs.
 
     Args:
@@ -103,6 +116,7 @@ def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -
         first: Of the outputs on the box of u.
         second: Of the outputs on the box of u'.
         factor: e^eps_prv.
+        concave: Which outputs are log-concave, if that shall be used.
     """
     e, axes = factor.taken, range(len(pairs.polygons))
     offsets = [_offsets(polygon) for polygon in pairs.polygons]
@@ -124,7 +138,12 @@ def bound(pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -
     positive, negative = least - factor.width >= 0, most <= 0
     signs = _signs(pairs, first, second, factor, positive, negative)
     parts = tuple(map(faces, pairs.polygons, signs))
-    return Bound(max(upper, 0.0), best, parts, tuple(map(tuple, signs)))
+    ends = parts
+    if concave is not None and not pairs.is_bound:
+        for coordinate, settled in ((Y, negative), (X, positive)):
+            if np.count_nonzero(~settled) == 1 and concave[~settled].all():
+                ends = tuple(at_ends(each, coordinate) for each in ends)
+    return Bound(max(upper, 0.0), best, ends, tuple(map(tuple, signs)), ends != parts)
 
 
 class _Sums:

@@ -93,6 +93,9 @@ class OutputModels:
 
     Attributes:
         outputs: How many outputs there are.
+        concave: Which are log-concave (`lemmas`).
+        still: Whether all stay as they are when all real inputs move by the same number.
+        monotone: Whether some have derivatives whose sign is known from guards.
 
     Raises:
         OutOfReach: If a real input has no bounds, or noise around it is of integers.
@@ -119,6 +122,9 @@ class OutputModels:
         ]
         self._outputs = movements(states, eps, names)
         self.outputs = len(self._outputs)
+        self.concave = np.array([output.concave for output in self._outputs])
+        self.still = all(output.still for output in self._outputs)
+        self.monotone = any(any(output.growth) for output in self._outputs)
         self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
         self._parts = self._patches()
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}

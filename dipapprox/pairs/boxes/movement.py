@@ -46,12 +46,16 @@ class Movement:
         entire: Bounds for complex ones; None if it is not known to be entire.
         smooth: How steep it is, and how curved, in `axes`.
         growth: For each axis the sign of its derivative, 0 if it is not known from the guards.
+        still: Whether it stays as it is when all inputs move by the same number.
+        concave: Whether it is log-concave (`lemmas`).
     """
 
     axes: tuple[int, ...]
     entire: tuple[StateBound, ...] | None
     smooth: Smoothness
     growth: tuple[int, ...]
+    still: bool
+    concave: bool
 
 
 def movements(
@@ -79,12 +83,14 @@ class _State:
         growth: For each real input 1 if the noise that leads here can only become more as it
             rises, -1 if only less, None if neither is said, 0 if both.
         kept: How it moves where guards keep inputs, in all real inputs; None if none does.
+        still: Whether it stays as it is when all inputs move by the same number.
     """
 
     rows: dict[int, Row]
     shifted: bool
     growth: list[int | None]
     kept: Smoothness | None
+    still: bool
 
 
 def _state(
@@ -133,7 +139,7 @@ def _state(
             noise.append((sizes, own))
         kept = smoothness_of_guards(noise, len(names))
     growth = [_growth([row[axis] for row in slopes]) for axis in range(len(names))]
-    return _State(rows, bool(shifts), growth, kept)
+    return _State(rows, bool(shifts), growth, kept, not any(map(sum, slopes)))
 
 
 def _discrete(sample: Sample) -> OutOfReach:
@@ -182,7 +188,14 @@ def _joined(states: Sequence[_State], inputs: int) -> Movement:
             entire.append(StateBound(tuple(row for _, row in part)))
     if smooth is None:
         smooth = smoothness_of_means([], len(axes))
-    return Movement(axes, None if entire is None else tuple(entire), smooth, tuple(growth))
+    return Movement(
+        axes,
+        None if entire is None else tuple(entire),
+        smooth,
+        tuple(growth),
+        all(each.still for each in states),
+        len(states) == 1,
+    )
 
 
 def _along(smooth: Smoothness, axes: Sequence[int]) -> Smoothness:

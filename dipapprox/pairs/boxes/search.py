@@ -61,6 +61,7 @@ class Found:
         left: A set of pairs with the largest upper bound; None if that is of one pair.
         sets: How many sets were looked at.
         trace: What became of the sets; None if none were bounded.
+        concave: Whether log-concavity was used.
     """
 
     delta: Enclosure
@@ -68,6 +69,7 @@ class Found:
     left: PairSet | None
     sets: int
     trace: Trace | None = None
+    concave: bool = False
 
 
 _Open = tuple[float, int, PairSet, Bound | None]
@@ -83,6 +85,7 @@ class BoxSearch:
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
         limits: Asked throughout.
+        concave: Whether log-concavity is used.
     """
 
     def __init__(
@@ -92,7 +95,11 @@ class BoxSearch:
         exact: Exact,
         factor: Factor,
         limits: Limits,
+        *,
+        concave: bool = False,
     ) -> None:
+        self._log_concave = models.concave if concave else None
+        self._concave = False
         self._models, self._exact, self._limits = models, exact, limits
         upper = float("inf") if factor.upper is None else above(factor.upper)
         self._factor = FactorBounds(below(factor.lower), upper)
@@ -149,7 +156,7 @@ class BoxSearch:
         if left is not None and left.is_one_pair:
             left = None
         pair = None if self._best is None else self._best[1]
-        return Found(self._enclosure(), pair, left, self._sets, self._trace)
+        return Found(self._enclosure(), pair, left, self._sets, self._trace, self._concave)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
@@ -195,7 +202,8 @@ class BoxSearch:
             self._models.on(box, fixed)
             for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
         )
-        found = bound(pairs, first, second, self._factor)
+        found = bound(pairs, first, second, self._factor, self._log_concave)
+        self._concave |= found.concave
         upper = min(upper, found.upper)
         if upper <= self._least():
             return
@@ -262,7 +270,7 @@ def better(first: Found, second: Found) -> Found:
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
     delta = first.delta.intersect(second.delta)
     sets = first.sets + second.sets
-    return Found(delta, pair or second.pair, first.left, sets, first.trace)
+    return Found(delta, pair or second.pair, first.left, sets, first.trace, first.concave)
 
 
 def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough) -> Found:

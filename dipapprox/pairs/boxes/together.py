@@ -13,12 +13,24 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.lemmas import (
+    CONCAVE,
+    LEMMAS,
+    MONOTONE,
+    SYMMETRY,
+    TRANSLATIONS,
+    exchangeable,
+    limits_differences,
+    lowest,
+    without_permutations,
+)
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.polygons import extent
@@ -27,6 +39,7 @@ from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
 from dipapprox.pairs.search import ProbabilitySource, Search
+from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.state import FinalStates
 
 MOST_SETS = 20_000
@@ -61,6 +74,7 @@ class RealPairs:
         bulk: Probabilities of outputs at rational inputs.
         source: The same, remembered.
         limits: Asked throughout.
+        lemmas: Of `boxes.lemmas`: by what sets may be left out.
 
     Attributes:
         known: What the last search found; None before the first.
@@ -76,6 +90,8 @@ class RealPairs:
         bulk: OutputProbabilities,
         source: ProbabilitySource,
         limits: Limits,
+        *,
+        lemmas: frozenset[str] = LEMMAS,
     ) -> None:
         self._program = states.program
         self._source, self._limits = source, limits
@@ -89,6 +105,25 @@ class RealPairs:
             self._models = OutputModels(states, eps, bulk, limits)
         except OutOfReach as reached:
             self._obstacle = reached.reason
+        self._lemmas = lemmas
+        self._used: dict[str, None] = {}
+        self._few = self._roots
+        if self._models is not None:
+            self._shorten(states, self._models)
+
+    def _shorten(self, states: FinalStates, models: OutputModels) -> None:
+        """Leave out pairs that others stand for, and say why that may be done."""
+        if models.monotone:
+            self._used[MONOTONE] = None
+        if models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots):
+            self._few = lowest(self._few)
+            self._used[TRANSLATIONS] = None
+        cells = self._program.inputs
+        places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
+        groups = exchangeable(CellSymmetry(states), places)
+        if len(groups) < len(places) and SYMMETRY in self._lemmas:
+            self._few = without_permutations(self._few, groups)
+            self._used[SYMMETRY] = None
 
     @contextmanager
     def claiming(self, delta: Fraction) -> Iterator[None]:
@@ -103,7 +138,7 @@ class RealPairs:
     def name(self) -> str:
         """The words in reports."""
         forms = () if self._models is None else (self._models.forms,)
-        return " + ".join((self._source.name, *forms))
+        return " + ".join((self._source.name, *forms, *self._used))
 
     @property
     def obstacle(self) -> str | None:
@@ -152,9 +187,14 @@ class RealPairs:
         if self._models is None:
             some = some_pairs(self._roots, exact, self._limits, enough)
             return Known(some, bits, self._obstacle)
-        search = BoxSearch(self._roots, self._models, exact, factor, self._limits)
+        search = BoxSearch(
+            self._few, self._models, exact, factor, self._limits, concave=CONCAVE in self._lemmas
+        )
         try:
-            return Known(search.run(enough), bits, None)
+            found = search.run(enough)
+            if found.concave:
+                self._used[CONCAVE] = None
+            return Known(found, bits, None)
         except OutOfReach as reached:
             self._obstacle, self._models = reached.reason, None
             some = some_pairs(self._roots, exact, self._limits, enough)

@@ -1,0 +1,169 @@
+"""Sets of pairs that need not be looked at: what guards say of all probabilities at once.
+
+**Translations.** If every guard stays what it is when all real inputs move by the same number, then
+so does delta_{u,u'} when those of u and u' do, and u - u' stays. So every pair can be moved down,
+without changing delta, until some u_i or u'_i is at its lower end: the sets where one is hold all
+values of delta. Sets of adjacent pairs contain what they are moved to: they are bounded by the
+ranges of inputs and by differences. Where differences are as free as the ranges, corners tell as
+much, and that is not done.
+
+**Symmetric inputs.** If exchanging two real inputs, in u and u' alike, permutes the outputs
+(`pairs.symmetry`), then it leaves delta as it is; adjacencies do not tell inputs apart. All pairs
+are cut into products of the same parts for every one of some exchangeable inputs; of sets that are
+permutations of each other one is enough.
+
+**Log-concavity.** If an output has one final state, its probability is the integral over z of
+1_G(z, u) f(z), G being the convex set of the guards, which are linear in noise z and inputs u
+together; the densities f of all families here are log-concave. So it is log-concave in u (Prékopa
+1973, theorem 6), and on a segment least at an end. Let h_o = P_o(u) - E P_o(u').
+* If h_o <= 0 on a set for all outputs but one of this kind, k, then delta = max(0, P_k(u) - E
+  P_k(u')): for fixed u it is largest where all u'_i are at an end of what they may be.
+* If h_o >= 0 for all but k: as Σ h_o = 1 - E, delta = 1 - E + max(0, E P_k(u') - P_k(u)), and for
+  fixed u' it is largest where all u_i are at an end.
+That needs a set in which inputs do not limit each other. So a polygon becomes its edges where one
+coordinate is at an end for a fixed other one.
+
+**Monotone guards**: see `movement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations_with_replacement, product
+from math import comb, prod
+
+from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, cut, extent, rectangle
+from dipapprox.pairs.symmetry import CellSymmetry
+
+TRANSLATIONS = "translations"
+SYMMETRY = "symmetric inputs"
+CONCAVE = "log-concavity"
+MONOTONE = "monotone guards"
+"""The words in reports."""
+
+LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, CONCAVE})
+"""Those that are used where they are asked for."""
+
+_MOST_ROOTS = 200
+"""Sets that symmetric inputs are cut into."""
+
+
+def limits_differences(roots: Sequence[PairSet]) -> bool:
+    """Whether some inputs of u and u' are kept closer than their ranges are wide."""
+    return any(
+        root.is_bound or polygon != rectangle(*extent(polygon, X))
+        for root in roots
+        for polygon in root.polygons
+    )
+
+
+def lowest(roots: Sequence[PairSet]) -> list[PairSet]:
+    """Return the parts of sets of pairs where some real input that moves is at its lower end."""
+    found: dict[PairSet, None] = {}
+    for root in roots:
+        moving = [axis for axis, polygon in enumerate(root.polygons) if len(polygon) > 1]
+        if not moving:
+            found[root] = None
+        for axis in moving:
+            polygon = root.polygons[axis]
+            for coordinate in (X, Y):
+                low, _ = extent(polygon, coordinate)
+                a, b = (1, 0) if coordinate == X else (0, 1)
+                face = clipped(polygon, a, b, low)
+                polygons = (*root.polygons[:axis], face, *root.polygons[axis + 1 :])
+                found[PairSet(polygons, root.first, root.second, root.budget)] = None
+    return list(found)
+
+
+def exchangeable(symmetry: CellSymmetry, places: Sequence[int]) -> list[list[int]]:
+    """Group real inputs, by position among them, that can be exchanged.
+
+    Args:
+        symmetry: Of the program.
+        places: Their positions among all inputs.
+    """
+    groups: list[list[int]] = []
+    for axis, place in enumerate(places):
+        for group in groups:
+            swap = symmetry.swap(places[group[0]], place)
+            if swap is not None and all(swap.matched):
+                group.append(axis)
+                break
+        else:
+            groups.append([axis])
+    return groups
+
+
+def without_permutations(
+    roots: Sequence[PairSet], groups: Sequence[Sequence[int]]
+) -> list[PairSet]:
+    """Return sets such that every pair of some sets is, up to exchanges of inputs, in one of them.
+
+    Args:
+        roots: Sets; with each set its permutations are among them.
+        groups: Of exchangeable real inputs.
+    """
+    kept: dict[tuple[object, ...], PairSet] = {}
+    for root in roots:
+        shapes = list(root.polygons)
+        for group in groups:
+            own = sorted(shapes[axis] for axis in group)
+            for axis, shape in zip(group, own, strict=True):
+                shapes[axis] = shape
+        kept.setdefault((tuple(shapes), root.first, root.second, root.budget), root)
+    return [part for root in kept.values() for part in _sorted_parts(root, groups)]
+
+
+def _sorted_parts(root: PairSet, groups: Sequence[Sequence[int]]) -> list[PairSet]:
+    """Cut the polygons of inputs that are alike in a set, and leave out permutations."""
+    alike: list[list[int]] = []
+    for group in groups:
+        by_shape: dict[Polygon, list[int]] = {}
+        for axis in group:
+            by_shape.setdefault(root.polygons[axis], []).append(axis)
+        alike += [own for own in by_shape.values() if len(own) > 1]
+    parts = [_quarters(root.polygons[own[0]]) for own in alike]
+    sizes = (comb(len(p) + len(own) - 1, len(own)) for own, p in zip(alike, parts, strict=True))
+    if prod(sizes) > _MOST_ROOTS:
+        return [root]
+    choices = [
+        combinations_with_replacement(own, len(axes))
+        for axes, own in zip(alike, parts, strict=True)
+    ]
+    found = []
+    for chosen in product(*choices):
+        polygons = list(root.polygons)
+        for axes, shapes in zip(alike, chosen, strict=True):
+            for axis, shape in zip(axes, shapes, strict=True):
+                polygons[axis] = shape
+        found.append(PairSet(tuple(polygons), root.first, root.second, root.budget))
+    return found
+
+
+def _quarters(polygon: Polygon) -> list[Polygon]:
+    parts = [polygon]
+    for coordinate in (X, Y):
+        low, high = extent(polygon, coordinate)
+        if low < high:
+            middle = (low + high) / 2
+            parts = [half for part in parts for half in cut(part, coordinate, middle)]
+    return list(dict.fromkeys(parts))
+
+
+def at_ends(parts: Iterable[Polygon], coordinate: int) -> tuple[Polygon, ...]:
+    """Return the edges and corners where a coordinate is at an end, for the other one fixed."""
+    other = Y if coordinate == X else X
+    found: dict[Polygon, None] = {}
+    for polygon in parts:
+        low, high = extent(polygon, other)
+        if low == high:
+            found.update(((corner,), None) for corner in polygon)
+        elif len(polygon) == 2:
+            found[polygon] = None
+        else:
+            for k, corner in enumerate(polygon):
+                after = polygon[(k + 1) % len(polygon)]
+                if corner[other] != after[other]:
+                    found[corner, after] = None
+    return tuple(found)

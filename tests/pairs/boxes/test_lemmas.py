@@ -1,0 +1,131 @@
+"""What is left out for what guards say: the same maxima as by subdivision, with fewer sets."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dipapprox.language.core import Norm, Within
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
+from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.cells import all_pairs
+from dipapprox.pairs.boxes.lemmas import (
+    CONCAVE,
+    LEMMAS,
+    SYMMETRY,
+    TRANSLATIONS,
+    at_ends,
+    lowest,
+    without_permutations,
+)
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
+from dipapprox.pairs.boxes.together import Known, RealPairs
+from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.search import RememberedInputs
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.semantics.execution import execute
+
+_SVT = """
+input q[3] in real 0..1
+output out[3] in {0, 1}
+adjacent linf 1
+for i in 1..3 do out[i] <- 0 end
+rT <- Gauss(0, 4)
+for i in 1..3 do
+    r <- Gauss(q[i], 8)
+    if r >= rT then out[i] <- 1; exit end
+end
+"""
+
+_MAX = """
+input q[{n}] in real 0..{width}
+output out in 1..{n}
+adjacent {rule}
+for i in 1..{n} do v[i] <- {noise}(q[i], 8) end
+out <- argmax(v)
+"""
+
+
+def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[Known, str]:
+    states = execute(elaborate(parse(text), {}, "x"), True, Limits())
+    bulk = open_probabilities(states, Fraction(1), Options())
+    real = RealPairs(states, Fraction(1), bulk, RememberedInputs(bulk), Limits(), lemmas=lemmas)
+    real.at(eps_prv_factor(eps_prv, 64), 40)
+    assert real.known is not None
+    return real.known, real.name
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "lemma"),
+    [
+        (_SVT, Fraction(1, 4), CONCAVE),
+        (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), Fraction(1, 10), SYMMETRY),
+        (_MAX.format(n=3, width=1, noise="Lap", rule="linf 1"), Fraction(1, 10), CONCAVE),
+        (_MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"), Fraction(1, 10), TRANSLATIONS),
+        (_MAX.format(n=2, width=4, noise="Lap", rule="l1 1"), Fraction(1, 10), TRANSLATIONS),
+        (_MAX.format(n=2, width=2, noise="Gauss", rule="l0 1"), Fraction(1, 10), SYMMETRY),
+    ],
+)
+def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemma: str) -> None:
+    plain, words = _found(text, eps_prv, frozenset())
+    own, own_words = _found(text, eps_prv, frozenset({lemma}))
+    every, _ = _found(text, eps_prv, LEMMAS)
+    assert lemma in own_words and lemma not in words
+    assert own.found.sets < 0.8 * plain.found.sets
+    assert every.found.sets <= own.found.sets
+    for each in (own, every):
+        assert each.found.delta.meets(plain.found.delta)
+        assert each.found.delta.width < Fraction(1, 10**9)
+
+
+@st.composite
+def _polygons(draw: st.DrawFn) -> Polygon:
+    polygon = rectangle(Fraction(0), Fraction(4))
+    for _ in range(draw(st.integers(0, 3))):
+        a, b = draw(st.sampled_from([(1, -1), (-1, 1), (1, 0), (0, -1), (1, 1), (-1, -1)]))
+        most = draw(st.fractions(-2, 6, max_denominator=3))
+        polygon = clipped(polygon, a, b, most) or polygon
+    return polygon
+
+
+@given(_polygons(), st.sampled_from([X, Y]), st.fractions(0, 1, max_denominator=7))
+def test_ends_are_those_of_all_lines(polygon: Polygon, coordinate: int, share: Fraction) -> None:
+    other = Y if coordinate == X else X
+    low, high = extent(polygon, other)
+    place = low + share * (high - low)
+    a, b = (1, 0) if other == X else (0, 1)
+
+    def on_line(part: Polygon) -> list[Fraction]:
+        line = clipped(clipped(part, a, b, place), -a, -b, -place)
+        return [corner[coordinate] for corner in line]
+
+    found = [value for part in at_ends((polygon,), coordinate) for value in on_line(part)]
+    assert {min(on_line(polygon)), max(on_line(polygon))} <= set(found)
+
+
+@given(st.lists(st.fractions(0, 3, max_denominator=5), min_size=6, max_size=6))
+def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
+    """Move it down, exchange inputs: some set that is kept holds the result."""
+    program = elaborate(parse(_MAX.format(n=3, width=3, noise="Lap", rule="linf 3")), {}, "x")
+    roots = all_pairs(program.inputs, Within(Norm.LINF, Fraction(3)))
+    kept = without_permutations(lowest(roots), [[0, 1, 2]])
+    least = min(values)
+    moved = [value - least for value in values]
+    pairs = sorted(zip(moved[:3], moved[3:], strict=True))
+    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+
+    def inside(polygon: Polygon, point: tuple[Fraction, Fraction]) -> bool:
+        ends = (extent(polygon, X), extent(polygon, Y))
+        return all(low <= x <= high for (low, high), x in zip(ends, point, strict=True))
+
+    # Rectangles and segments along axes: extents tell.
+    assert any(
+        all(inside(polygon, pairs[k]) for polygon, k in zip(each.polygons, order, strict=True))
+        for each in kept
+        for order in orders
+    )
