@@ -61,7 +61,10 @@ def all_real_inputs(
         finite = with_values(program, pairs)
         listed = OrderedPairs(tuple(pairs))
         return divergences(finite, verdict, listed, len(pairs), inputs, options)
-    names = {cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)}
+    real_cells = [cell for cell in program.inputs if isinstance(cell.domain, AllReals)]
+    names = {cell.name for cell in real_cells}
+    if any(isinstance(c.domain, AllReals) and c.domain.bounds is None for c in real_cells):
+        raise NoCertificate("inputs have no bounds")
     for sample in states.samples:
         around_real = not names.isdisjoint(sample.mean.inputs())
         if around_real and sample.family is not Family.GAUSSIAN:

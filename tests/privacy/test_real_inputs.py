@@ -179,11 +179,36 @@ def test_comparing_a_real_input_without_noise_is_an_error_with_its_place() -> No
         verify(parse(text), eps=1, delta=0)
 
 
-def test_inputs_without_bounds_are_unknown() -> None:
-    without = parse(_ONE.format(domain="real", adjacency="linf 1"))
+def test_inputs_without_bounds_that_are_compared_are_unknown() -> None:
+    """No end of one of them makes the other one irrelevant."""
+    without = parse(_MAX.format(domain="real", adjacency="linf 1"))
     found = verify(without, eps=1, delta="0.1")
     assert found.answer is Answer.UNKNOWN
-    assert found.reason is not None and "no bounds" in found.reason
+    assert found.reason is not None and "without bounds" in found.reason
+
+
+@pytest.mark.parametrize("noise", ["Gauss", "Lap"])
+def test_all_real_numbers_are_closed_by_limits(noise: str) -> None:
+    """The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2."""
+    text = _ONE.replace("Gauss", noise).replace("r >= 0", "r >= 700")
+    program = parse(text.format(domain="real", adjacency="linf 1"))
+    exact = float(ndtr(0.25) - ndtr(-0.25)) if noise == "Gauss" else 1 - exp(-1 / 4)
+    hair = Fraction(1, 10**5)
+    found = verify(program, eps=1, eps_prv=0, delta=Fraction(exact) + hair)
+    assert found.answer is Answer.DP
+    assert "limits at infinity" in found.engine
+    assert "for all inputs q in real," in found.to_json()
+    found = verify(program, eps=1, eps_prv=0, delta=Fraction(exact) - hair)
+    assert found.answer is Answer.NOT_DP
+
+
+def test_a_sparse_vector_is_closed_by_limits() -> None:
+    program = parse(_SVT.format(domain="real", adjacency="linf 1"), {"N": 1})
+    assert verify(program, eps=_HALF, eps_prv="1/2", delta="1e-5").answer is Answer.DP
+    wide = parse(_SVT.format(domain="real -9..9", adjacency="linf 1"), {"N": 1})
+    least = profile(wide, eps=_HALF, eps_prv="1/20").delta_enclosure.lower
+    found = verify(program, eps=_HALF, eps_prv="1/20", delta=least - Fraction(1, 10**9))
+    assert found.answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("text", [_SVT, _MAX])

@@ -17,7 +17,8 @@ Proof. The same with f' for f; and with f'(x) f'(y), whose L1 norm is 2c · 2c' 
 Laplace, f = e^-|x| / 2: the variation is 1, that of f' is 1 + 1: c = 1/2, d = 1. It has a kink, P
 has none. Gauss: c = φ(0), and f'' = (x² - 1) φ changes sign at ±1, d = 2 φ(1). One-sided
 exponentials: c = 1; f jumps, so nothing is said of curvature. For Laplace also f(x - t) <= e^|t|
-f(x), so P moves with μ_k by at most P/σ_k per unit.
+f(x), so P moves with μ_k by at most P/σ_k per unit, and from P(m) by at most P(m) (e^κ - 1) for κ =
+Σ_k |change of μ_k| / σ_k: that is less where P is small.
 
 States of one output are disjoint: if all are free of inputs with the same samples, then the output
 is one set G. The means are affine in u; sums over samples give bounds L_i of |∂P/∂u_i| and K_ij for
@@ -53,12 +54,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.numerics.interpolation.polynomial import Interval, Model
+from dipapprox.numerics.precision import exponential
 from dipapprox.numerics.rounding import Array, above
 
 _STEEP: Mapping[Family, Fraction] = {
@@ -212,6 +215,12 @@ def near(
                 gradient[axis] = float(high - low) / 2 / float(half)
                 steepness[axis] = above(curves[axis] + Fraction(2 * unknown) / half)
         spread = above(_dot(curves, halves) / 2) + (4 * size + 2) * unknown
+    if smoothness.rates is not None:
+        # The centre's value, and all that the form itself changes.
+        change = _exponential_minus_one(_dot(smoothness.rates, halves))
+        moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
+        most = float(upper[0]) * change + abs(value - float(values[0])) + moved + unknown
+        spread = min(spread, most * (1 + 2.0**-44))
     spread *= 1 + 2.0**-48
     steep = np.array(_above(smoothness.steep))
     if smoothness.rates is not None:
@@ -219,6 +228,11 @@ def near(
         most = min(1.0, (abs(value) + moved + spread) * (1 + 2.0**-44))
         steep = np.minimum(steep, _above([each * Fraction(most) for each in smoothness.rates]))
     return Model(value, gradient, spread, steepness), steep
+
+
+def _exponential_minus_one(exponent: Fraction) -> float:
+    """An upper bound of e^x - 1, x >= 0; infinite where that is of no use."""
+    return above(exponential(exponent, 24).upper - 1) if exponent < 1 else inf
 
 
 def _above(values: Sequence[Fraction]) -> list[float]:

@@ -23,7 +23,7 @@ together; the densities f of all families here are log-concave. So it is log-con
 That needs a set in which inputs do not limit each other. So a polygon becomes its edges where one
 coordinate is at an end for a fixed other one.
 
-**Monotone guards**: see `movement`.
+**Monotone guards**: see `movement`. **Limits at infinity**: see `infinity`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
 CONCAVE = "log-concavity"
 MONOTONE = "monotone guards"
+LIMITS = "limits at infinity"
 """The words in reports."""
 
 LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, CONCAVE})

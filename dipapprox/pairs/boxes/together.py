@@ -20,9 +20,11 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
     CONCAVE,
     LEMMAS,
+    LIMITS,
     MONOTONE,
     SYMMETRY,
     TRANSLATIONS,
@@ -93,6 +95,7 @@ class RealPairs:
         *,
         lemmas: frozenset[str] = LEMMAS,
     ) -> None:
+        states, self._moved = with_ends(states, eps)
         self._program = states.program
         self._source, self._limits = source, limits
         self._roots = pairs_of(states.program)
@@ -106,7 +109,7 @@ class RealPairs:
         except OutOfReach as reached:
             self._obstacle = reached.reason
         self._lemmas = lemmas
-        self._used: dict[str, None] = {}
+        self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._few = self._roots
         if self._models is not None:
             self._shorten(states, self._models)
@@ -158,7 +161,17 @@ class RealPairs:
             known = self.known = self._search(factor, bits)
             if known.ended is not None and self._obstacle is None:
                 raise LimitReached(known.ended)
-        return Maximum(known.found.delta, known.found.pair, bits, known.found.pair)
+        delta = self._everywhere(known.found.delta, factor)
+        return Maximum(delta, known.found.pair, bits, known.found.pair)
+
+    def _everywhere(self, delta: Enclosure, factor: Factor) -> Enclosure:
+        """Widen what is known of inputs between ends to inputs beyond (`infinity`)."""
+        if not self._moved:
+            return delta
+        if factor.upper is None:
+            return Enclosure(delta.lower, Fraction(1))
+        upper = delta.upper + self._moved * (1 + factor.upper)
+        return Enclosure(delta.lower, min(upper, Fraction(1)))
 
     def _covers(self, factor: Factor) -> bool:
         """Whether the last search was about bounds that these lie within: then it holds here."""
@@ -179,6 +192,7 @@ class RealPairs:
         def enough(delta: Enclosure, sets: int) -> bool:
             claimed = self._claimed
             if claimed is not None:
+                delta = self._everywhere(delta, factor)
                 if delta.upper <= claimed or delta.lower > claimed:
                     return True
                 return sets >= MOST_SETS
@@ -222,14 +236,18 @@ class RealPairs:
     def cover(self, search: Search) -> None:
         """Record what a search that a limit ended has found."""
         if self.known is not None and search.violation is None:
-            search.cover(0 if search.checked else 1, self.known.found.delta)
+            search.cover(0 if search.checked else 1, self._known_delta(self.known))
+
+    def _known_delta(self, known: Known) -> Enclosure:
+        factor = self._factor
+        return UNIT if factor is None else self._everywhere(known.found.delta, factor)
 
     def undecided(self) -> str | None:
         """Say what is left open: both bounds, and where the largest delta may be."""
         known = self.known
         if known is None:
             return None
-        lower, upper = short(known.found.delta)
+        lower, upper = short(self._known_delta(known))
         text = f"the largest δ lies in [{lower}, {upper}]"
         if self._obstacle is not None:
             return f"{text}: {self._obstacle}"

@@ -1,0 +1,153 @@
+"""Real inputs without bounds: ends beyond which hardly anything changes.
+
+**Lemma (clamping).** Let c move one input to the nearest end of an interval, and let the law of the
+outputs at u and at c(u) differ by at most τ in total variation, for all u. Then delta_{u,u'} <=
+delta_{c(u),c(u')} + τ + E τ; and clamped pairs of adjacent inputs are adjacent.
+Proof. delta = max over S of P_S(u) - E P_S(u'), and each P_S moves by at most τ. Clamping keeps
+equal values equal and their order, and brings values no farther apart, so that holds for every
+adjacency. Several inputs are clamped one after the other, and their τ add up.
+
+**τ.** Let the same noise be drawn at u and c(u). The final state is determined by which guards are
+obeyed. A guard form <= 0 whose form rises with u_i by s > 0 per unit is obeyed at one of them only
+if, at an upper end h, the form is <= 0 although its mean there is large. Let that mean be at least
+m = Σ |a_k| σ_k t_k, a_k being the coefficients of samples: then some standard noise is farther out
+than its t_k, on one side. For Laplace noise, and one-sided one, that has a probability of at most
+e^-t, for Gaussian noise at most e^-t²/2. The same holds at a lower end, and for s < 0. Here
+e^-7/10 < 1/2 is used. What else is in the form must lie between bounds: other inputs of the guard
+have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import isqrt
+
+from dipapprox.data_classes import replace
+from dipapprox.distributions import Family
+from dipapprox.events.instantiate import Instantiator
+from dipapprox.language.core import Cell
+from dipapprox.language.domains import AllReals
+from dipapprox.numerics.interpolation.polynomial import Interval
+from dipapprox.numerics.interpolation.smooth import FAMILIES
+from dipapprox.pairs.boxes.movement import OutOfReach
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.state import FinalStates
+
+_BITS = 48
+"""τ is about 2^-_BITS: less than what a claimed δ is usually wanted to."""
+
+
+def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction]:
+    """Bound the real inputs that have no bounds.
+
+    Args:
+        states: The final states.
+        eps: Where the program runs.
+
+    Returns:
+        The same states of a program whose real inputs have bounds, and at most by how much, in
+        total variation, the outputs' law at any inputs differs from that at clamped ones.
+
+    Raises:
+        OutOfReach: If a guard is about several inputs without bounds, or of noise with no tails
+            known here.
+    """
+    cells = states.program.inputs
+    free = {cell.name for cell in cells if _is_free(cell)}
+    if not free:
+        return states, Fraction(0)
+    ranges = {cell.name: _range(cell) for cell in cells if cell.name not in free}
+    ends: dict[str, Interval] = {}
+    moved = Fraction(0)
+    for form, samples in _guards(states, eps):
+        names = free.intersection(form.inputs())
+        if not names:
+            continue
+        if len(names) > 1:
+            raise OutOfReach(
+                f"inputs without bounds, {' and '.join(sorted(names)[:2])}, are compared with each "
+                "other"
+            )
+        (name,) = names
+        slope = form.coefficient(name)
+        low, high = _rest(form, name, ranges)
+        enough = sum((size * _far(family) for family, size in samples), Fraction(0))
+        if slope < 0:
+            slope, low, high = -slope, -high, -low
+        own = (-enough - high) / slope, (enough - low) / slope
+        known = ends.get(name, own)
+        ends[name] = min(known[0], own[0]), max(known[1], own[1])
+        moved += Fraction(len(samples), 2**_BITS)
+    inputs = tuple(
+        replace(cell, domain=AllReals(_rounded(ends.get(cell.name, _NOWHERE))))
+        if cell.name in free
+        else cell
+        for cell in cells
+    )
+    return replace(states, program=replace(states.program, inputs=inputs)), moved
+
+
+_NOWHERE = Fraction(0), Fraction(0)
+"""For an input that no guard mentions."""
+
+
+def _rounded(ends: Interval) -> Interval:
+    """Return integers around two ends."""
+    low, high = ends
+    return Fraction(low.__floor__()), Fraction(high.__ceil__())
+
+
+def _is_free(cell: Cell) -> bool:
+    return isinstance(cell.domain, AllReals) and cell.domain.bounds is None
+
+
+def _range(cell: Cell) -> Interval:
+    """Return the least and the greatest value of an input with bounds; named ones have none."""
+    if isinstance(cell.domain, AllReals):
+        return cell.domain.bounds or _NOWHERE
+    values = [value for value in cell.domain if isinstance(value, Fraction)]
+    return (min(values), max(values)) if values else _NOWHERE
+
+
+def _guards(
+    states: FinalStates, eps: Fraction
+) -> list[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]]]:
+    """Return the distinct guards: their means as forms over inputs, and their noise.
+
+    Noise is the family, and |coefficient| times scale.
+    """
+    instantiator = Instantiator(states, eps)
+    found: dict[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
+    for outline in instantiator.outlines:
+        for guard in outline.guards:
+            inputs = tuple(term for term in guard.terms if isinstance(term[0], str))
+            mean = LinearForm(inputs, guard.constant)
+            noise = []
+            for local in guard.samples():
+                number, factor = outline.samples[local], guard.coefficient(local)
+                mean = mean + states.samples[number].mean.scaled(factor)
+                size = abs(factor) * instantiator.scales[number]
+                noise.append((states.samples[number].family, size))
+            found[mean, tuple(noise)] = None
+    return list(found)
+
+
+def _rest(form: LinearForm, name: str, ranges: Mapping[str, Interval]) -> Interval:
+    """Return bounds of a form without the term of an input."""
+    low = high = form.constant
+    for other in form.inputs():
+        if other != name:
+            slope = form.coefficient(other)
+            ends = sorted(slope * end for end in ranges[other])
+            low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def _far(family: Family) -> Fraction:
+    """Return t such that standard noise is beyond, on one side, with at most 2^-_BITS."""
+    if family not in FAMILIES:
+        raise OutOfReach(f"{family.value} noise around inputs without bounds")
+    exponent = Fraction(7 * _BITS, 10)
+    # t²/2 >= exponent.
+    return Fraction(isqrt(int(2 * exponent)) + 1) if family.is_gaussian else exponent
