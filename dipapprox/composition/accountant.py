@@ -248,7 +248,9 @@ class _Search:
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = all(map(is_attained, self._mechanisms))
-        self._resolution = min(filter(None, map(_resolution, self._runs)), default=None)
+        resolutions = [*map(_resolution, self._runs)]
+        self._resolution = min(filter(None, resolutions), default=None)
+        self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
         size = COARSEST if delta is None else _first_size(width, composition.times)
         self._first, self._exact = first_step(self._mechanisms, size)
@@ -286,7 +288,7 @@ class _Search:
                 return Answer(after, used, self._atoms, reason)
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
-            if self._is_fine(step) and (idle or not self._attained):
+            if self._is_fine(step) and (idle or self._resolved or not self._attained):
                 return Answer(after, used, self._atoms, _NO_GAIN)
             if idle == _MOST_IDLE or (idle == 2 and not self._attained and are_finite(after)):
                 reason = _NO_GAIN if self._attained else _NO_PAIR
