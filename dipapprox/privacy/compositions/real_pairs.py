@@ -44,7 +44,7 @@ _FIRST = Fraction(1, 16)
 _FARTHEST = 40
 """Losses beyond this are not looked at."""
 
-_FEW_PLACES, _MOST_PLACES = 80, 140
+_FEW_PLACES, _MOST_PLACES = 80, 400
 _MOST_KEPT = 64
 _ALIKE = _UNIT >> 44
 """Pairs are not told apart by less."""
