@@ -6,9 +6,10 @@
     ```python    a script; the output it prints stands in an ```output block right behind it; with
                  a title a file, which is not run
 
-The blocks of a document run in order, in one folder that holds `programs/`. Pictures that a
-document shows from its folder `pictures/` are files that its commands have drawn. Refresh what the
-documents show with `UPDATE_DOCS=1 pytest tests/test_documents.py` and read the diff.
+The blocks of a document run in order, in one folder that holds `programs/`. A picture that a
+document shows is a file that its commands have drawn, or those of another document that shows it,
+too. Refresh what the documents show with `UPDATE_DOCS=1 pytest tests/test_documents.py` and read
+the diff.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tests.experiments.test_pictures import words
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PICTURES = ROOT / "docs" / "pictures"
 
 OTHERS = ("git ", "pip ", "pipx ", "make ", "cd ", "source ", ". ", "dask ", "pytest ")
 """Commands that set up a machine: not run here. `make` targets must exist."""
@@ -42,7 +44,8 @@ _BLOCK = re.compile(
     r"(?P<body>.*?)^```\n(?:\n```output\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
-_PICTURE = re.compile(r"!\[[^\]]+\]\((pictures/[^)\s]+)\)")
+_PICTURE = re.compile(r"\]\(((?:docs/)?pictures/[^)\s]+)\)")
+_FILE = re.compile(r"[\w./-]+\.svg\b")
 _SECONDS = re.compile(r"(< 1 ms|\d+(\.\d+)?(e-\d+)? s\b) *")
 _CELL_SECONDS = re.compile(r"(?<=; )\d+\.\d\d(?= │)")
 _JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
@@ -110,15 +113,33 @@ def test_blocks_do_what_the_document_shows(
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     text = path.read_text(encoding="utf-8")
     fresh = _BLOCK.sub(lambda block: execute(block, tmp_path), text)
-    drawn = {name: next(tmp_path.rglob(Path(name).name)) for name in _PICTURE.findall(text)}
+    own = _pictures(path) & _named_in_blocks(path)
+    drawn = {name: next(tmp_path.rglob(name)) for name in own}
     if os.environ.get("UPDATE_DOCS"):
         path.write_text(fresh, encoding="utf-8")
         for name, picture in drawn.items():
-            shutil.copy(picture, path.parent / name)
+            shutil.copy(picture, PICTURES / name)
     assert comparable(fresh) == comparable(text)
     for name, picture in drawn.items():
         if not name.endswith("-map.svg"):  # those show times
-            assert words(picture) == words(path.parent / name), name
+            assert words(picture) == words(PICTURES / name), name
+
+
+def test_every_picture_is_drawn_by_a_document_that_shows_it() -> None:
+    shown = {name for path in DOCUMENTS for name in _pictures(path)}
+    drawn = {name for path in DOCUMENTS for name in _pictures(path) & _named_in_blocks(path)}
+    assert shown == drawn == {picture.name for picture in PICTURES.iterdir()}
+
+
+def _pictures(path: Path) -> set[str]:
+    """The names of the files that a document shows."""
+    return {Path(name).name for name in _PICTURE.findall(path.read_text(encoding="utf-8"))}
+
+
+def _named_in_blocks(path: Path) -> set[str]:
+    """The names of the pictures that commands, or their output, mention."""
+    blocks = _BLOCK.finditer(path.read_text(encoding="utf-8"))
+    return {Path(name).name for block in blocks for name in _FILE.findall(block["body"])}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
