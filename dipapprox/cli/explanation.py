@@ -15,10 +15,12 @@ from dipapprox.cli.state_text import (
     sum_text,
 )
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.distributions import Distribution
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import connected_parts
+from dipapprox.events.reduce import connected_parts, irredundant
+from dipapprox.events.sums import leading, primitive, used_together
 from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import plan
@@ -49,7 +51,8 @@ class ExplainedState:
         choices: The outcomes of random choices that the state needs; the integrals leave them out.
         guards: Comparisons of samples.
         samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
-        sums: "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum that the guards reduce to.
+        sums: "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum of samples that are used only
+            together, in guards and real outputs, and for those that the guards reduce to.
         names: The samples' names; plans and dependencies refer to them by index.
         dependencies: (larger, smaller) for guards that compare two samples.
         before: The literal integral; None if `obstacle` says why.
@@ -122,8 +125,12 @@ def explain(
     for state, outline in zip(states.states, instantiator.outlines, strict=True):
         limits.check()
         place = events.get(id(outline))
+        sums: tuple[str, ...] = ()
+        if place is not None:
+            laws = instantiator.laws(instantiator.numbers(place[0]))
+            sums = _sums(place[1], outline.samples, state.reals, laws, names)
         details.append(
-            _explain_state(state, states, names, outline.samples, place, strategy, limits)
+            _explain_state(state, states, names, outline.samples, place, sums, strategy, limits)
         )
     if states.merged:
         shown = [d for d in details if d.after is not None]
@@ -173,13 +180,13 @@ def _explain_state(
     names: Sequence[str],
     samples: tuple[int, ...],
     place: tuple[Input, Event] | None,
+    sums: tuple[str, ...],
     strategy: Strategy,
     limits: Limits,
 ) -> ExplainedState:
     before: Plan | None = None
     after: Plan | None = None
     obstacle: str | None = None
-    sums: tuple[str, ...] = ()
     edges: tuple[tuple[int, int], ...] = ()
     input: Input | None = None
     if place is None:
@@ -187,12 +194,10 @@ def _explain_state(
     elif any(states.samples[i].family.is_discrete for i in samples):
         input, event = place
         edges = order_edges(event)
-        sums = _sums(event, [names[i] for i in samples])
         obstacle = "integer noise has sums, not integrals"
     else:
         input, event = place
         edges = order_edges(event)
-        sums = _sums(event, [names[i] for i in samples])
         try:
             before = plan(event, Strategy.NONE, limits)
             after = _optimised(event, strategy, limits)
@@ -220,16 +225,40 @@ def _explain_state(
     )
 
 
-def _sums(event: Event, names: Sequence[str]) -> tuple[str, ...]:
-    """Write the sums of samples that stand for the samples in them, with their laws."""
-    found = []
+def _sums(
+    event: Event,
+    samples: Sequence[int],
+    reals: Sequence[LinearForm],
+    laws: Sequence[Distribution],
+    names: Sequence[str],
+) -> tuple[str, ...]:
+    """Write the sums of samples that stand for the samples in them, with their laws.
+
+    Args:
+        event: The guards at an input, over positions in `samples`.
+        samples: The samples that guards mention.
+        reals: What is published, over samples and inputs.
+        laws: Of all samples.
+        names: Of all samples.
+    """
+    numbers: dict[Symbol, Symbol] = dict(enumerate(samples))
+    guards = [form.renamed(numbers.__getitem__) for form in irredundant(event.guards) or ()]
+    found = [*used_together((*guards, *reals))]
+    published = {sample for form in reals for sample in form.samples()}
     for own, part in connected_parts(event) or ():
-        if has_sums(part):
-            numbers: dict[Symbol, Symbol] = dict(enumerate(own))
-            made = integer_sums.sums_in(part) if is_discrete(part) else sum_event.sums_in(part)
-            forms = [form.renamed(numbers.__getitem__) for form in made]
-            found += [sum_text(form, event.samples, names) for form in forms]
-    return tuple(found)
+        if not has_sums(part) or published.intersection(samples[k] for k in own):
+            continue
+        made = integer_sums.sums_in(part) if is_discrete(part) else sum_event.sums_in(part)
+        local: dict[Symbol, Symbol] = {k: samples[j] for k, j in enumerate(own)}
+        found += [form.renamed(local.__getitem__) for form in made]
+    shown = dict.fromkeys(_with_unit(form, laws) for form in found)
+    return tuple(sum_text(form, laws, names) for form in shown)
+
+
+def _with_unit(form: LinearForm, laws: Sequence[Distribution]) -> LinearForm:
+    """Return a multiple in plain numbers: that of integer samples stays an integer."""
+    integers = all(laws[sample].family.is_discrete for sample in form.samples())
+    return primitive(form) if integers else leading(form)
 
 
 def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:

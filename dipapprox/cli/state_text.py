@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
 
-from dipapprox.distributions import Distribution, Family, Scale, count_outcomes
+from dipapprox.distributions import Distribution, Scale, count_outcomes
+from dipapprox.events.sums import law_of
 from dipapprox.integrals.plan import form_text
 from dipapprox.privacy.notation import values_text
 from dipapprox.semantics.linear import LinearForm
@@ -124,26 +125,15 @@ def scale_text(scale: Scale) -> str:
 def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str]) -> str:
     """Write a sum of samples with its law at one eps: "x + 2*y ~ Gauss(1, sqrt(5))".
 
-    Independent Gaussian samples add up to one; the other laws stand one by one, multiples of
+    What has a closed form is one law (`events.sums`); other laws stand one by one, multiples of
     integer samples as multiples.
     """
-    mean = variance = Fraction(0)
-    others = []
-    for symbol, c in form.terms:
-        law = laws[int(symbol)]
-        if law.family is Family.GAUSSIAN:
-            mean += c * law.mean
-            variance += (c * law.scale) ** 2
-        elif law.family.is_discrete:  # all of them are symmetric
-            centre = law.mean if c > 0 else -law.mean
-            factor = "" if abs(c) == 1 else f"{abs(c)}*"
-            others.append(f"{factor}{law.family.value}({centre}, {law.scale})")
-        else:
-            moved = law.affine(c, Fraction(0))
-            others.append(f"{moved.family.value}({moved.mean}, {moved.scale})")
-    if variance:
-        others.insert(0, f"Gauss({mean}, {_root_text(variance)})")
-    return f"{form_text(form, names)} ~ {' + '.join(others)}"
+    law = law_of(form, laws)
+    terms = [f"Gauss({law.mean}, {_root_text(law.variance)})"] if law.variance else []
+    for factor, term in law.terms:
+        times = "" if factor == 1 else f"{factor}*"
+        terms.append(f"{times}{term.family.value}({term.mean}, {term.scale})")
+    return f"{form_text(form, names)} ~ {' + '.join(terms)}"
 
 
 def _root_text(square: Fraction) -> str:

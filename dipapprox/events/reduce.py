@@ -7,9 +7,10 @@ probability of the event is the product of the probabilities of the factors, exa
 Guards become plain comparisons by a change of the samples. Two rules, each preserving the
 probability:
 
-    sums      λ1·x1 + … + λm·xm of independent Gaussians that occurs in this proportion in every
-              guard, and nowhere else, is one Gaussian if its variance is a rational square, and
-              in any case a sum of at most four (Lagrange's theorem on sums of squares)
+    sums      λ1·x1 + … + λm·xm that occurs in this proportion in every guard, and nowhere else:
+              Gaussians in it are one Gaussian if its variance is a rational square, and in any
+              case a sum of at most four (Lagrange's theorem on sums of squares); one-sided
+              exponential samples of opposite directions and equal scale are one Laplace sample
     rescaling x = a·y + b with a != 0 turns α·x_i + β·x_j + c <= 0 into y_i <= y_j (or >=);
               a < 0 is allowed: mirror images of laws are laws
 
@@ -29,6 +30,7 @@ from dipapprox import graphs
 from dipapprox.cache import Cache
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
+from dipapprox.events.sums import CLOSED_UNDER_SUMS, law_of, used_together
 from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
@@ -61,39 +63,26 @@ def _is_plain(form: LinearForm) -> bool:
             return False
 
 
-# --- sums of Gaussians ----------------------------------------------------------------------------
+# --- sums -----------------------------------------------------------------------------------------
 
 
 def _with_merged_sums(event: Event) -> Event:
-    """Merge Gaussians whose coefficients are proportional over all guards."""
-    if sum([law.family.is_gaussian for law in event.samples]) < 2:
+    """Merge samples whose coefficients are proportional over all guards, where fewer will do."""
+    if sum([law.family in CLOSED_UNDER_SUMS for law in event.samples]) < 2:
         return event
-    columns: list[dict[int, Fraction]] = [{} for _ in event.samples]
-    for position, guard in enumerate(event.guards):
-        for sample, coefficient in guard.terms:
-            assert isinstance(sample, int)
-            columns[sample][position] = coefficient
-    groups: dict[object, list[int]] = {}
-    for sample, column in enumerate(columns):
-        if not column:
-            continue  # in no guard, so in no sum
-        leading = next(iter(column.values()))
-        direction = tuple((position, c / leading) for position, c in column.items())
-        gaussian = event.samples[sample].family is Family.GAUSSIAN
-        groups.setdefault(direction if gaussian else sample, []).append(sample)
     samples = list(event.samples)
     replaced: dict[Symbol, LinearForm] = {}
-    for members in groups.values():
-        weights = [next(iter(columns[m].values())) for m in members]
-        merged = _sum_of_gaussians([event.samples[m] for m in members], weights)
-        if len(merged) >= len(members):
+    for form in used_together(event.guards):
+        merged = _fewer(form, event.samples)
+        if len(merged) >= len(form.terms):
             continue
         # Σ weight·member becomes Σ merged: the first member stands for it, the others vanish.
         fresh = range(len(samples), len(samples) + len(merged))
         samples += merged
         total = LinearForm.of({k: Fraction(1) for k in fresh})
-        replaced[members[0]] = total.scaled(1 / weights[0])
-        replaced |= dict.fromkeys(members[1:], LinearForm.constant_form(0))
+        (first, weight), *others = form.terms
+        replaced[first] = total.scaled(1 / weight)
+        replaced |= {member: LinearForm.constant_form(0) for member, _ in others}
     if not replaced:
         return event
     return _compact(samples, [guard.substitute(replaced) for guard in event.guards])
@@ -109,18 +98,21 @@ def _compact(samples: list[Distribution], guards: list[LinearForm]) -> Event:
     )
 
 
-def _sum_of_gaussians(laws: list[Distribution], weights: list[Fraction]) -> list[Distribution]:
-    """Return few independent Gaussians whose sum has the law of Σ weight·x; possibly not fewer."""
-    if len(laws) == 1:
-        return laws
-    mean = sum((w * law.mean for w, law in zip(weights, laws, strict=True)), Fraction(0))
-    variance = sum(((w * law.scale) ** 2 for w, law in zip(weights, laws, strict=True)))
-    assert isinstance(variance, Fraction)
-    scales = sum_of_squares(variance, len(laws) - 1)
+def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]:
+    """Return few independent samples whose sum has the law of a form; possibly not fewer."""
+    law = law_of(form, laws)
+    others = [term for _, term in law.terms]  # all factors are 1: no integers
+    gaussian = [(c, laws[int(k)]) for k, c in form.terms if laws[int(k)].family is Family.GAUSSIAN]
+    if not gaussian:
+        return others
+    scales = sum_of_squares(law.variance, len(gaussian) - 1)
     if scales is None:
-        return laws
-    means = [mean] + [Fraction(0)] * (len(scales) - 1)
-    return [Distribution(Family.GAUSSIAN, m, s) for m, s in zip(means, scales, strict=True)]
+        return [*others, *(each.affine(c, Fraction(0)) for c, each in gaussian)]
+    means = [law.mean] + [Fraction(0)] * (len(scales) - 1)
+    return [
+        *others,
+        *(Distribution(Family.GAUSSIAN, m, s) for m, s in zip(means, scales, strict=True)),
+    ]
 
 
 def sum_of_squares(value: Fraction, most: int) -> list[Fraction] | None:

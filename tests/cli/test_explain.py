@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,52 @@ def test_sums_are_shown_with_their_laws() -> None:
     explanation = explain(states, Fraction(1), [input], Strategy.LEAST_NESTING, limits)
     for state in explanation.details:
         assert state.sums == ("x - 1/4*y + 1/2*z ~ Gauss(-1/4, sqrt(17/4)) + Lap(1/2, 3/2)",)
+
+
+_LAWS_OF_TWO = {
+    "Gauss + Gauss": "Gauss(3, sqrt(8))",
+    "Gauss - Gauss": "Gauss(-1, sqrt(8))",
+    "Gauss + Lap": "Gauss(1, 2) + Lap(2, 2)",
+    "Gauss - Lap": "Gauss(1, 2) + Lap(-2, 2)",
+    "Gauss + LapPlus": "Gauss(1, 2) + LapPlus(2, 2)",
+    "Gauss - LapPlus": "Gauss(1, 2) + LapMinus(-2, 2)",
+    "Gauss - LapMinus": "Gauss(1, 2) + LapPlus(-2, 2)",
+    "Lap + Gauss": "Gauss(2, 2) + Lap(1, 2)",
+    "Lap - Lap": "Lap(1, 2) + Lap(-2, 2)",
+    "Lap - LapPlus": "Lap(1, 2) + LapMinus(-2, 2)",
+    "Lap + LapMinus": "Lap(1, 2) + LapMinus(2, 2)",
+    "LapPlus + LapPlus": "LapPlus(1, 2) + LapPlus(2, 2)",
+    "LapPlus - LapPlus": "Lap(-1, 2)",
+    "LapPlus + LapMinus": "Lap(3, 2)",
+    "LapPlus - LapMinus": "LapPlus(1, 2) + LapPlus(-2, 2)",
+    "LapMinus - LapMinus": "Lap(-1, 2)",
+    "DLap + DLap": "DLap(1, 2) + DLap(2, 2)",
+    "DLap - DGauss": "DLap(1, 2) + DGauss(-2, 2)",
+    "DGauss - DGauss": "DGauss(1, 2) + DGauss(-2, 2)",
+}
+"""Of x with mean 1 and y with mean 2, both of scale 2."""
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("case", _LAWS_OF_TWO)
+def test_two_samples_used_only_together_are_a_sum(case: str) -> None:
+    """In one guard, in a band of two guards, and in what is published."""
+    first, sign, second = case.split()
+    head = "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
+    draws = f"x <- {first}(q, 2)\ny <- {second}(2, 2)\nout <- 0\n"
+    form = f"x {sign} y"
+    bodies = [
+        f"{head}{draws}if {form} >= 1 then out <- 1 end\n",
+        f"{head}{draws}if {form} >= 1 and {form} <= 3 then out <- 1 end\n",
+    ]
+    if not first.startswith("D"):
+        bodies.append(f"{head}output z in real\n{draws}z <- {form}\n")
+    for body in bodies:
+        Path("two.dpg").write_text(body, encoding="utf-8")
+        _, fields = run_json("explain", "two.dpg", "--input", "1")
+        wanted = [f"{form} ~ {_LAWS_OF_TWO[case]}"]
+        assert fields["states"]
+        assert all(state["sums"] == wanted for state in fields["states"])
 
 
 @pytest.mark.parametrize("text", [SVT, SIGNED])

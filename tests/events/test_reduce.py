@@ -17,7 +17,7 @@ from event_strategies import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Family
+from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Impossible, Independent
 from dipapprox.events.reduce import (
     as_comparisons,
@@ -58,8 +58,15 @@ def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
         rewritten = as_comparisons(part)
         assert law_of_guards(rewritten) == law_of_guards(part)
         assert len(rewritten.samples) <= len(part.samples)
-        kept = [law for law in part.samples if law.family is not Family.GAUSSIAN]
-        assert len(kept) == sum(law.family is not Family.GAUSSIAN for law in rewritten.samples)
+        assert _exponentials(part) == _exponentials(rewritten)
+
+
+def _exponentials(event: Event) -> int:
+    """Count one-sided samples, a Laplace sample as the difference of two."""
+    families = [law.family for law in event.samples]
+    return 2 * families.count(Family.LAPLACE) + sum(
+        families.count(family) for family in (Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -119,6 +126,22 @@ def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
     assert len(event.samples) == 3
     assert gauss(0, 5) in event.samples
     assert all(len(guard.terms) == 2 for guard in event.guards)
+
+
+def test_differences_of_exponential_samples_are_laplace_samples() -> None:
+    # a - b <= c, c <= d: a - 1 and b are exponential samples of scale 2
+    law = Distribution(Family.EXPONENTIAL, Fraction(1), Fraction(2))
+    other = Distribution(Family.EXPONENTIAL, Fraction(0), Fraction(4))
+    guards = (
+        LinearForm.of({0: Fraction(1), 1: Fraction(-1, 2), 2: Fraction(-1)}),
+        less(2, 3),
+    )
+    event = as_comparisons(Event((law, other, gauss(0), gauss(1)), guards))
+    laplace_law = Distribution(Family.LAPLACE, Fraction(1), Fraction(2))
+    assert event == Event((gauss(0), gauss(1), laplace_law), (less(2, 0), less(0, 1)))
+    unequal = (law, Distribution(Family.EXPONENTIAL, Fraction(0), Fraction(2)))
+    kept = as_comparisons(Event((*unequal, gauss(0), gauss(1)), guards))
+    assert len(kept.samples) == 4
 
 
 def test_many_gaussians_become_few_squares() -> None:

@@ -235,6 +235,18 @@ def test_limits_and_reasons() -> None:
     assert "discrete Gaussian noise has no closed form" in reason.reason
 
 
+def test_sums_out_of_reach_are_refused_before_they_begin() -> None:
+    """Ten dense guards over ten samples: the values of nine of them would take turns."""
+    chance = random.Random(3)
+    guards = [at_most(0, **{f"z{k}": chance.randint(1, 7) for k in range(10)}) for _ in range(10)]
+    laws = (dlap(0, 2), dgauss(1, Q(3))) * 5
+    event = Event(laws, tuple(guards))
+    found = alone(IntegerSums(), event, 20, Limits())
+    assert isinstance(found, NotEnclosed)
+    assert found.reason.startswith("integration-budget: about ")
+    assert found.reason.endswith("10 integer samples or sums in a cycle")
+
+
 def test_what_is_too_long_for_a_closed_form_is_summed() -> None:
     rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
     event = Event((dlap(0, Q(1, 8)),) * 3, tuple(at_most(0, **row) for row in rows))

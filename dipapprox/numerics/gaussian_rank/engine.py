@@ -104,7 +104,9 @@ def _affordable(cones: Cones, bits: int, limits: Limits) -> int:
         with precision(_digits(own, _ATTEMPTS - 1)):
             for cone in cones.cones:
                 limits.check()
-                work += evaluations(cone.as_balls()[0], own)
+                work += evaluations(cone.as_balls()[0], own, _MOST_EVALUATIONS - work)
+                if work > _MOST_EVALUATIONS:
+                    break
         if work <= _MOST_EVALUATIONS:
             return bits
         bits = bits * 3 // 4

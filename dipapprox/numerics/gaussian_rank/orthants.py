@@ -78,10 +78,17 @@ def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits
     return total
 
 
-def evaluations(covariance: Matrix, bits: int) -> float:
+def evaluations(covariance: Matrix, bits: int, most: float) -> float:
     """Estimate how many densities `orthant` needs, from what is left where t = 1.
 
-    Infinite where C is not positive definite for certain at this precision.
+    Args:
+        covariance: As for `orthant`.
+        bits: As for `orthant`.
+        most: Counting ends when there are more: for many variables it is work itself.
+
+    Returns:
+        The number, or one above `most`: infinite where C is not positive definite for certain at
+        this precision.
     """
     total = 0.0
     for block in _blocks(covariance):
@@ -96,11 +103,16 @@ def evaluations(covariance: Matrix, bits: int) -> float:
         panels, nodes = rule_for(float(leader.last.mid()), float(_HEIGHT.mid()), 1.0, bits)
         given, _ = _conditioned(own, zeros, leader.place)
         places = [j for j in range(len(block)) if j != leader.place]
-        total += evaluations(_within(own, places), bits)
+        points = panels * nodes
         for j, place in enumerate(places):
             if place in leader.partners:
                 left, _ = _conditioned(given, zeros[1:], j)
-                total += panels * nodes * (1 + evaluations(left, bits))
+                total += points * (1 + evaluations(left, bits, (most - total) / points))
+            if total > most:
+                return total
+        total += evaluations(_within(own, places), bits, most - total)
+        if total > most:
+            return total
     return total
 
 

@@ -14,6 +14,7 @@ which are tried before (`exact`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import gcd
 
@@ -32,6 +33,9 @@ from dipapprox.semantics.linear import LinearForm
 _GUARD_BITS = 32
 _STEP = 32
 _ATTEMPTS = 4
+
+_FORESEEN = 16
+"""A sum is refused at once if it takes that many times the parts allowed: bounds may spare some."""
 
 
 class _TooManySums(Exception):
@@ -73,6 +77,12 @@ class IntegerSums:
                     below = self._at(unit).star(event, limits)
                 else:
                     work = _Sum(self._at(unit), limits)
+                    parts = work.foreseen(reduction.variables, reduction.inequalities)
+                    if parts > _FORESEEN * limits.pieces:
+                        return NotEnclosed(
+                            f"integration-budget: about {Decimal(parts):.0e} parts of one sum, "
+                            f"{len(reduction.variables)} integer samples or sums in a cycle"
+                        )
                     below = work.probability(reduction.variables, reduction.inequalities)
                 scale = 1 << unit
                 low, high = Fraction(below.value, scale), below.value + below.missing
@@ -201,46 +211,36 @@ class _Sum:
         self, variables: Sequence[Variable], inequalities: Sequence[Inequality]
     ) -> Below:
         """Bound the probability that independent variables satisfy all inequalities."""
-        ranges = list(variables)
-        links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        longer: list[Inequality] = []
-        for inequality in inequalities:
-            match inequality.terms:
-                case ((i, a),):
-                    ranges[i] = ranges[i].within(a, inequality.bound)
-                case ((i, a), (j, b)):
-                    links.setdefault((i, j), []).append((a, b, inequality.bound))
-                case _:
-                    longer.append(inequality)
-        neighbours: list[set[int]] = [set() for _ in ranges]
-        for i, j in links:
-            neighbours[i].add(j)
-            neighbours[j].add(i)
-        if longer:
-            often = [sum(i in dict(each.terms) for each in longer) for i in range(len(ranges))]
-            fixed = self._shortest(ranges, often)
-        else:
-            order = leaves_first(neighbours)
-            if len(order) == len(ranges):
-                oriented = {
-                    (child, parent): _oriented(links, child, parent)
-                    for child, parent in order
-                    if parent is not None
-                }
-                return self._forests.probability(ranges, oriented, order, self._limits)
-            peeled = {vertex for vertex, _ in order}
-            degrees = [0 if i in peeled else len(each) for i, each in enumerate(neighbours)]
-            fixed = self._shortest(ranges, degrees)
-        rest = [each for each in inequalities if len(each.terms) > 1]
-        return self._by_values(fixed, ranges, rest)
+        system = _System(variables, inequalities)
+        order = system.forest()
+        if order is not None:
+            return self._forests.probability(
+                system.ranges, system.oriented(order), order, self._limits
+            )
+        return self._by_values(self._shortest(system), system.ranges, system.inequalities)
 
-    def _shortest(self, ranges: Sequence[Variable], counts: Sequence[int]) -> int:
-        """Of the variables with the greatest count, the one that takes the fewest values."""
+    def foreseen(self, variables: Sequence[Variable], inequalities: Sequence[Inequality]) -> int:
+        """Return how many parts there are if no values are bounds of other variables."""
+        count = 1
+        while True:
+            system = _System(variables, inequalities)
+            if system.forest() is not None:
+                return count
+            fixed = self._shortest(system)
+            count *= len(self._forests.masses(system.ranges[fixed]).values)
+            variables = [each for i, each in enumerate(system.ranges) if i != fixed]
+            left = (_with_value(each, fixed, 0) for each in system.inequalities)
+            inequalities = [each for each in left if len(each.terms) > 1]
+
+    def _shortest(self, system: _System) -> int:
+        """Of the variables that are most in the way, the one that takes the fewest values."""
+        counts = system.in_the_way()
         most = max(counts)
         if most == 0:
             raise BrokenInvariant("no variable is in the way")
         chosen = [i for i, count in enumerate(counts) if count == most]
-        return min(chosen, key=lambda i: (len(self._forests.masses(ranges[i]).values), i))
+        lengths = {i: len(self._forests.masses(system.ranges[i]).values) for i in chosen}
+        return min(chosen, key=lambda i: (lengths[i], i))
 
     def _by_values(
         self, fixed: int, ranges: Sequence[Variable], inequalities: Sequence[Inequality]
@@ -261,12 +261,58 @@ class _Sum:
         return Below(value, masses.missing + missing + len(masses.values))
 
 
-def _oriented(
-    links: dict[tuple[int, int], list[tuple[int, int, int]]], child: int, parent: int
-) -> Link:
-    if (child, parent) in links:
-        return tuple(sorted(links[child, parent]))
-    return tuple(sorted((b, a, bound) for a, b, bound in links[parent, child]))
+class _System:
+    """Independent variables and the inequalities between them, as a graph.
+
+    Attributes:
+        ranges: The variables, within what inequalities about one say.
+        inequalities: Between two and more.
+    """
+
+    def __init__(self, variables: Sequence[Variable], inequalities: Sequence[Inequality]) -> None:
+        self.ranges = list(variables)
+        self.inequalities = [each for each in inequalities if len(each.terms) > 1]
+        self._links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        self._longer: list[Inequality] = []
+        for inequality in inequalities:
+            match inequality.terms:
+                case ((i, a),):
+                    self.ranges[i] = self.ranges[i].within(a, inequality.bound)
+                case ((i, a), (j, b)):
+                    self._links.setdefault((i, j), []).append((a, b, inequality.bound))
+                case _:
+                    self._longer.append(inequality)
+        self._neighbours: list[set[int]] = [set() for _ in self.ranges]
+        for i, j in self._links:
+            self._neighbours[i].add(j)
+            self._neighbours[j].add(i)
+        self._order = [] if self._longer else leaves_first(self._neighbours)
+
+    def forest(self) -> list[tuple[int, int | None]] | None:
+        """(child, parent) for all variables, leaves first; None if they form no forest."""
+        whole = not self._longer and len(self._order) == len(self.ranges)
+        return self._order if whole else None
+
+    def oriented(self, order: Sequence[tuple[int, int | None]]) -> dict[tuple[int, int], Link]:
+        """The links of a forest from children to parents."""
+        return {
+            (child, parent): self._oriented(child, parent)
+            for child, parent in order
+            if parent is not None
+        }
+
+    def _oriented(self, child: int, parent: int) -> Link:
+        if (child, parent) in self._links:
+            return tuple(sorted(self._links[child, parent]))
+        return tuple(sorted((b, a, bound) for a, b, bound in self._links[parent, child]))
+
+    def in_the_way(self) -> list[int]:
+        """How much each variable keeps the system from being a forest."""
+        if self._longer:
+            longer = [dict(each.terms) for each in self._longer]
+            return [sum(i in terms for terms in longer) for i in range(len(self.ranges))]
+        peeled = {vertex for vertex, _ in self._order}
+        return [0 if i in peeled else len(each) for i, each in enumerate(self._neighbours)]
 
 
 def _with_value(inequality: Inequality, variable: int, value: int) -> Inequality:

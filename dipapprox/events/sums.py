@@ -1,0 +1,118 @@
+"""Samples that are used only together, and the laws of their sums.
+
+In: linear forms, guards and published numbers, over independent samples. Out: the sums that stand
+for all samples in them, as the forms weigh these samples in one proportion; and the law of a sum as
+that of fewer independent terms. Closed under sums, up to multiples of real samples, are
+
+    Gauss(m, s) + Gauss(n, t)       is    Gauss(m + n, root of s² + t²)
+    LapPlus(m, b) + LapMinus(n, b)  is    Lap(m + n, b)
+
+The second is the difference of two equal exponential laws; see S. Kotz, T. Kozubowski and K.
+Podgórski, The Laplace Distribution and Generalizations, Birkhäuser 2001, section 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import gcd, lcm
+
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.semantics.linear import LinearForm, Symbol
+
+_ONE_SIDED = frozenset({Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL})
+
+CLOSED_UNDER_SUMS = _ONE_SIDED | {Family.GAUSSIAN}
+"""Families of which two samples may be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LawOfSum:
+    """The law of a sum: independent terms add up.
+
+    Attributes:
+        mean: Of the one Gaussian term.
+        variance: Of the one Gaussian term; 0: there is none.
+        terms: (factor, law) of the others; factors are 1 but for integer samples, where they are
+            positive integers if the sum's coefficients are integers.
+    """
+
+    mean: Fraction
+    variance: Fraction
+    terms: tuple[tuple[Fraction, Distribution], ...]
+
+
+def used_together(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
+    """Return the sums of two samples and more that the forms depend on, not on the single samples.
+
+    Args:
+        forms: Over samples.
+
+    Returns:
+        Sums without constants, in the order of their first samples, up to factors.
+    """
+    columns: dict[int, dict[int, Fraction]] = {}
+    for place, form in enumerate(forms):
+        for sample in form.samples():
+            columns.setdefault(sample, {})[place] = form.coefficient(sample)
+    groups: dict[tuple[tuple[int, Fraction], ...], dict[Symbol, Fraction]] = {}
+    for sample, column in sorted(columns.items()):
+        unit = next(iter(column.values()))
+        direction = tuple((place, c / unit) for place, c in column.items())
+        groups.setdefault(direction, {})[sample] = unit
+    return tuple(LinearForm.of(group) for group in groups.values() if len(group) > 1)
+
+
+def leading(form: LinearForm) -> LinearForm:
+    """Return the multiple of a form that is not constant whose first coefficient is 1."""
+    return form.scaled(1 / form.terms[0][1])
+
+
+def primitive(form: LinearForm) -> LinearForm:
+    """Return the multiple with coprime integer coefficients, the first of them positive."""
+    coefficients = [c for _, c in form.terms]
+    common = Fraction(
+        gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients))
+    )
+    return form.scaled(1 / (common if coefficients[0] > 0 else -common))
+
+
+def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:
+    """Return the law of a sum of samples, in as few terms as the closed forms make it.
+
+    Args:
+        form: Over indices of `laws`, without constant.
+        laws: Of independent samples.
+    """
+    mean = variance = Fraction(0)
+    others: list[tuple[Fraction, Distribution]] = []
+    for symbol, c in form.terms:
+        law = laws[int(symbol)]
+        if law.family is Family.GAUSSIAN:
+            mean += c * law.mean
+            variance += (c * law.scale) ** 2
+        elif law.family.is_discrete:  # all of them are symmetric
+            sign = Fraction(1 if c > 0 else -1)
+            others.append((abs(c), law.affine(sign, Fraction(0))))
+        else:
+            others.append((Fraction(1), law.affine(c, Fraction(0))))
+    return LawOfSum(mean, variance, tuple(_two_sided(others)))
+
+
+def _two_sided(
+    terms: Iterable[tuple[Fraction, Distribution]],
+) -> list[tuple[Fraction, Distribution]]:
+    """Make Laplace laws of one-sided ones of equal scale that point in opposite directions."""
+    found: list[tuple[Fraction, Distribution]] = []
+    for factor, law in terms:
+        mirrored = MIRRORED[law.family]
+        for place, (_, other) in enumerate(found):
+            opposite = law.family in _ONE_SIDED and other.family is mirrored
+            if opposite and other.scale == law.scale:
+                mean = other.mean + law.mean
+                found[place] = factor, Distribution(Family.LAPLACE, mean, law.scale)
+                break
+        else:
+            found.append((factor, law))
+    return found

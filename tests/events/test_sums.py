@@ -1,0 +1,105 @@
+"""Laws of sums against characteristic functions; samples used only together, by substitution."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import pytest
+from event_strategies import CONTINUOUS, events
+from hypothesis import given, settings
+
+from dipapprox.distributions import Distribution, Family
+from dipapprox.events.event import Event
+from dipapprox.events.sums import law_of, leading, primitive, used_together
+from dipapprox.semantics.linear import LinearForm
+
+ONE = Fraction(1)
+PAIRS = [*combinations_with_replacement(Family, 2)]
+
+
+def characteristic(law: Distribution, t: float) -> complex:
+    """E[exp(i t X)], from the literature."""
+    b, turned = float(law.scale), cmath.exp(1j * t * float(law.mean))
+    match law.family:
+        case Family.GAUSSIAN:
+            value: complex = math.exp(-((b * t) ** 2) / 2)
+        case Family.LAPLACE:
+            value = 1 / (1 + (b * t) ** 2)
+        case Family.EXPONENTIAL:
+            value = 1 / (1 - 1j * b * t)
+        case Family.REFLECTED_EXPONENTIAL:
+            value = 1 / (1 + 1j * b * t)
+        case Family.DISCRETE_LAPLACE:
+            p = math.exp(-1 / b)
+            value = (1 - p) ** 2 / (1 - 2 * p * math.cos(t) + p * p)
+        case Family.DISCRETE_GAUSSIAN:
+            weights = {k: math.exp(-((k / b) ** 2) / 2) for k in range(-40, 41)}
+            total = sum(w * math.cos(k * t) for k, w in weights.items())
+            value = total / sum(weights.values())
+    return turned * value
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_law_of_a_sum_is_that_of_its_terms(first: Family, second: Family) -> None:
+    for a, b, c in product((1, 2), (1, -1, -2), (1, -1)):
+        laws = (
+            Distribution(first, ONE, Fraction(2)),
+            Distribution(second, Fraction(-3), ONE),
+            Distribution(first, Fraction(4), Fraction(1, 2)),
+        )
+        form = LinearForm.of({0: Fraction(a), 1: Fraction(b), 2: Fraction(c)})
+        law = law_of(form, laws)
+        assert len(law.terms) + bool(law.variance) <= 3
+        for t in (0.1, 0.7, 2.0):
+            wanted = math.prod(
+                (characteristic(laws[int(k)], float(x) * t) for k, x in form.terms), start=1 + 0j
+            )
+            found = cmath.exp(1j * t * float(law.mean) - float(law.variance) * t * t / 2)
+            for factor, term in law.terms:
+                found *= characteristic(term, float(factor) * t)
+            assert cmath.isclose(found, wanted, rel_tol=1e-12)
+
+
+def test_what_is_closed_under_sums_is_one_law() -> None:
+    def term(family: Family, c: int, scale: Fraction | int) -> tuple[int, Distribution]:
+        return c, Distribution(family, ONE, Fraction(scale))
+
+    def number(*terms: tuple[int, Distribution]) -> int:
+        form = LinearForm.of({k: Fraction(c) for k, (c, _) in enumerate(terms)})
+        law = law_of(form, [law for _, law in terms])
+        return len(law.terms) + bool(law.variance)
+
+    up, down = Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL
+    assert number(term(Family.GAUSSIAN, 1, 3), term(Family.GAUSSIAN, -2, Fraction(1, 7))) == 1
+    assert number(term(up, 1, 2), term(up, -2, 1)) == number(term(up, 2, 1), term(down, 1, 2)) == 1
+    assert number(term(down, 1, 2), term(down, -1, 2), term(up, 1, 2), term(up, -1, 2)) == 2
+    assert number(term(up, 1, 2), term(up, -1, 3)) == number(term(up, 1, 2), term(up, 1, 2)) == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(events(families=CONTINUOUS))
+def test_forms_depend_on_sums_only(event: Event) -> None:
+    """Each sum takes its first sample's place; those without a sum are in no proportion."""
+    sums = used_together(event.guards)
+    first = {form.terms[0][0]: form for form in map(leading, sums)}
+    others = {s for form in sums for s in form.samples()[1:]}
+    assert not others & first.keys()
+    for guard in event.guards:
+        again = LinearForm.constant_form(guard.constant)
+        for sample, c in guard.terms:
+            if sample not in others:
+                again = again + first.get(sample, LinearForm.symbol(sample)).scaled(c)
+        assert again == guard
+
+
+def test_proportions_and_units() -> None:
+    def form(*coefficients: int) -> LinearForm:
+        return LinearForm.of(dict(enumerate(map(Fraction, coefficients))))
+
+    found = used_together([form(2, -4, 1, 0), form(-1, 2, 0, 3)])
+    assert [leading(each) for each in found] == [form(1, -2)]
+    assert used_together([form(1, 1), form(1, -1)]) == ()
+    assert primitive(form(-4, 6, 10)) == form(2, -3, -5)
