@@ -116,9 +116,6 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
             return None  # separators compared with each other: no moving of others undoes that
         else:
             ties.append(guard)
-    parts = _parts(event, ties, set(chosen))
-    if parts is None:
-        return None
     gaussian = {
         k: law.scale**2
         for k, law in enumerate(event.samples)
@@ -128,6 +125,10 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
     columns = [[guard.coefficient(sample) for guard in ties] for sample in chosen]
     solutions = solved(matrix, columns)
     if solutions is None:
+        return None
+    # Last, as it takes a linear programme for each guard.
+    parts = _parts(event, ties, set(chosen))
+    if parts is None:
         return None
     separators = []
     for sample, column, weights in zip(chosen, columns, solutions, strict=True):
