@@ -24,6 +24,7 @@ from dipapprox import (
     prove,
     verify,
 )
+from dipapprox.pairs.boxes import together
 from tests.schemas import check_schema
 
 _SVT = """
@@ -153,6 +154,15 @@ def test_claims_a_hair_on_each_side() -> None:
     own = [(fails.witness.input, fails.witness.adjacent)]
     again = verify(program, eps=_HALF, eps_prv=least.lower - hair, delta="1e-5", pairs=own)
     assert again.answer is Answer.NOT_DP
+
+
+def test_bounds_that_cannot_get_better_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Next to a demand polynomials do not decide; a bit beyond they do."""
+    monkeypatch.setattr(together, "MOST_SETS", 1_000)
+    program = parse(_SVT.format(domain="real 0..1/2", adjacency="l1 1/2"))
+    found = profile(program, eps=1, delta="1e-3")
+    low, high = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert low is not None and high is not None and high - low < Fraction(1, 10**10)
 
 
 def test_calibration_is_for_all_inputs() -> None:

@@ -28,7 +28,8 @@ error measured as a sum over coefficients.
 
 **Model.** On the smaller box, with coefficients b in its coordinates z, |T_κ| <= 1 and |T'_κ| <= κ²
 on [-1, 1]: the value is within Σ|b_κ| over all κ but 0 and unit vectors of b_0 + Σ b_i z_i, and the
-derivative in z_i within Σ κ_i² |b_κ| over all κ but the unit vector i of b_i.
+derivative in z_i within Σ κ_i² |b_κ| over all κ but the unit vector i of b_i. Those of second
+degree are told apart from the others: in sums of several functions they often cancel.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import combinations_with_replacement
 from math import lcm
 
 import numpy as np
@@ -155,12 +157,19 @@ class Model:
         gradient: By axis, per unit of u_i; 0 where the box has no width.
         spread: Most distance of the function from this form, anywhere in the box.
         steepness: Most distance of the function's derivatives from `gradient`; 0 likewise.
+        bends: By two axes i <= j, the coefficients of T_2(z_i) and of z_i z_j, which `spread` holds
+            as well; else 0.
+        rest: Most distance from the form with the bends.
+        noise: What smaller boxes have of `rest`, too.
     """
 
     value: float
     gradient: Array
     spread: float
     steepness: Array
+    bends: Array
+    rest: float
+    noise: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,8 +226,17 @@ class Polynomial:
         sizes[(0,) * len(box)] = 0.0
         for i in moving:
             sizes[units[i]] = 0.0
-        spread = float(total_above(sizes.reshape(-1))) + rounding + self.error
-        return Model(value, gradient, spread * (1 + 4 * _ULP), steepness)
+        noise = rounding + self.error
+        spread = float(total_above(sizes.reshape(-1))) + noise
+        bends = np.zeros((len(box), len(box)))
+        for i, j in combinations_with_replacement(moving, 2):
+            second = tuple(int(k == i) + int(k == j) for k in axes)
+            if all(k < size for k, size in zip(second, sizes.shape, strict=True)):
+                bends[i, j] = table[second]
+                sizes[second] = 0.0
+        rest = float(total_above(sizes.reshape(-1))) + noise
+        up = 1 + 4 * _ULP
+        return Model(value, gradient, spread * up, steepness, bends, rest * up, noise)
 
 
 def fit(

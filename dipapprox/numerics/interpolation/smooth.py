@@ -198,6 +198,7 @@ def near(
     halves = [(high - low) / 2 for low, high in box]
     values = (lower + upper) / 2
     unknown = float((upper - lower).max()) / 2 + 4 * (size + 1) ** 2 * 2.0**-51
+    noise = 2 * unknown
     gradient = np.zeros(size)
     if smoothness.curved is None:
         top, bottom = float(values[0]), float(values[1])
@@ -214,20 +215,22 @@ def near(
                 value += float(high + low) / 2 - float(values[0])
                 gradient[axis] = float(high - low) / 2 / float(half)
                 steepness[axis] = above(curves[axis] + Fraction(2 * unknown) / half)
-        spread = above(_dot(curves, halves) / 2) + (4 * size + 2) * unknown
+        noise = (4 * size + 2) * unknown
+        spread = above(_dot(curves, halves) / 2) + noise
     if smoothness.rates is not None:
         # The centre's value, and all that the form itself changes.
         change = _exponential_minus_one(_dot(smoothness.rates, halves))
         moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
         most = float(upper[0]) * change + abs(value - float(values[0])) + moved + unknown
-        spread = min(spread, most * (1 + 2.0**-44))
+        spread, noise = min(spread, most * (1 + 2.0**-44)), min(noise, unknown)
     spread *= 1 + 2.0**-48
     steep = np.array(_above(smoothness.steep))
     if smoothness.rates is not None:
         moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
         most = min(1.0, (abs(value) + moved + spread) * (1 + 2.0**-44))
         steep = np.minimum(steep, _above([each * Fraction(most) for each in smoothness.rates]))
-    return Model(value, gradient, spread, steepness), steep
+    bends = np.zeros((size, size))
+    return Model(value, gradient, spread, steepness, bends, spread, noise), steep
 
 
 def _exponential_minus_one(exponent: Fraction) -> float:

@@ -7,6 +7,8 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
   delta is at most a linear form plus constants; a linear form is largest at corners of polygons.
   If the distances of real inputs have a budget, then max Σ L_i <= λ budget + Σ max (L_i - λ |d_i|)
   for every λ >= 0 (Lagrange); a λ is chosen, nothing about it has to be true.
+* What is off by known coefficients of second degree is summed before absolute values are taken:
+  in Σ h_o over the outputs that are taken, and over those that are not, much of it cancels.
 * If few signs are unknown, each of those outputs is taken or left: delta is at most the largest of
   the bounds of the sums.
 * As Σ h_o = 1 - E, delta is 1 - E + Σ max(0, -h_o), too: what holds for sums over the outputs with
@@ -61,6 +63,9 @@ _UNIT = 2.0**-51
 _MOST_UNDECIDED = 4
 """Outputs of unknown sign that are taken or left one by one."""
 
+_SHARP = 2.0
+"""Where errors are at most so many times those of probabilities at nodes, bounds are sharp."""
+
 Taken = NDArray[np.bool_]
 """By output."""
 
@@ -93,6 +98,8 @@ class Bound:
         parts: Polygons for each real input: a maximum of delta lies in a product of some.
         directions: For each real input, along what delta never falls, which shows that.
         concave: Whether log-concavity tells so.
+        sharp: Whether bounds of smaller sets would hardly be better: probabilities at nodes are
+            not known well enough.
     """
 
     upper: float
@@ -100,6 +107,7 @@ class Bound:
     parts: tuple[tuple[Polygon, ...], ...]
     directions: tuple[tuple[Direction, ...], ...]
     concave: bool = False
+    sharp: bool = False
 
 
 def bound(
@@ -129,11 +137,15 @@ def bound(
         most += forms.max(axis=1)
         least += forms.min(axis=1)
         terms += np.abs(own) * np.abs(x).max() + np.abs(other) * np.abs(y).max()
-    slack = (2 * len(axes) + 34 + len(values)) * _UNIT
+    terms += np.abs(first.bends).sum(axis=(1, 2)) + e * np.abs(second.bends).sum(axis=(1, 2))
+    slack = (2 * len(axes) ** 2 + 34 + len(values)) * _UNIT
     off = (first.spreads + e * second.spreads + slack * terms) * (1 + 8 * _UNIT)
+    rest = (first.rests + e * second.rests + slack * terms) * (1 + 8 * _UNIT)
     least, most = least - off, most + off
-    sums = _Sums(pairs, first, second, e, values, off, slack * terms)
+    sums = _Sums(pairs, first, second, e, values, rest, slack * terms)
     upper, best = sums.largest(least, most)
+    noise = float((first.noises + e * second.noises + slack * terms).sum())
+    sharp = float(off.sum()) <= _SHARP * noise
     # The true factor may be larger than `taken`; P_o(u') is at most 1.
     positive, negative = least - factor.width >= 0, most <= 0
     signs = _signs(pairs, first, second, factor, positive, negative)
@@ -143,7 +155,7 @@ def bound(
         for coordinate, settled in ((Y, negative), (X, positive)):
             if np.count_nonzero(~settled) == 1 and concave[~settled].all():
                 ends = tuple(at_ends(each, coordinate) for each in ends)
-    return Bound(max(upper, 0.0), best, ends, tuple(map(tuple, signs)), ends != parts)
+    return Bound(max(upper, 0.0), best, ends, tuple(map(tuple, signs)), ends != parts, sharp)
 
 
 class _Sums:
@@ -155,7 +167,7 @@ class _Sums:
         second: Of the outputs on the box of u'.
         e: The factor in h_o.
         values: h_o at the centres of the boxes, about.
-        off: How far h_o is at most from its linear form.
+        off: How far h_o is at most from its form of second degree.
         rounding: Of a few sums of the terms of each h_o.
     """
 
@@ -207,6 +219,8 @@ class _Sums:
             gy = -sign * self._e * (own @ self._second.gradients)
             best, form = self._form(gx, gy)
             total = constant + rise + float(own @ (sign * self._values + self._off)) + form
+            for models, factor in ((self._first, 1.0), (self._second, self._e)):
+                total += factor * float(np.abs(np.tensordot(own, models.bends, 1)).sum())
             # Twice: once for these sums, once for the shares.
             total += 4 * float(own @ self._rounding) + 64 * _UNIT * (abs(constant) + rise)
             total += float(own @ self._off) * (len(own) + 16) * _UNIT

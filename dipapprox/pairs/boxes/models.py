@@ -73,6 +73,9 @@ class Models:
     Attributes:
         lowest: Lower bounds of the derivatives.
         highest: Upper bounds.
+        bends: By output and two real inputs.
+        rests: What is left beside the bends.
+        noises: What smaller boxes have of that, too.
     """
 
     values: Array
@@ -80,6 +83,9 @@ class Models:
     spreads: Array
     lowest: Array
     highest: Array
+    bends: Array
+    rests: Array
+    noises: Array
 
 
 class OutputModels:
@@ -162,11 +168,15 @@ class OutputModels:
         self._limits.check()
         models = self._require(box, fixed)
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
+        rests, noises = spreads.copy(), spreads.copy()
+        bends = np.zeros((self.outputs, len(box), len(box)))
         gradients = np.zeros((self.outputs, len(box)))
         lowest, highest = gradients.copy(), gradients.copy()
         for k, output in enumerate(self._outputs):
             axes, (model, steep) = output.axes, models[k]
             values[k], spreads[k] = model.value, model.spread
+            rests[k], noises[k] = model.rest, model.noise
+            bends[np.ix_((k,), axes, axes)] = model.bends
             gradients[k, axes] = model.gradient
             off = model.steepness + np.abs(model.gradient) * 2.0**-52
             growth = np.array(output.growth)
@@ -174,7 +184,7 @@ class OutputModels:
             most = np.where(growth < 0, 0.0, steep)
             lowest[k, axes] = np.maximum(least, model.gradient - off)
             highest[k, axes] = np.minimum(most, model.gradient + off)
-        return Models(values, gradients, spreads, lowest, highest)
+        return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
 
     def _patches(self) -> list[int]:
         """Choose in how many parts the range of each real input is cut."""

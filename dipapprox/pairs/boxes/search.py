@@ -4,6 +4,7 @@
         -> polynomials bound delta there, and tell where its maximum lies (`bounds`)
         -> nothing to choose?  the pair's own enclosure, by exact events
         -> hopeless?           left out
+        -> as sharp as can be? the end: no set has a larger bound
         -> else                cut where it is widest for the noise
 
 Every set that is left out has an upper bound at most that of what is kept, or below the lower bound
@@ -130,6 +131,9 @@ class BoxSearch:
             if -self._waiting[0][0] <= self._least():
                 self._waiting = []
                 break
+            found = self._waiting[0][3]
+            if found is not None and found.sharp:
+                break  # its bound is the largest, and will not get better
             # A limit may end this anywhere: a set is open until all that it became is.
             self._current = self._waiting[0]
             heappop(self._waiting)

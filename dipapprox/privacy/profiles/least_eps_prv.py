@@ -74,7 +74,8 @@ def least_eps_prv(
         return found.upper <= delta or found.lower > delta
 
     bits = (width.denominator // width.numerator).bit_length() + 48
-    slack = min(width, Fraction(1)) / 256
+    # Polynomials for sets of pairs are known less well than single pairs.
+    slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
     trial = Fraction(1)
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None

@@ -60,6 +60,14 @@ def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
     for u, v in product(*points):
         form = model.value + model.gradient @ (np.array([u, v]) - middles)
         assert abs(_probability(u, v) - form) <= model.spread + 1e-14
+        halves = [float(b - a) / 2 for a, b in box]
+        x, y = (
+            (value - middle) / half if half else 0.0
+            for value, middle, half in zip((u, v), middles, halves, strict=True)
+        )
+        (xx, xy), (_, yy) = model.bends
+        form += xx * (2 * x * x - 1) + xy * x * y + yy * (2 * y * y - 1)
+        assert abs(_probability(u, v) - form) <= model.rest + 1e-14
         slope = float(np.exp(-((v - u) ** 2) / 10) / (10 * np.pi) ** 0.5)
         for axis, own in enumerate((-slope, slope)):
             if box[axis][0] < box[axis][1]:
@@ -70,6 +78,7 @@ def test_models_of_small_boxes_are_narrow() -> None:
     box = [(c, c + Fraction(1, 1000)) for c in _fitted(Fraction(2)).centres]
     model = _fitted(Fraction(2)).on(box)
     assert model.spread < 1e-6
+    assert model.noise <= model.rest < 1e-2 * model.spread
     assert max(model.steepness) < 1e-3
 
 
