@@ -202,15 +202,21 @@ class Maxima:
     def _among(
         self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough
     ) -> Maximum:
-        """Climb the ladder with the pairs that may be the largest, dropping those that are not."""
+        """Climb the ladder with the pairs that may be the largest, dropping those that are not.
+
+        The climb ends where no pair has an enclosure.
+        """
         remaining = candidates
 
-        def again(bits: int, before: Maximum) -> Maximum:
+        def again(bits: int, before: Maximum) -> Maximum | None:
             nonlocal remaining
-            known: list[tuple[Pair, Enclosure]] = []
+            told: list[tuple[Pair, Enclosure | None]] = []
             for pair in remaining:
                 self._limits.check()
-                known.append((pair, self._delta(pair, factor_at(bits), bits)))
+                told.append((pair, self._delta(pair, factor_at(bits), bits)))
+            if all(each is None for _, each in told):
+                return None  # what is out of reach for these bits is so for more
+            known = [(pair, each or UNIT) for pair, each in told]
             best, most = max(known, key=lambda each: each[1].lower)
             # The best pair stays even where its delta is known exactly.
             remaining = [pair for pair, each in known if pair == best or each.upper > most.lower]
@@ -219,10 +225,11 @@ class Maxima:
 
         return refined(self.ladder, again, lambda each: enough(each.delta), found)
 
-    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure | None:
+        """Enclose delta of one pair; None if some probability has no enclosure."""
         first, second = self.source.distributions(pair, bits)
         if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-            return UNIT
+            return None
         return divergence(first, second, factor)
 
     def _candidates(self, factor: Factor, least: Fraction) -> list[Pair] | None:
