@@ -258,7 +258,7 @@ class _OfGrid:
         doubt = (number + programs) * surplus * scale.unit
         found = []
         for stated in self._record.deltas:
-            value = whole.at(stated.eps_prv, slip, scale)
+            value = whole.at(to_ball(stated.eps_prv), slip, scale)
             found.append(_enclosed(value + doubt if above else value - doubt))
         return found
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from flint import arb, fmpz
 
@@ -35,7 +34,6 @@ from dipapprox.certificates.compositions import Masses
 from dipapprox.checking.compositions.pairs import Pair
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import to_ball
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +247,9 @@ class Whole:
                 found = found.times(self, cut, limits)
         return found
 
-    def at(self, budget: Fraction, slip: arb, scale: Scale) -> arb:
+    def at(self, budget: arb, slip: arb, scale: Scale) -> arb:
         """Enclose H(e^budget), of losses that are less by slip."""
-        place = to_ball(budget) + slip
+        place = budget + slip
         beyond, weighted, near = self.infinite, arb(0), arb(0)
         step = scale.factor(-2)
         first = len(self.masses)

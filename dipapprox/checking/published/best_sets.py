@@ -22,6 +22,7 @@ from dipapprox.checking.published.divergences import (
     Divergences,
     Factors,
     OneNumber,
+    only_one,
     sides_of,
     told_apart,
 )
@@ -138,7 +139,7 @@ class BestSets:
         one, two = parts.first, parts.second
         if one == two or not one or not two or not parts.numbers:
             return _Whole(one, two, one == two)
-        return _Line(sides_of(one, two, told_apart(one, two, 0))[0])
+        return _Line(sides_of(one, two, only_one(told_apart(one, two), 0))[0])
 
     def _numbered(self, kind: _Kind) -> int:
         if kind not in self._numbers:

@@ -2,7 +2,8 @@
 
     no number                          max(0, p - α q)
     one number, any number of paths    ∫ max(0, f - α g) (`hockey_sticks`)
-    several, one path each             those whose law is the same for both inputs drop out
+    several                            those whose law is the same for both inputs drop out;
+                                       of the others losses add up (`products`)
     Gaussian ones without lines        in closed form (`gaussian_vectors`)
 
 Where the price of moving noise (`couplings`) is at most the budget, nothing is left.
@@ -26,6 +27,7 @@ from dipapprox.checking.published.gaussian_vectors import (
 from dipapprox.checking.published.hockey_sticks import (
     HockeyStick,
     Interval,
+    OnPanels,
     Weighted,
     ball_of,
     hockey_stick,
@@ -41,6 +43,7 @@ from dipapprox.checking.published.outcomes import (
     outcomes,
     untangled,
 )
+from dipapprox.checking.published.products import ACCURATE, Products
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
@@ -49,6 +52,9 @@ from dipapprox.numerics.precision import precision, to_enclosure
 
 _ZERO = Fraction(0)
 _NOTHING = Enclosure.exact(0)
+
+_PLACES, _MORE_PLACES, _ACCURATE = 2_520, 10_080, 90
+"""Places on grids of losses; more where more bits than those are wanted."""
 
 EVERYWHERE: tuple[Interval, ...] = ((None, None),)
 
@@ -80,6 +86,7 @@ class Divergences:
         self._bounds: dict[int, DistributionBounds] = {}
         self._known: dict[object, HockeyStick] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
+        self._products = Products(self._panels, limits)
 
     @property
     def program(self) -> Program:
@@ -148,6 +155,8 @@ class Divergences:
         parts = self.separated(first, second)
         if not parts.numbers:
             return self._atoms(parts.first, parts.second, growth, bits)
+        if asked is None and len(told := told_apart(parts.first, parts.second)) > 1:
+            return self._product(parts.first, parts.second, growth, told, bits)
         number, intervals = _number(outcome, parts.numbers, asked)
         return self._numbers(parts.first, parts.second, growth, number, intervals, bits)
 
@@ -178,18 +187,36 @@ class Divergences:
         intervals: tuple[Interval, ...],
         bits: int,
     ) -> HockeyStick:
-        """Of several numbers only one may be told apart."""
+        """One number has intervals; it may be any, but only one may be told apart."""
         if first == second or not first:
             # As the growth is at least 1, nothing is left.
             masses = self._line(first, second, growth, coordinate, intervals, bits)
             return HockeyStick(_NOTHING, masses.first, masses.second)
-        best = told_apart(first, second, coordinate)
+        best = only_one(told_apart(first, second), coordinate)
         stick = self._line(first, second, growth, best, intervals, bits)
         if coordinate == best:
             return stick
         one = Enclosure.exact(1)
         masses = self._line(first, second, one, coordinate, intervals, bits)
         return HockeyStick(stick.value, masses.first, masses.second)
+
+    def _product(
+        self, first: Parts, second: Parts, growth: Enclosure, told: Sequence[int], bits: int
+    ) -> HockeyStick:
+        """By what several numbers lose; weights of paths are with one of them."""
+        p, q = (self._weight(side, bits) for side in (first, second))
+        if not first or not second:
+            return HockeyStick(p, p, q)
+        lines, others = lines_of(first, second, told)
+        shared = self.factor((), others, bits)
+        places = _PLACES if bits < _ACCURATE else _MORE_PLACES
+        found = self._products.divergence(lines, growth, places)
+        value = Enclosure(found.lower * shared.lower, found.upper * shared.upper)
+        return HockeyStick(value, p, q)
+
+    def _panels(self, line: Line1D) -> OnPanels:
+        one, two = (self.weighted(side, ACCURATE + 8) for side in line)
+        return OnPanels(self.densities, one, two, (), ACCURATE, 0)
 
     def _line(
         self,
@@ -319,18 +346,52 @@ OneNumber = tuple[tuple[tuple[int, ...], tuple[Marginal, ...], Marginal], ...]
 """Of every part what concerns no number, what concerns other numbers, and the one number."""
 
 
-def told_apart(first: Parts, second: Parts, otherwise: int) -> int:
-    """Return the one number that may tell two measures apart, or another one if none does.
+Line1D = tuple[OneNumber, OneNumber]
+"""The measures of one number, for both inputs."""
+
+
+def told_apart(first: Parts, second: Parts) -> tuple[int, ...]:
+    """Return the numbers that may tell two measures apart."""
+    every = (*first, *second)
+    count = len(every[0].marginals)
+    return tuple(k for k in range(count) if len({part.marginals[k] for part in every}) > 1)
+
+
+def only_one(told: Sequence[int], otherwise: int) -> int:
+    """Return the one number that tells two measures apart, or another one if none does.
 
     Raises:
         NoBounds: If there are several.
     """
-    every = (*first, *second)
-    count = len(every[0].marginals)
-    told = [k for k in range(count) if len({part.marginals[k] for part in every}) > 1]
     if len(told) > 1:
         raise NoBounds("several numbers tell the inputs apart together")
     return told[0] if told else otherwise
+
+
+def lines_of(
+    first: Parts, second: Parts, told: Sequence[int]
+) -> tuple[tuple[Line1D, ...], tuple[Marginal, ...]]:
+    """Write two measures as products, of measures on lines for the numbers that tell them apart,
+    and of the marginals of the others.
+
+    Raises:
+        NoBounds: If the paths of one input differ in several numbers.
+    """
+    varying = {
+        k for side in (first, second) for k in told if len({p.marginals[k] for p in side}) > 1
+    }
+    if len(varying) > 1:
+        raise NoBounds("several numbers tell paths apart that publish the same finite values")
+    weighty = varying.pop() if varying else told[0]
+    starts = [_centre(marginal) for marginal in first[0].marginals]
+
+    def own(side: Parts, k: int) -> OneNumber:
+        if k != weighty:
+            return (((), (), _placed(side[0], k, starts[k])),)
+        return tuple((part.factors, (), _placed(part, k, starts[k])) for part in side)
+
+    lines = tuple((own(first, k), own(second, k)) for k in told)
+    return lines, tuple(m for k, m in enumerate(first[0].marginals) if k not in told)
 
 
 def sides_of(
