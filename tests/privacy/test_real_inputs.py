@@ -212,6 +212,15 @@ def test_all_real_numbers_are_closed_by_limits(noise: str) -> None:
     assert found.answer is Answer.NOT_DP
 
 
+def test_pure_claims_about_all_real_numbers_end_soon() -> None:
+    """Gaussian noise tells some pair apart at any budget; for Laplace noise there is `prove`."""
+    text = _ONE.format(domain="real", adjacency="linf 1")
+    assert verify(parse(text), eps=1, eps_prv=5, delta=0).answer is Answer.NOT_DP
+    unknown = verify(parse(text.replace("Gauss", "Lap")), eps=1, eps_prv="1/2", delta=0)
+    assert unknown.answer is Answer.UNKNOWN
+    assert unknown.reason is not None and "'prove'" in unknown.reason
+
+
 def test_a_sparse_vector_is_closed_by_limits() -> None:
     program = parse(_SVT.format(domain="real", adjacency="linf 1"), {"N": 1})
     assert verify(program, eps=_HALF, eps_prv="1/2", delta="1e-5").answer is Answer.DP

@@ -315,8 +315,7 @@ def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: E
 
 def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
     for root in roots[:_MOST_CORNERS]:
-        for corners in _some_corners(root):
-            yield root.pair(corners)
+        yield from corners(root)
     for root in roots[:_MOST_EDGES]:
         sizes = [
             max(max(abs(x2 - x), abs(y2 - y)) for (x, y), (x2, y2) in _edges(root, edge))
@@ -361,6 +360,12 @@ def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
             high = middle
         else:
             low = middle
+
+
+def corners(root: PairSet) -> Iterator[Pair]:
+    """Yield the pairs at some corners of a set."""
+    for places in _some_corners(root):
+        yield root.pair(places)
 
 
 def _some_corners(pairs: PairSet) -> Iterator[list[Point]]:

@@ -7,12 +7,13 @@ corners.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
@@ -36,7 +37,7 @@ from dipapprox.pairs.boxes.lemmas import (
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.polygons import extent
-from dipapprox.pairs.boxes.search import BoxSearch, Found, better, some_pairs
+from dipapprox.pairs.boxes.search import BoxSearch, Exact, Found, better, corners, some_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
@@ -50,6 +51,16 @@ MOST_SETS = 20_000
 _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 """Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
+
+
+_ENOUGH_SETS = 1_000
+"""Looked at where only a violation could decide a claim."""
+
+_FARTHER = (Fraction(3, 2), Fraction(3))
+"""Times the ends of inputs without bounds, where violations of a small δ are looked for."""
+
+_FAR_BITS = 320
+"""For pairs there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +106,13 @@ class RealPairs:
         *,
         lemmas: frozenset[str] = LEMMAS,
     ) -> None:
+        self._free = _without_bounds(states.program.inputs)
         states, self._moved = with_ends(states, eps)
         self._program = states.program
         self._source, self._limits = source, limits
         self._roots = pairs_of(states.program)
         self._claimed: Fraction | None = None
+        self._refutable = False
         self._obstacle: str | None = None
         self.known: Known | None = None
         self._factor: Factor | None = None
@@ -181,7 +194,7 @@ class RealPairs:
         return last.upper is None or (factor.upper is not None and factor.upper <= last.upper)
 
     def _search(self, factor: Factor, bits: int) -> Known:
-        def exact(pair: Pair) -> Enclosure:
+        def exact(pair: Pair, bits: int = bits) -> Enclosure:
             if pair[0] == pair[1]:
                 return Enclosure.exact(0)
             first, second = self._source.distributions(pair, bits)
@@ -189,13 +202,16 @@ class RealPairs:
                 return UNIT
             return divergence(first, second, factor)
 
+        nothing = self._everywhere(Enclosure.exact(0), factor)
+        refutable = self._refutable = self._claimed is not None and nothing.upper > self._claimed
+
         def enough(delta: Enclosure, sets: int) -> bool:
             claimed = self._claimed
             if claimed is not None:
                 delta = self._everywhere(delta, factor)
                 if delta.upper <= claimed or delta.lower > claimed:
                     return True
-                return sets >= MOST_SETS
+                return sets >= (_ENOUGH_SETS if refutable else MOST_SETS)
             return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
 
         if self._models is None:
@@ -208,6 +224,9 @@ class RealPairs:
             found = search.run(enough)
             if found.concave:
                 self._used[CONCAVE] = None
+            if refutable and self._claimed is not None and found.delta.lower <= self._claimed:
+                farther = self._farther(found, lambda pair: exact(pair, _FAR_BITS), self._claimed)
+                return Known(farther, _FAR_BITS, None)
             return Known(found, bits, None)
         except OutOfReach as reached:
             self._obstacle, self._models = reached.reason, None
@@ -215,6 +234,18 @@ class RealPairs:
             return Known(better(search.found(), some), bits, reached.reason)
         except LimitReached as reached:
             return Known(search.found(), bits, reached.reason)
+
+    def _farther(self, found: Found, exact: Exact, claimed: Fraction) -> Found:
+        """Look for a violation beyond the ends of inputs without bounds."""
+        for times in _FARTHER:
+            for corner in (pair for root in self._few[:1] for pair in corners(root)):
+                self._limits.check()
+                pair = _moved(corner, self._free, times)
+                lower = exact(pair).lower
+                if lower > claimed:
+                    delta = Enclosure(lower, max(lower, found.delta.upper))
+                    return replace(found, delta=delta, pair=pair)
+        return found
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
         """See `CheckedTogether`: nothing is known exactly."""
@@ -253,6 +284,11 @@ class RealPairs:
             return f"{text}: {self._obstacle}"
         if known.found.left is not None:
             text += f", the upper bound for {self._box_text(known.found.left)}"
+        if self._refutable:
+            text += (
+                "; inputs without bounds add to every δ that is bounded here, so this one can only "
+                "be refuted (for δ = 0 there is 'prove')"
+            )
         return text
 
     def _box_text(self, pairs: PairSet) -> str:
@@ -264,6 +300,25 @@ class RealPairs:
             (low, high), (low2, high2) = (extent(polygon, coordinate) for coordinate in (0, 1))
             parts.append(f"{name} in {_interval_text(low, high)} ~ {_interval_text(low2, high2)}")
         return ", ".join(parts)
+
+
+def _without_bounds(cells: Sequence[Cell]) -> frozenset[int]:
+    """Return the places of the real inputs without bounds."""
+    return frozenset(
+        place
+        for place, cell in enumerate(cells)
+        if isinstance(cell.domain, AllReals) and cell.domain.bounds is None
+    )
+
+
+def _moved(pair: Pair, places: frozenset[int], times: Fraction) -> Pair:
+    """Move inputs away from 0, and their neighbours with them."""
+    first, second = list(pair[0]), list(pair[1])
+    for place in places:
+        x, y = first[place], second[place]
+        assert isinstance(x, Fraction) and isinstance(y, Fraction)
+        first[place], second[place] = x * times, x * times + (y - x)
+    return tuple(first), tuple(second)
 
 
 def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
