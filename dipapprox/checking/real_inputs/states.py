@@ -3,8 +3,19 @@
 They are if every run lies within the states of its output, and no two states have more than
 boundaries in common: then the states of an output are together, up to a null set, the noises and
 inputs that lead to it. Where inputs lie between bounds, that is enough within the bounds: what is
-open at an end of an interval is open close to it, too. Between integers a line S <= m is
-S <= m + 1/2: there is no integer on it.
+open at an end of an interval is open close to it, too.
+
+Between integers a line S <= m is kept as S <= m + 1/2: there is no integer on it, and its negative
+is S >= m + 1. Whether integers obey n such lines is asked as S < m + 1 / (n + 2). Integers that
+obey the lines obey that. Conversely, let all lines bound an unknown or a difference of two, and let
+real numbers obey that. Then no cycle of differences has a weight <= 0 (Bellman and Ford, with one
+more vertex for 0). A simple cycle has k <= n lines, so the sum of its integers m is more than
+-k / (n + 2) > -1, hence >= 0: distances along shortest paths are integers that obey the lines.
+Half of 1 would not do: two lines could make up for what is missing.
+
+At fixed inputs the lines are such: they bound noise, or a difference of two. Means and other inputs
+in them may make them others, so what is to have integers in it, lest a certificate is called false,
+is asked at fixed inputs, too.
 """
 
 from __future__ import annotations
@@ -20,7 +31,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.polyhedra import difference, has_interior
 
 _HALF = Fraction(1, 2)
 
@@ -71,16 +82,26 @@ class Geometry:
         self._supports = [_form(line.terms, Fraction(0)) for line in tape.supports]
         self._integers = any(law.family.is_discrete for law in tape.laws)
         self._inputs = tape.inputs
+        self._near: dict[Symbol, Fraction] = {
+            symbol: self._closest(each) for symbol, each in enumerate(bounds)
+        }
         self._bounds = [
             _form(((symbol, sign),), -sign * end)
             for symbol, each in enumerate(bounds)
-            if each is not None and each[0] < each[1]
+            if each is not None and (self._integers or each[0] < each[1])
             for sign, end in zip((Fraction(-1), Fraction(1)), self._ends(*each), strict=True)
         ]
 
     def _ends(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
         """Between integers the bounds are moved, too."""
         return (ceil(low) - _HALF, floor(high) + _HALF) if self._integers else (low, high)
+
+    def _closest(self, bounds: tuple[Fraction, Fraction] | None) -> Fraction:
+        """Return what is closest to 0; where there is no integer, some number."""
+        low, high = bounds or (Fraction(0), Fraction(0))
+        if self._integers:
+            low, high = Fraction(ceil(low)), Fraction(floor(high))
+        return min(max(Fraction(0), low), high)
 
     def form(self, line: Line) -> LinearForm:
         """Return a line as a form, in a unit; between integers its constant is moved.
@@ -95,7 +116,6 @@ class Geometry:
         )
         terms, constant = {s: c * unit for s, c in line.terms}, line.constant * unit
         if self._integers:
-            # Differences of samples and inputs: then integers obey them if real numbers do.
             noise = [c for s, c in terms.items() if s >= self._inputs]
             if (
                 any(abs(c) != 1 for c in terms.values())
@@ -107,9 +127,35 @@ class Geometry:
         return _form(terms.items(), constant)
 
     def is_open(self, forms: Iterable[LinearForm]) -> bool:
-        """Whether forms <= 0 have more than a null set in common."""
+        """Whether forms <= 0 have more than a null set in common, or an integer point.
+
+        Between integers, at fixed inputs and for bounds and differences of two: else there may be
+        no such point though the answer is yes.
+        """
         self._limits.check()
-        return has_interior([*forms, *self._supports])
+        found = list(forms)
+        if self._integers:
+            slack = Fraction(1, len(found) + 2)
+            found = [
+                LinearForm(form.terms, ceil(form.constant) - slack) if form.terms else form
+                for form in found
+            ]
+        return has_interior([*found, *self._supports])
+
+    def _has_points(self, forms: Collection[LinearForm] | None) -> bool:
+        """Whether forms <= 0 and the bounds of inputs have more than a null set in common.
+
+        None is the empty set.
+
+        Raises:
+            Stuck: If this is asked of integers, and not clear.
+        """
+        if forms is None or not self.is_open(whole := [*forms, *self._bounds]):
+            return False
+        clear = not self._integers or all(not f.terms or difference(f) is not None for f in whole)
+        if not clear and not self.is_open(form.at(self._near) for form in whole):
+            raise Stuck("it is not clear whether integers lie between some lines")
+        return True
 
     def misfit(self, runs: Sequence[Run], states: Sequence[StateOf]) -> str | None:
         """Say what is wrong with the states; None if they are what the program does."""
@@ -117,12 +163,12 @@ class Geometry:
         for run in runs:
             wanted = frozenset(map(self.form, run.lines))
             alike = [each for state, each in zip(states, forms, strict=True) if _same(state, run)]
-            if wanted not in alike and not self._is_covered(wanted, alike):
+            if wanted not in alike and self._has_points(self._rest(wanted, alike)):
                 return f"some run with the output {_text(run)} lies in no state"
         for place, one in enumerate(forms):
             for other in forms[:place]:
                 opposite = any(-form in other for form in one)
-                if not opposite and self.is_open([*one, *other, *self._bounds]):
+                if not opposite and self._has_points(one | other):
                     return "two states have noises and inputs in common"
         return None
 
@@ -151,30 +197,32 @@ class Geometry:
             pairs = list(zip(states, forms, strict=True))
             alike = [each for state, each in pairs if _same(state, run)]
             known = (run.output, atoms_of(run.shown) if tells else ()) not in outputs
-            if not known and wanted not in alike and not self._is_covered(wanted, alike):
+            missing = not known and wanted not in alike
+            if missing and self._has_points(self._rest(wanted, alike)):
                 return f"some run with the output {_text(run)} lies in no state"
             for state, each in pairs:
                 if not _same(state, run):
                     opposite = any(-form in each for form in wanted)
-                    if not opposite and self.is_open([*wanted, *each, *self._bounds]):
+                    if not opposite and self._has_points(wanted | each):
                         return f"a state has runs with the output {_text(run)}"
         return None
 
-    def _is_covered(
+    def _rest(
         self, part: frozenset[LinearForm], states: Sequence[frozenset[LinearForm]]
-    ) -> bool:
-        """Whether a set lies within some others, up to a null set."""
+    ) -> frozenset[LinearForm] | None:
+        """Return a part of a set that lies in none of some others; None if that is a null set."""
         if not self.is_open([*part, *self._bounds]):
-            return True
+            return None
         for place, state in enumerate(states):
             if self.is_open(part | state):
                 inside = part
                 for form in state - part:
-                    if not self._is_covered(inside | {-form}, states[place + 1 :]):
-                        return False
+                    rest = self._rest(inside | {-form}, states[place + 1 :])
+                    if rest is not None:
+                        return rest
                     inside |= {form}
-                return True
-        return False
+                return None
+        return part
 
 
 def _form(terms: Iterable[tuple[int, Fraction]], constant: Fraction) -> LinearForm:
