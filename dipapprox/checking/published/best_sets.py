@@ -18,16 +18,10 @@ from flint import arb
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.pairs import Pair
-from dipapprox.checking.published.divergences import (
-    Divergences,
-    Factors,
-    OneNumber,
-    only_one,
-    sides_of,
-    told_apart,
-)
+from dipapprox.checking.published.divergences import Divergences, Factors
 from dipapprox.checking.published.gaussian_vectors import gaussian_set, gaussian_stick
 from dipapprox.checking.published.hockey_sticks import HockeyStick, OnPanels, ball_of
+from dipapprox.checking.published.lines import OneNumber, only_one, sides_of, told_apart
 from dipapprox.checking.published.outcomes import Endings, Part
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed

@@ -4,6 +4,7 @@
     one number, any number of paths    ∫ max(0, f - α g) (`hockey_sticks`)
     several                            those whose law is the same for both inputs drop out;
                                        of the others losses add up (`products`)
+    sums of products                   bounds: by paths, and by one number
     Gaussian ones without lines        in closed form (`gaussian_vectors`)
 
 Where the price of moving noise (`couplings`) is at most the budget, nothing is left.
@@ -31,6 +32,15 @@ from dipapprox.checking.published.hockey_sticks import (
     Weighted,
     ball_of,
     hockey_stick,
+)
+from dipapprox.checking.published.lines import (
+    Line1D,
+    OneNumber,
+    lines_of,
+    only_one,
+    sides_of,
+    told_apart,
+    varying,
 )
 from dipapprox.checking.published.outcomes import (
     Ending,
@@ -203,16 +213,40 @@ class Divergences:
     def _product(
         self, first: Parts, second: Parts, growth: Enclosure, told: Sequence[int], bits: int
     ) -> HockeyStick:
-        """By what several numbers lose; weights of paths are with one of them."""
+        """By what several numbers lose; weights of paths are with one of them.
+
+        Where paths differ in several numbers there are bounds only. From above, sums lose at most
+        what their terms do: F_i - α G_i path by path. From below one number is looked at, and the
+        others are any.
+        """
         p, q = (self._weight(side, bits) for side in (first, second))
-        if not first or not second:
-            return HockeyStick(p, p, q)
+        if first == second or not first or not second:
+            return HockeyStick(p if first != second else _NOTHING, p, q)
+        if len(varying(first, second, told)) <= 1:
+            return HockeyStick(self._lines(first, second, growth, told, bits), p, q)
+        lower, upper = _ZERO, _ZERO
+        for k in told:
+            lower = max(lower, self._line(first, second, growth, k, EVERYWHERE, bits).value.lower)
+        for k, part in enumerate(first):
+            one, two = (part,), second[k : k + 1]
+            if one == two:
+                continue
+            own = told_apart(one, two)
+            if two and len(own) > 1:
+                upper += self._lines(one, two, growth, own, bits).upper
+            else:
+                place = only_one(own, told[0])
+                upper += self._line(one, two, growth, place, EVERYWHERE, bits).value.upper
+        return HockeyStick(Enclosure(lower, max(min(upper, p.upper), lower)), p, q)
+
+    def _lines(
+        self, first: Parts, second: Parts, growth: Enclosure, told: Sequence[int], bits: int
+    ) -> Enclosure:
         lines, others = lines_of(first, second, told)
         shared = self.factor((), others, bits)
         places = _PLACES if bits < _ACCURATE else _MORE_PLACES
         found = self._products.divergence(lines, growth, places)
-        value = Enclosure(found.lower * shared.lower, found.upper * shared.upper)
-        return HockeyStick(value, p, q)
+        return Enclosure(found.lower * shared.lower, found.upper * shared.upper)
 
     def _panels(self, line: Line1D) -> OnPanels:
         one, two = (self.weighted(side, ACCURATE + 8) for side in line)
@@ -340,89 +374,3 @@ def _number(
             ]
             return place, tuple((a, b) if factor > 0 else (b, a) for a, b in moved)
     raise NoBounds("intervals of a number that shares noise with others")
-
-
-OneNumber = tuple[tuple[tuple[int, ...], tuple[Marginal, ...], Marginal], ...]
-"""Of every part what concerns no number, what concerns other numbers, and the one number."""
-
-
-Line1D = tuple[OneNumber, OneNumber]
-"""The measures of one number, for both inputs."""
-
-
-def told_apart(first: Parts, second: Parts) -> tuple[int, ...]:
-    """Return the numbers that may tell two measures apart."""
-    every = (*first, *second)
-    count = len(every[0].marginals)
-    return tuple(k for k in range(count) if len({part.marginals[k] for part in every}) > 1)
-
-
-def only_one(told: Sequence[int], otherwise: int) -> int:
-    """Return the one number that tells two measures apart, or another one if none does.
-
-    Raises:
-        NoBounds: If there are several.
-    """
-    if len(told) > 1:
-        raise NoBounds("several numbers tell the inputs apart together")
-    return told[0] if told else otherwise
-
-
-def lines_of(
-    first: Parts, second: Parts, told: Sequence[int]
-) -> tuple[tuple[Line1D, ...], tuple[Marginal, ...]]:
-    """Write two measures as products, of measures on lines for the numbers that tell them apart,
-    and of the marginals of the others.
-
-    Raises:
-        NoBounds: If the paths of one input differ in several numbers.
-    """
-    varying = {
-        k for side in (first, second) for k in told if len({p.marginals[k] for p in side}) > 1
-    }
-    if len(varying) > 1:
-        raise NoBounds("several numbers tell paths apart that publish the same finite values")
-    weighty = varying.pop() if varying else told[0]
-    starts = [_centre(marginal) for marginal in first[0].marginals]
-
-    def own(side: Parts, k: int) -> OneNumber:
-        if k != weighty:
-            return (((), (), _placed(side[0], k, starts[k])),)
-        return tuple((part.factors, (), _placed(part, k, starts[k])) for part in side)
-
-    lines = tuple((own(first, k), own(second, k)) for k in told)
-    return lines, tuple(m for k, m in enumerate(first[0].marginals) if k not in told)
-
-
-def sides_of(
-    first: Parts, second: Parts, coordinate: int
-) -> tuple[tuple[OneNumber, OneNumber], Fraction]:
-    """Both measures about 0, and what was taken from the one number."""
-    starts = [_centre(marginal) for marginal in (*first, *second)[0].marginals]
-
-    def own(part: Part) -> tuple[tuple[int, ...], tuple[Marginal, ...], Marginal]:
-        placed = [_placed(part, k, start) for k, start in enumerate(starts)]
-        one = placed.pop(coordinate)
-        return part.factors, tuple(placed), one
-
-    one, two = (tuple(map(own, side)) for side in (first, second))
-    return (one, two), starts[coordinate]
-
-
-def _centre(marginal: Marginal) -> Fraction:
-    form = marginal.number
-    return form.constant + sum((c * marginal.laws[s].mean for s, c in form.terms), _ZERO)
-
-
-def _placed(part: Part, coordinate: int, start: Fraction) -> Marginal:
-    """The marginal of number - start, with samples about 0, so that shifted ones are equal."""
-    marginal = part.marginals[coordinate]
-    total = sum((c for _, c in marginal.number.terms), _ZERO)
-    form = marginal.number
-    if total:
-        by = (form.constant - start) / total
-        moved = marginal.mapped(Fraction(1), by)
-        # x' = x + by: the number is Σ c x' - by Σ c + constant
-        form = Line(_ZERO, form.terms) + Line(form.constant - by * total - start)
-        return Marginal(moved.laws, moved.lines, form)
-    return Marginal(marginal.laws, marginal.lines, form + Line(-start))
