@@ -114,6 +114,7 @@ SUMS = (
 REALS = (
     *(Case("reals/real_svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
     Case("reals/real_noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
+    Case("reals/real_svt_laplace", 3, all_pairs=True, least_at=Fraction(1, 10**5)),
 )
 """Real inputs between bounds."""
 
