@@ -34,15 +34,24 @@ class NotReal(Exception):
 
 
 def width_of(program: core.Program, integers: bool) -> Fraction | None:
-    """Return the largest distance of the bounds of an input; None if some input has none."""
-    widths = []
+    """Return the largest distance of the bounds of an input; None if some input has none.
+
+    Raises:
+        NotReal: If no integer lies between the bounds of an integer input.
+    """
+    widths = list[Fraction]()
     for cell in program.inputs:
         bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
         if bounds is None:
-            return None
+            continue
         low, high = bounds
+        if integers and floor(high) < ceil(low):
+            raise NotReal(
+                f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
+                cell.span,
+            )
         widths.append(Fraction(floor(high) - ceil(low)) if integers else high - low)
-    return max([*widths, Fraction(0)])
+    return max([*widths, Fraction(0)]) if len(widths) == len(program.inputs) else None
 
 
 def are_bounded(program: core.Program) -> bool:
