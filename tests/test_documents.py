@@ -46,7 +46,9 @@ _BLOCK = re.compile(
 )
 _PICTURE = re.compile(r"\]\(((?:docs/)?pictures/[^)\s]+)\)")
 _FILE = re.compile(r"[\w./-]+\.svg\b")
-_SECONDS = re.compile(r"(< 1 ms|\d+(\.\d+)?(e-\d+)? s\b) *")
+_BREAK = r" *│\n│ +"
+"""A line ends within a frame: what is blotted out may be as long as to make it end elsewhere."""
+_SECONDS = re.compile(rf"({_BREAK}| *)(< 1 ms|\d+(\.\d+)?(e-\d+)?({_BREAK}| )s\b) *│?")
 _CELL_SECONDS = re.compile(r"(?<=; )\d+\.\d\d(?= │)")
 _JSON_SECONDS = re.compile(r'"seconds": [\d.e-]+')
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
