@@ -57,8 +57,12 @@ _HALF = Fraction(1, 2)
 
 
 def _certificate(text: str, eps_prv: str, delta: str = "1e-4") -> Fields:
+    return _certificate_at(text, eps_prv, delta, _HALF)
+
+
+def _certificate_at(text: str, eps_prv: str, delta: str, eps: Fraction = Fraction(1)) -> Fields:
     program = parse(text)
-    verdict = verify(program, eps=_HALF, eps_prv=eps_prv, delta=delta)
+    verdict = verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
     assert verdict.answer.value == "DP"
     fields: Any = json.loads(certify(program, text, verdict).to_json())
     assert isinstance(fields, dict)
@@ -129,11 +133,9 @@ def test_what_is_changed_is_refuted(
 def test_steps_that_are_false_are_refuted(private: Fields) -> None:
     cut, faces = _step(private, "cut"), _step(private, "faces")
     directions = private["evidence"]["steps"][faces][1]
-    turned = [[[-x, -y] for x, y in each] for each in directions]
     for place, value in (
         ((cut, 1), 5),
         ((cut, 3), "9/1"),
-        ((faces, 1), turned),
         ((faces, 1), directions[:1]),
         ((faces, 1), [[[1, 0], [-1, 0]], directions[1]]),
     ):
@@ -182,6 +184,48 @@ def test_numbers_with_noise_are_checked_at_vertices() -> None:
         assert check(fields).outcome is Outcome.CONFIRMED
         forged = signed(replaced(fields, ("claim", "delta"), "1/50"))
         assert check(forged).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("changed", ["Gauss(-q, 1)", "Gauss(q, 1/2)", "Gauss(q, 1) + Gauss(0, 1)"])
+def test_numbers_that_finite_inputs_change_are_not_checked_at_vertices(changed: str) -> None:
+    """For q and -q the shift is 2 inside, and at most 1 where both inputs change by 1."""
+    text = (
+        "input b in {{0, 1}}\ninput q in real 0..1\noutput y in real\nadjacent linf 1\n"
+        "if b = 0 then y <- Gauss(q, 1) else y <- {other} end\n"
+    )
+    honest = text.replace("if b = 0 then y <- Gauss(q, 1) else y <- {other} end", "y <- {other}")
+    honest = honest.format(other="Gauss(q + b, 1)")
+    fields = _certificate_at(honest, "2", "2/5")
+    assert check(fields).outcome is Outcome.CONFIRMED
+    own = text.format(other=changed)
+    assert verify(parse(own), eps=1, eps_prv="2", delta="2/5").answer.value == "Unknown"
+    forged = check(signed(replaced(fields, ("program", "text"), own)))
+    assert forged.outcome is not Outcome.CONFIRMED
+
+
+def test_directions_without_room_for_a_move_say_nothing() -> None:
+    """Sets where u_1 and u'_1 are one pair of numbers are reduced in the other input only."""
+    text = """
+input q[2] in real -1/2..1/2
+output out in 0..2
+adjacent linf 1/2
+out <- 0
+t <- Gauss(1/2, 1/2/eps)
+r <- Gauss(q[1], 1/2/eps)
+if r < t then out <- 1; exit end
+r <- Gauss(q[2] + 1, 1/eps)
+if r >= t then out <- 2 end
+"""
+    fields = _certificate_at(text, "1/4", "97999/500000")
+    assert check(fields).outcome is Outcome.CONFIRMED
+    # Where δ falls, and is shown to, the opposite is false; elsewhere the check does without.
+    found = set()
+    for k, step in enumerate(fields["evidence"]["steps"]):
+        if step[0] == "faces":
+            turned = [[[-x, -y] for x, y in each] for each in step[1]]
+            forged = signed(replaced(fields, ("evidence", "steps", k, 1), turned))
+            found.add(check(forged).outcome)
+    assert found == {Outcome.CONFIRMED, Outcome.REFUTED}
 
 
 def test_listed_pairs_of_real_inputs() -> None:

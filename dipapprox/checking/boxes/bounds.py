@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,11 +108,32 @@ class SetBounds:
         for axis in range(len(self._pairs.polygons)):
             x = self._slopes(self._first, axis)
             y = self._slopes(self._second, axis)
-            own, other = (x[0], x[1]), (-self._e * y[1], -self._e * y[0])
+            own, other = (x[0], x[1]), _wider(-self._e * y[1], -self._e * y[0])
             both = own[0] + other[0], own[1] + other[1]
-            signs = [_sign(*each, positive, negative) for each in (own, other, both)]
+            signs = [_sign(*_wider(*each), positive, negative) for each in (own, other, both)]
             found.append(_directions(*signs, tied=self._pairs.is_tied))
         return found
+
+    def falls(self, axis: int, direction: Direction, excess: float) -> bool:
+        """Say whether δ is proved to fall along a direction, for all factors in e + [0, excess].
+
+        Args:
+            axis: Of the polygon.
+            direction: A move in it.
+            excess: At least 0; nothing is proved if it is infinite.
+        """
+        if not isfinite(excess):
+            return False
+        a, b = direction
+        x = np.sort([-a * each for each in self._slopes(self._first, axis)], axis=0)
+        slopes = np.array(self._slopes(self._second, axis))
+        y = np.sort(b * self._e * slopes, axis=0)
+        more = abs(b) * excess * np.abs(slopes).max(axis=0) * (1 + 8 * _ULP)
+        (own_low, own_high), (low, high) = _wider(*x), _wider(*y)
+        low, high = _wider(own_low + low - more, own_high + high + more)
+        # P_o(u') is at most 1.
+        positive, negative = self.least - excess > 0, self.most <= 0
+        return _least_slope(low, high, positive, negative) > 0
 
     def _slopes(self, models: Models, axis: int) -> tuple[Array, Array]:
         """Bound the derivatives of the outputs in one input, for all of the box."""
@@ -185,23 +207,27 @@ def _offsets(
     return table[0], table[1], table[2]
 
 
+def _wider(low: Array, high: Array) -> tuple[Array, Array]:
+    """Widen bounds by more than one rounding of each; what is exactly 0 stays."""
+    return low - np.abs(low) * (8 * _ULP), high + np.abs(high) * (8 * _ULP)
+
+
 def _sign(low: Array, high: Array, positive: Signs, negative: Signs) -> int:
     """Say where a slope of δ lies, by bounds for those of the h_o: 1 for >= 0, -1 for <= 0."""
-    slack = (np.abs(low) + np.abs(high)) * (8 * _ULP)
-    low, high = low - slack, high + slack
-    for bottom, top, taken, left in (
-        (low, high, positive, negative),
-        (-high, -low, negative, positive),
-    ):
-        # The others' slopes add up to minus those of the outputs taken.
+    if _least_slope(low, high, positive, negative) >= 0:
+        return 1
+    return -1 if _least_slope(-high, -low, positive, negative) >= 0 else 0
+
+
+def _least_slope(low: Array, high: Array, positive: Signs, negative: Signs) -> float:
+    """Bound a slope of δ from below."""
+    found = []
+    # The others' slopes add up to minus those of the outputs taken.
+    for bottom, taken, left in ((low, positive, negative), (-high, negative, positive)):
         lows = np.where(taken, bottom, np.where(left, 0.0, np.minimum(bottom, 0.0)))
-        highs = np.where(taken, top, np.where(left, 0.0, np.maximum(top, 0.0)))
-        rounded = float(np.abs(lows).sum() + np.abs(highs).sum()) * (len(low) + 8) * _ULP
-        if lows.sum() - rounded >= 0:
-            return 1
-        if highs.sum() + rounded <= 0:
-            return -1
-    return 0
+        rounded = float(np.abs(lows).sum()) * (len(low) + 8) * _ULP
+        found.append(float(lows.sum()) - rounded)
+    return max(found)
 
 
 def _directions(x: int, y: int, both: int, *, tied: bool) -> list[Direction]:

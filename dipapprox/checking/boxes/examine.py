@@ -10,14 +10,14 @@ as those of finite inputs. That a certificate is true means that nothing is left
 from __future__ import annotations
 
 from fractions import Fraction
-from math import nextafter
+from math import inf, nextafter
 from typing import assert_never
 
 from dipapprox.certificates.verdicts import CertificateOfDP, Cut, RecordedBoxes, Reduction
 from dipapprox.checking import pairs
 from dipapprox.checking.boxes.bounds import SetBounds
 from dipapprox.checking.boxes.models import BoxModels
-from dipapprox.checking.boxes.sets import Pairs, all_pairs, extent, on_one_side
+from dipapprox.checking.boxes.sets import Pairs, all_pairs, extent, on_one_side, possible
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import Factor, factor_of
 from dipapprox.checking.inputs import pair_text, values_of
@@ -143,7 +143,9 @@ class _Replay:
     ) -> None:
         self._evidence, self._models, self._exact = evidence, models, exact
         self._aim, self._partial, self._limits = aim, partial, limits
-        self._factor = _double_below(factor_of(eps_prv, _BITS))
+        factor = factor_of(eps_prv, _BITS)
+        self._factor = _double_below(factor)
+        self._excess = _excess(factor, self._factor)
         self.sets = 0
 
     def run(self, roots: list[Pairs]) -> bool:
@@ -237,15 +239,16 @@ class _Replay:
         if len(step.directions) != len(known) or not all(map(on_one_side, step.directions)):
             self._partial.differ("evidence.steps", "directions that are none")
             return None
-        both = list(zip(step.directions, known, strict=True))
-        if all(set(said) <= set(found) for said, found in both):
+        # Where no move along a direction is possible, nothing is said of it.
+        said = list(map(possible, own.polygons, step.directions))
+        if all(set(each) <= set(found) for each, found in zip(said, known, strict=True)):
             reduced = own.reduced(step.directions)
             if len(reduced) == len(step.parts):
                 return list(zip(reduced, step.parts, strict=True))
             self._partial.differ("evidence.steps", f"there are {len(reduced)} edges and corners")
             return None
-        for said, found in both:
-            if any((-x, -y) in found for x, y in said if (x, y) not in found):
+        for axis, each in enumerate(said):
+            if any(bounds.falls(axis, direction, self._excess) for direction in each):
                 self._partial.differ("evidence.steps", "delta falls along a direction")
                 return None
         # The models do not tell as much on this set: they will on its parts.
@@ -254,6 +257,12 @@ class _Replay:
 
 _Waiting = tuple[Pairs, int | None]
 """A set, and the number of its recorded step."""
+
+
+def _excess(factor: Factor, taken: float) -> float:
+    """Bound how far e^eps_prv is above the factor taken; infinite where that is much."""
+    more = None if factor.upper is None else factor.upper - Fraction(taken)
+    return inf if more is None or more > 1 else nextafter(float(more), inf)
 
 
 def _double_below(factor: Factor) -> float:

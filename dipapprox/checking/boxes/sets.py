@@ -156,6 +156,14 @@ def _blocked(polygon: Polygon, directions: Sequence[Direction]) -> list[Polygon]
     return found or [polygon]
 
 
+def possible(polygon: Polygon, directions: Sequence[Direction]) -> list[Direction]:
+    """Return the directions along which there are moves, for a polygon of at most two corners."""
+    if len(polygon) > 2:
+        return list(directions)
+    (x, y), (x2, y2) = polygon[0], polygon[-1]
+    return [(a, b) for a, b in directions if polygon[1:] and (x2 - x) * b == (y2 - y) * a]
+
+
 def on_one_side(directions: Sequence[Direction]) -> bool:
     """Whether directions lie on one open side of a line through 0."""
     if any(direction == (0, 0) for direction in directions):

@@ -2,16 +2,18 @@
 
 If a program has one path, without any inequality or choice, and all it publishes is y = A X + B u +
 c with Gaussian X, then δ of u, u' is a function of their difference t that does not fall as the
-norm of B t for the covariance of A X grows (Balle and Wang 2018, theorem 8). For one number with
-Laplace noise it is one of |B t| that does not fall. Both are convex in t, so over a polytope of
-differences the largest is at a vertex. For a box of differences a vertex has the least or the
-greatest change of each real input; for a budget of changes that no input's range limits, all of the
-budget is one input's change.
+norm of B t + c - c' for the covariance of A X grows (Balle and Wang 2018, theorem 8). Only c may
+depend on finite inputs: A, B and the laws of X must be the same in u and u'. For one number with
+Laplace noise δ is a function of |B t + c - c'| that does not fall. Both are convex in t, so over a
+polytope of differences the largest is at a vertex. For a box of differences a vertex has the least
+or the greatest change of each real input; for a budget of changes that no input's range limits, all
+of the budget is one input's change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 
 from dipapprox.checking import pairs
@@ -34,12 +36,13 @@ def vertex_pairs(derived: Distributions, limits: Limits) -> list[pairs.Pair]:
         LimitReached: If `limits` run out.
     """
     found: dict[pairs.Pair, None] = {}
-    seen: set[tuple[Value | None, ...]] = set()
+    shapes: dict[tuple[Value | None, ...], _Shape] = {}
     for own in all_pairs(derived.program):
         for row in (own.first, own.second):
-            if row not in seen:
-                seen.add(row)
-                _require_numbers(derived, row, limits)
+            if row not in shapes:
+                shapes[row] = _shape(derived, row, limits)
+        if shapes[own.first] != shapes[own.second]:
+            raise Stuck("finite inputs change how numbers depend on real ones, or their noise")
         for corners in _vertices(own):
             pair = own.with_polygons([(corner,) for corner in corners]).pair
             if pair is not None and pair[0] != pair[1]:
@@ -49,7 +52,16 @@ def vertex_pairs(derived: Distributions, limits: Limits) -> list[pairs.Pair]:
     return list(found)
 
 
-def _require_numbers(derived: Distributions, row: Sequence[Value | None], limits: Limits) -> None:
+_Shape = tuple[tuple[tuple[tuple[int, Fraction], ...], ...], tuple[tuple[Family, Fraction], ...]]
+"""B and A, number by number, with samples by their order, and of each its family and scale."""
+
+
+def _shape(derived: Distributions, row: Sequence[Value | None], limits: Limits) -> _Shape:
+    """Return what u and u' must have in common.
+
+    Raises:
+        Stuck: If the theorems do not cover what is published.
+    """
     found = list(symbolic_paths(derived.program, derived.eps, row, limits))
     if len(found) != 1 or found[0].lines or found[0].chances:
         raise Stuck("numbers beside inequalities or choices, and real inputs")
@@ -60,6 +72,8 @@ def _require_numbers(derived: Distributions, row: Sequence[Value | None], limits
     alone = len(path.reals) == 1 and len(noise) == 1
     if families != {Family.GAUSSIAN} and not (alone and families == {Family.LAPLACE}):
         raise Stuck("real inputs in numbers whose noise is neither Gaussian nor one Laplace sample")
+    terms = tuple(tuple(sorted(form.terms)) for form in path.reals)
+    return terms, tuple((law.family, law.scale) for law in path.laws[inputs:])
 
 
 def _vertices(own: Pairs) -> Iterator[Sequence[Point]]:

@@ -115,10 +115,11 @@ def _guards(
 ) -> list[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]]]:
     """Return the distinct guards: their means as forms over inputs, and their noise.
 
-    Noise is the family, and |coefficient| times scale.
+    Noise is the family, and |coefficient| times scale. Guards about other samples are other guards,
+    whatever their laws: each has noise that may be far out.
     """
     instantiator = Instantiator(states, eps)
-    found: dict[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
+    found: dict[tuple[tuple[int, ...], LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
     for outline in instantiator.outlines:
         for guard in outline.guards:
             inputs = tuple(term for term in guard.terms if isinstance(term[0], str))
@@ -129,8 +130,9 @@ def _guards(
                 mean = mean + states.samples[number].mean.scaled(factor)
                 size = abs(factor) * instantiator.scales[number]
                 noise.append((states.samples[number].family, size))
-            found[mean, tuple(noise)] = None
-    return list(found)
+            numbers = tuple(outline.samples[local] for local in guard.samples())
+            found[numbers, mean, tuple(noise)] = None
+    return [(mean, noise) for _, mean, noise in found]
 
 
 def _rest(form: LinearForm, name: str, ranges: Mapping[str, Interval]) -> Interval:

@@ -178,7 +178,11 @@ class OutputModels:
             rests[k], noises[k] = model.rest, model.noise
             bends[np.ix_((k,), axes, axes)] = model.bends
             gradients[k, axes] = model.gradient
+            own = self._own(k, box)
+            # Where the box has no width, the form tells nothing of the derivative.
+            still = np.array([low == high for low, high in own], dtype=np.bool_)
             off = model.steepness + np.abs(model.gradient) * 2.0**-52
+            off = np.where(still, np.inf, off)
             growth = np.array(output.growth)
             least = np.where(growth > 0, 0.0, -steep)
             most = np.where(growth < 0, 0.0, steep)
