@@ -79,12 +79,28 @@ class Interval(Struct, frozen=True, forbid_unknown_fields=True, array_like=True)
             raise ValueError("expected two numbers, the smaller one first")
 
 
+class Share(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """A multiple of a real output: its place among them, from 0, and the coefficient."""
+
+    place: Count
+    coefficient: Fraction
+
+
+class Relation(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """A real output is a constant and multiples of earlier ones, in ascending order."""
+
+    constant: Fraction
+    shares: tuple[Share, ...]
+
+
 class PublishedOutcome(Statement, frozen=True):
     """A set of what is published, and its probabilities.
 
     Attributes:
         output: Values of the finite outputs.
         constants: Values of the real outputs; null for those with a density.
+        relations: What the real outputs are in terms of earlier ones that are none themselves; null
+            for those that no relation tells. Empty: nothing is said.
         number: Which of the real outputs lies in the intervals, from 0, the others being any
             number; null: all may be any number.
         intervals: Disjoint, from left to right.
@@ -98,8 +114,11 @@ class PublishedOutcome(Statement, frozen=True):
     intervals: tuple[Interval, ...]
     probability: Ends
     adjacent_probability: Ends
+    relations: tuple[Relation | None, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.relations and len(self.relations) != len(self.constants):
+            raise ValueError(".relations: expected one for each real output")
         if self.number is None and self.intervals:
             raise ValueError(".intervals: expected none, as no number is named")
         if self.number is not None and not (

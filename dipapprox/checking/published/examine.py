@@ -19,10 +19,12 @@ from dipapprox.certificates.verdicts import (
     RecordedDistributions,
     RecordedDivergence,
     RecordedDivergences,
+    Relation,
     Summary,
 )
 from dipapprox.checking import pairs
 from dipapprox.checking.distributions import Distributions, NoBounds
+from dipapprox.checking.facts import Line
 from dipapprox.checking.inputs import inputs_to_derive, neighbours, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.divergences import Asked, Divergences
@@ -188,18 +190,36 @@ def _masses(
     eps_prv: Fraction,
     bits: int,
 ) -> tuple[Enclosure, Enclosure]:
-    """Enclose the probabilities of a recorded set."""
+    """Enclose the probabilities of a recorded set.
+
+    Raises:
+        NoBounds: If it is not certain which set is meant.
+    """
     asked = None
     if recorded.number is not None:
         intervals = tuple((each.lower, each.upper) for each in recorded.intervals)
         asked = Asked(recorded.number, intervals)
     known = dict.fromkeys(outcome for input in pair for outcome in own.outcomes(input))
-    first = second = _NOTHING
-    for outcome in known:
-        if outcome.outputs == tuple(outputs) and outcome.constants == recorded.constants:
-            masses = own.masses(pair, outcome, eps_prv, asked, bits)
-            first, second = first + masses[0], second + masses[1]
-    return first, second
+    # Numbers that depend on one another in different ways are different outcomes.
+    alike = [
+        outcome
+        for outcome in known
+        if outcome.outputs == tuple(outputs) and outcome.constants == recorded.constants
+    ]
+    if not alike:
+        return _NOTHING, _NOTHING
+    if recorded.relations:
+        stated = tuple(None if each is None else _line(each) for each in recorded.relations)
+        meant = [outcome for outcome in alike if outcome.relations == stated]
+    else:
+        meant = alike
+    if len(meant) != 1:
+        raise NoBounds("it is not certain how the numbers of the recorded set depend on each other")
+    return own.masses(pair, meant[0], eps_prv, asked, bits)
+
+
+def _line(relation: Relation) -> Line:
+    return Line(relation.constant, tuple((s.place, s.coefficient) for s in relation.shares))
 
 
 def _recorded_deltas(record: CertificateOfDP) -> Iterable[Enclosure]:

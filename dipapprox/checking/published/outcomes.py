@@ -46,6 +46,19 @@ class Outcome:
         """Of each real output its value, None if it has a density."""
         return tuple(None if form.terms else form.constant for form in self.reals)
 
+    @property
+    def relations(self) -> tuple[Line | None, ...]:
+        """Of each real output what it is of earlier ones, by place; None for coordinates."""
+        places: list[int] = []
+        found: list[Line | None] = []
+        for place, form in enumerate(self.reals):
+            if any(k >= len(places) for k, _ in form.terms):
+                places.append(place)  # coordinates are numbered in the order of the outputs
+                found.append(None)
+            else:
+                found.append(Line(form.constant, tuple((places[k], c) for k, c in form.terms)))
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:

@@ -7,6 +7,9 @@ of them if the scales of all samples are multiples of one power of eps. A pair i
 
     by a coupling      what moves of the noise cost is convex in eps: a chord below eps_prv
     by both ends       `spread`
+
+With couplings below eps_prv at both ends, a cell that is wide, or where δ is claimed to be 0, is
+halved rather than looked at closely.
 """
 
 from __future__ import annotations
@@ -42,6 +45,9 @@ _RESOLVED = Fraction(1, 2**30)
 
 _LESSER = Fraction(3, 4)
 """Of the factor: where a divergence bounds how likely the worst sets are."""
+
+_WIDE = Fraction(1, 64)
+"""Share of its least eps above which a cell is wide."""
 
 _OPEN = 8
 """Epsilons whose densities are kept."""
@@ -208,7 +214,11 @@ class PublishedOverInterval:
             return missing, Fraction(1)  # whatever is between
         families = self._bounds[number].families(lower.eps)
         least, most = Fraction(2), Fraction(1)
-        for narrow in (False, True):
+        # Chords come closer to prices as cells get smaller; other divergences cost far more.
+        halved = all(_is_coupled(end, number) for end in (lower, upper)) and (
+            width > lower.eps * _WIDE or max(claimed.at_lower, claimed.at_upper) <= 0
+        )
+        for narrow in (False,) if halved else (False, True):
             ends = [self._end(point, number, narrow) for point in (lower, upper)]
             for rates in families:
                 for factor in factors:
@@ -241,6 +251,11 @@ def _are_equal(terms: Terms | NoProduct) -> bool:
     if isinstance(terms, NoProduct):
         return False
     return all(sides.first == sides.second for sides, _ in terms)
+
+
+def _is_coupled(point: Point[Known], number: int) -> bool:
+    price = point.known.prices[number]
+    return price is not None and price <= point.known.eps_prv.lower
 
 
 def _is_below(prices: tuple[Fraction | None, Fraction | None], budget: Minorant) -> bool:

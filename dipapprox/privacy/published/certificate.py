@@ -20,6 +20,8 @@ from dipapprox.certificates.verdicts import (
     PublishedPair,
     RecordedDivergence,
     RecordedDivergences,
+    Relation,
+    Share,
     Summary,
 )
 from dipapprox.data_classes import replace
@@ -35,11 +37,12 @@ from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, plain_value
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.published.values import LIKELIER, published_values
+from dipapprox.privacy.published.values import LIKELIER, published_values, relations
 from dipapprox.privacy.sources import open_published
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.linear import LinearForm
 
 Cuts = tuple[tuple[Fraction, ...], ...]
 
@@ -170,8 +173,16 @@ def _recorded(excess: Excess) -> PublishedOutcome | None:
     return PublishedOutcome(
         output=_plain(excess.outcome.outputs),
         constants=excess.outcome.atoms,
+        relations=tuple(map(_relation, relations(excess.outcome.reals))),
         number=place,
         intervals=tuple(Interval(*each) for each in intervals.intervals),
         probability=Ends.of(excess.first),
         adjacent_probability=Ends.of(excess.second),
     )
+
+
+def _relation(form: LinearForm | None) -> Relation | None:
+    if form is None:
+        return None
+    shares = sorted((int(str(place)), c) for place, c in form.terms)
+    return Relation(form.constant, tuple(Share(place, c) for place, c in shares))

@@ -73,6 +73,20 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
     return tuple(values)
 
 
+def relations(reals: Sequence[LinearForm]) -> tuple[LinearForm | None, ...]:
+    """Return what real outputs are in terms of earlier ones, None for those that are no such sum.
+
+    Args:
+        reals: The outputs as forms over coordinates.
+
+    Returns:
+        Forms over places, written "0", "1", …, of outputs that are no such sums: no others exist,
+        for those are independent.
+    """
+    space = _Space()
+    return tuple(space.put(form, str(place)) for place, form in enumerate(reals))
+
+
 class _Space:
     """What real outputs tell of coordinates, by elimination.
 

@@ -33,6 +33,14 @@ TWO = (
 )
 
 
+RELATED = (
+    "input q in {0, 1}\noutput out in {0, 1}\noutput y in real\noutput w in real\n"
+    "output c in real\nadjacent all\nout <- 0\nc <- 3\nr <- Lap(-1*q, 1 / eps)\n"
+    "if r >= 1/2 then\n y <- 1/2*Lap(1/2, 1 / eps) + 1\n if r >= 3/2 then c <- 4 end\n"
+    "else\n y <- 1/2*r\nend\nw <- r\n"
+)
+
+
 def certified(text: str, eps_prv: str, delta: str) -> Fields:
     program = dipapprox.parse(text)
     claim = {"eps": 1, "eps_prv": Fraction(eps_prv), "delta": Fraction(delta)}
@@ -91,6 +99,33 @@ def test_what_is_true_is_confirmed_and_numbers_that_change_are_refuted(
 def test_differences_of_samples_are_confirmed() -> None:
     result = check(certified(GAP, "1/4", "1/5"))
     assert result.outcome is Outcome.CONFIRMED, (result.differences, result.reason)
+
+
+def test_paths_with_the_same_finite_outputs_differ_by_how_their_numbers_depend() -> None:
+    fields = certified(RELATED, "1/2", "1/4")
+    result = check(fields)
+    assert result.outcome is Outcome.CONFIRMED, (result.differences, result.reason)
+    check_schema("certificate", fields)
+    rows = [
+        (("evidence", "pairs", j, "outcomes", k), row)
+        for j, pair in enumerate(fields["evidence"]["pairs"])
+        for k, row in enumerate(pair["outcomes"])
+    ]
+    # With r < 1/2, w is 2 y; else another sample.
+    kinds = [[None, None, ["4", []]], [None, ["0", [[0, "2"]]], ["3", []]]]
+    kinds += [[None, None, ["3", []]]]
+    assert {str(row["relations"]) for _, row in rows} == {str(kind) for kind in kinds}
+    for place, row in rows:
+        # Nothing tells which set is meant, or no outcome is like that.
+        for other in ([], [None, ["1", [[0, "2"]]], row["relations"][2]]):
+            changed = signed(replaced(fields, (*place, "relations"), other))
+            alone = not other and row["relations"] == kinds[0]
+            assert outcome_of(changed) is (Outcome.CONFIRMED if alone else Outcome.NOT_CONFIRMED)
+        for malformed in ([None], [None, ["0", [[-1, "2"]]], None]):
+            assert outcome_of(signed(replaced(fields, (*place, "relations"), malformed))) is None
+        moved = [str(Fraction(end) + Fraction(1, 10**9)) for end in row["probability"]]
+        changed = signed(replaced(fields, (*place, "probability"), moved))
+        assert outcome_of(changed) is Outcome.REFUTED
 
 
 def test_other_intervals_have_other_masses() -> None:
