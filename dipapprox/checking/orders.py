@@ -1,7 +1,8 @@
 """A path's inequalities as signed sums of trees of comparisons: exact rewriting, no numbers lost.
 
 In: laws and lines (`facts`). Out: independent factors, each a `Sum` of signed products of `Tree`s,
-or `General` when its inequalities are no comparisons of pairs.
+or `General` when its inequalities are no comparisons of pairs. Where real
+samples almost never obey such ones, the path has probability 0.
 
 1. Every line c x + d y + k <= 0 becomes a difference y_a - y_b <= w of scaled samples y = f x,
    with one factor f for each sample; a line of one sample bounds it.
@@ -32,6 +33,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.polyhedra import has_interior
 
 _ZERO = Fraction(0)
 
@@ -79,6 +82,8 @@ def factors(
         part = [laws[sample] for sample in samples]
         differences = _scaled(part, own)
         if differences is None:
+            if _is_null(part, own):
+                return None
             found.append(General(tuple(part), tuple(own)))
             continue
         if part[0].family.is_discrete:
@@ -93,6 +98,12 @@ def factors(
         else:
             return None
     return found
+
+
+def _is_null(laws: Sequence[Distribution], lines: Sequence[Line]) -> bool:
+    """Whether real samples almost never obey lines, because no open set does; False: not seen."""
+    forms = (LinearForm.of(dict(line.terms), line.constant) for line in lines)
+    return not any(law.family.is_discrete for law in laws) and not has_interior(forms)
 
 
 def _between_reals(

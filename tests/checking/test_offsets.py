@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import reduce
 
 import pytest
 from hypothesis import given, settings
 
+import dipapprox
+from dipapprox.checking.check import check
 from dipapprox.checking.decisions.piecewise import ExactFunctions
 from dipapprox.checking.facts import Line
 from dipapprox.checking.orders import General, factors
+from dipapprox.checking.result import Outcome
 from dipapprox.checking.trees import Forest, Messages, TreeValues
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
@@ -114,3 +118,17 @@ def test_bands_of_integers_have_both_ends(family: Family, width: int) -> None:
     whole = tuple(less(i, j, -w) for i, j, w in pairs)
     check = by_the_check(Event(samples, whole), 40)
     assert check.width < Fraction(1, 2**30) and check.meets(run)
+
+
+@pytest.mark.parametrize("family", ["Lap", "Gauss"])
+def test_an_output_that_sums_of_samples_exclude_may_be_missing(family: str) -> None:
+    """y <= 2/3 and y > 1 where y is a sum."""
+    text = (
+        f"input q in 0..1\noutput out in 0..2\nadjacent all\nx <- {family}(0, 1)\n"
+        f"z <- {family}(q, 1/2)\ny <- 0 - z - x\nout <- 0\nif 3 * y <= 2 then\n"
+        "if y > 1 then\nif 3 * y >= z - 2 * x then out <- 1 else out <- 2 end\nend\nend\n"
+    )
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps="1", eps_prv="2", delta="1/20")
+    result = check(json.loads(dipapprox.certify(program, text, verdict).to_json()))
+    assert result.outcome is Outcome.CONFIRMED, result.reason
