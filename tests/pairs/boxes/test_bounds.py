@@ -154,3 +154,21 @@ def test_slopes_that_cancel_are_known_to_rounding_only() -> None:
     found = bound(pairs, models(0.9, rounded), models(0.1, slope), FactorBounds(e, e))
     (parts,) = found.parts
     assert ((_HALF, F0), (F1, _HALF)) in parts  # not its upper end alone
+
+
+def test_slopes_are_bounded_where_a_box_has_no_width() -> None:
+    """At q = (0, 1/2): against differences of probabilities on either side."""
+    models, _ = _opened(_SVT)
+    step = Fraction(1, 1000)
+    own = models.on(((F0, F0), (_HALF, _HALF)), (None, None))
+    for axis in range(2):
+        ahead, back = [F0, _HALF], [F0, _HALF]
+        ahead[axis] += step
+        back[axis] -= step
+        near = [
+            models.on(tuple((q, q) for q in each), (None, None)).values for each in (ahead, back)
+        ]
+        slopes = (near[0] - near[1]) / float(2 * step)
+        assert np.abs(slopes).max() > 0.01
+        assert (own.lowest[:, axis] <= slopes + 1e-6).all()
+        assert (slopes - 1e-6 <= own.highest[:, axis]).all()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import exp, expm1, log1p
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.language.core import Norm, Within
+from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import all_pairs
+from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
     CONCAVE,
     LEMMAS,
@@ -129,3 +132,25 @@ def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
         for each in kept
         for order in orders
     )
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_every_sample_may_be_far_out(count: int) -> None:
+    """Far up all samples are positive for sure; at the end the first negative one stops."""
+    text = """
+param N
+input q in real
+output out in {0, 1}
+adjacent all
+out <- 1
+for i in 1..N do
+    x <- LapMinus(q, 1)
+    if x < 0 then out <- 0; exit end
+end
+"""
+    program = elaborate(parse(text), {"N": count}, "x")
+    states, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    (cell,) = states.program.inputs
+    assert isinstance(cell.domain, AllReals) and cell.domain.bounds is not None
+    truth = -expm1(count * log1p(-exp(-float(cell.domain.bounds[1]))))
+    assert truth * (1 - 1e-9) <= moved <= 2 * count * Fraction(1, 2**48)
