@@ -221,6 +221,17 @@ def test_pure_claims_about_all_real_numbers_end_soon() -> None:
     assert unknown.reason is not None and "'prove'" in unknown.reason
 
 
+def test_published_numbers_of_all_real_inputs() -> None:
+    """Balle and Wang 2018, theorem 8, for the change 1."""
+    program = parse("input q in real\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1)\n")
+    exact = float(ndtr(-0.5) - exp(1) * ndtr(-1.5))
+    hair = Fraction(1, 10**9)
+    found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) + hair)
+    assert found.answer is Answer.DP
+    found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) - hair)
+    assert found.answer is Answer.NOT_DP
+
+
 def test_a_sparse_vector_is_closed_by_limits() -> None:
     program = parse(_SVT.format(domain="real", adjacency="linf 1"), {"N": 1})
     assert verify(program, eps=_HALF, eps_prv="1/2", delta="1e-5").answer is Answer.DP

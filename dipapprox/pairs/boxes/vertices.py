@@ -13,7 +13,8 @@ move apart with the shift). |b·t| is convex, too.
 
 Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
 vertices are corners; for l1 with no input narrower than the radius they form a ball, whose vertices
-change one input by the whole radius. Finite inputs are gone through.
+change one input by the whole radius. Finite inputs are gone through. An input without bounds whose
+changes a radius limits has the differences that it has in a range as wide as the radius.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
+from dipapprox.language.core import Norm, Program, Within
+from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
@@ -47,7 +51,7 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
     """
     _require_numbers(states)
     found: dict[Pair, None] = {}
-    for root in pairs_of(states.program):
+    for root in pairs_of(_bounded(states.program)):
         for corners in _vertices(root):
             pair = root.pair(corners)
             if pair[0] != pair[1]:
@@ -55,6 +59,21 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
             if len(found) > MOST_VERTICES:
                 raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices")
     return list(found)
+
+
+def _bounded(program: Program) -> Program:
+    """Bound real inputs that have no bounds, with the same differences, if a radius limits them."""
+    adjacency = program.adjacency
+    if not isinstance(adjacency, Within) or adjacency.norm is Norm.L0:
+        return program
+    domain = AllReals((Fraction(0), adjacency.radius))
+    inputs = tuple(
+        replace(cell, domain=domain)
+        if isinstance(cell.domain, AllReals) and cell.domain.bounds is None
+        else cell
+        for cell in program.inputs
+    )
+    return replace(program, inputs=inputs)
 
 
 def _require_numbers(states: FinalStates) -> None:
