@@ -139,9 +139,10 @@ def square_root(radicand: Elementary) -> Elementary:
     if not radicand.coefficient:
         return radicand
     check_positive(radicand, "the square root")
-    over = radicand.coefficient.denominator
-    outside, inside = _without_squares(radicand.coefficient.numerator * over)
-    rest = _of(Fraction(inside), radicand.factors)
+    numerator, over = radicand.coefficient.numerator, radicand.coefficient.denominator
+    outside, inside = _without_squares(abs(numerator) * over)
+    # Both may be < 0, the coefficient and the product of the factors: -2 log(1/2).
+    rest = _of(Fraction(inside if numerator > 0 else -inside), radicand.factors)
     coefficient = Fraction(outside, over)
     if rest == Elementary(Fraction(1)):
         return Elementary(coefficient)

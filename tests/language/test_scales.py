@@ -101,6 +101,22 @@ def test_equal_scales_are_equal_and_multiples_are_multiples() -> None:
     assert second == 6 * first
 
 
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("sqrt(-2 * log(delta / 1.25))", "sqrt(2 * log(1.25 / delta))"),
+        ("sqrt(-log(0.01))", "sqrt(log(100))"),
+        ("sqrt(log(1/2) * (-1))", "sqrt(log(2))"),
+        ("sqrt(1 - log(1/2))", "sqrt(1 + log(2))"),
+        ("sqrt(-1/3 * log(1/2) * 5)", "sqrt(5/3 * log(2))"),
+    ],
+)
+def test_roots_of_products_of_negative_numbers(written: str, same: str) -> None:
+    delta = "param delta = 1/1000\n"
+    (one,), (other,) = (scales(f"{delta}r <- Gauss(q, {text} / eps)") for text in (written, same))
+    assert abs(one / other - 1) <= Fraction(1, 2 ** (ACCURACY - 2))
+
+
 def test_bad_numbers_have_none() -> None:
     with pytest.raises(NoValue):
         elementary.approximate(

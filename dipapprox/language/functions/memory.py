@@ -4,8 +4,9 @@ In: a function. Out: a picture of all that its code reaches outside itself, whic
 a run if nothing has changed: closures, defaults, attributes, the globals and class attributes that
 it and the functions it reaches name, in lists, dictionaries, objects, iterators and generators.
 
-What a picture does not show: the inside of objects made in C, but for the usual containers and
-iterators; caches of `functools`, whose results do not depend on the order of calls.
+What a picture does not show: the inside of objects made in C, such as context variables, but for
+the usual containers and iterators; caches of `functools`, whose results do not depend on the order
+of calls unless they are changed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,21 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from types import CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 MOST_THINGS = 50_000
-"""Of a picture; what is reached later is not looked at."""
+"""Of a picture; one of more things is like no other."""
 
 Picture = tuple[object, ...]
 
@@ -43,7 +52,10 @@ class _Picture:
     def of(self, start: object) -> Iterator[object]:
         """Yield what is reached, in a fixed order, each thing once."""
         waiting: list[object] = [start]
-        while waiting and len(self._kept) < MOST_THINGS:
+        while waiting:
+            if len(self._kept) >= MOST_THINGS:
+                yield object()  # unlike any other: what is not looked at may have changed
+                return
             value = waiting.pop()
             kind = type(value)
             if kind in _ATOMS:
@@ -84,6 +96,8 @@ def _inside(value: Any) -> Iterable[object] | None:
     if kind is GeneratorType:
         frame = value.gi_frame
         return () if frame is None else (frame.f_lasti, dict(frame.f_locals))
+    if kind is property:
+        return (value.fget, value.fset, value.fdel)
     if issubclass(kind, type):
         return None if _is_foreign(value.__module__) else _of_class(value)
     if kind.__module__ == "functools" and kind.__name__ == "partial":
@@ -93,9 +107,8 @@ def _inside(value: Any) -> Iterable[object] | None:
     if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
         return (value.tobytes(),)
     if _is_foreign(kind.__module__):
-        wrapped = getattr(value, "__wrapped__", None)
-        return None if type(wrapped) is not FunctionType else (wrapped,)
-    return _of_object(value)
+        return _of_foreign(value)
+    return (kind, *_of_object(value))
 
 
 def _place(value: object) -> tuple[str, str]:
@@ -112,13 +125,32 @@ def _of_function(function: FunctionType) -> Iterator[object]:
         return
     names = sorted(set(_names(function.__code__)))
     known: Mapping[str, object] = function.__globals__
+    if not _LOOKING_AROUND.isdisjoint(names):
+        names = sorted({*names, *known})
     for name in names:
         if name in known:
             yield name
             yield known[name]
-    for value in [known[name] for name in names if name in known]:
-        if type(value) is ModuleType and not _is_foreign(value.__name__):
-            yield from (vars(value)[name] for name in names if name in vars(value))
+    # Modules are reached by a global name, by an import in the function, or through each other.
+    waiting = [sys.modules[name] for name in names if name in sys.modules]
+    waiting += [value for name in names if type(value := known.get(name)) is ModuleType]
+    seen = set[str]()
+    while waiting:
+        module = waiting.pop()
+        if module.__name__ in seen or _is_ours(module.__name__):
+            continue
+        seen.add(module.__name__)
+        for name in names:
+            if name in vars(module):
+                held = vars(module)[name]
+                yield name
+                yield held
+                if type(held) is ModuleType:
+                    waiting.append(held)
+
+
+_LOOKING_AROUND = frozenset(("globals", "vars", "eval", "exec"))
+"""By them a function reaches every global of its module."""
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -126,6 +158,13 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            yield constant  # perhaps of an attribute: getattr(module, "calls")
+
+
+_OF_ANY_CLASS = frozenset(
+    ("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__")
+) | {"__annotate_func__", "__annotations_cache__", "__static_attributes__", "__firstlineno__"}
 
 
 def _contents(cell: Any) -> object:
@@ -137,7 +176,7 @@ def _contents(cell: Any) -> object:
 
 def _of_class(value: type) -> Iterator[object]:
     for name, held in vars(value).items():
-        if not name.startswith("__") and not isinstance(held, property):
+        if name not in _OF_ANY_CLASS:
             yield name
             yield held
 
@@ -152,13 +191,28 @@ def _of_iterator(value: Any) -> tuple[object, ...] | None:
 
 
 def _of_object(value: Any) -> Iterator[object]:
-    kind = type(value)
     yield dict(getattr(value, "__dict__", {}))
-    for base in kind.__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(value, name):
-                yield getattr(value, name)
+    for base in type(value).__mro__:
+        for slot in vars(base).values():
+            if type(slot) is MemberDescriptorType:
+                with suppress(AttributeError):  # it has no value yet
+                    yield slot.__get__(value)
+
+
+def _of_foreign(value: Any) -> Iterable[object] | None:
+    """Look into what wraps a function, and into objects of the standard library's Python code."""
+    held = getattr(value, "__dict__", None)
+    attributes = (dict(held),) if type(held) is dict else ()
+    wrapped = getattr(value, "__wrapped__", None)
+    if type(wrapped) is FunctionType:
+        return (wrapped, *attributes)
+    hidden = _is_ours(type(value).__module__) or isinstance(value, ModuleType)
+    return None if hidden or not attributes else attributes
+
+
+def _is_ours(module: str) -> bool:
+    """Whether a module remembers what it computes, without changing what that is."""
+    return module.partition(".")[0] in ("dipapprox", "numpy")
 
 
 def _is_foreign(module: str | None) -> bool:

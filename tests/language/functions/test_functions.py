@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections import UserDict
 from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
@@ -178,6 +181,79 @@ def test_what_it_reaches_may_stay_as_it_is() -> None:
     return laplace(q, Fraction(1) / 2 + len(tables)) > Fraction(1, 3) - q + math.floor(0)
     """
     assert "Lap(q, 6.5)" in made(body).text()
+
+
+STATE = """
+import argparse, math, os
+from collections import ChainMap, UserDict
+from types import SimpleNamespace
+from typing import Annotated
+from dipapprox import Quantity, Weight, laplace, mechanism
+
+class Base:
+    log = []
+    count = 0
+    __state__ = 0
+    @property
+    def told(self):
+        Base.count += 1
+        return Base.count
+    def note(self):
+        self.log.append(1)
+        return len(self.log)
+    @classmethod
+    def add(cls):
+        cls.count += 1
+        return cls.count
+
+class Slots:
+    __slots__ = ("__n",)
+    def __init__(self): self.__n = 0
+    def go(self):
+        self.__n += 1
+        return self.__n
+
+held, slots, space = Base(), Slots(), SimpleNamespace(n=0)
+words, data, maps = argparse.Namespace(n=0), UserDict(n=0), ChainMap({{"n": 0}})
+calls = 0
+
+def put(where, name, value):
+    setattr(where, name, value)
+    return value
+
+@mechanism(adjacent="linf 1")
+def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "in {{0, 1}}"]:
+    if {state} > 100: return q
+    return 1 if laplace(q, 1 / eps) > 0 else 0
+"""
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "held.note()",
+        "held.add()",
+        "held.told",
+        "slots.go()",
+        "put(Base, '__state__', Base.__state__ + 1)",
+        "put(space, 'n', space.n + 1)",
+        "put(words, 'n', words.n + 1)",
+        "len(data.setdefault(len(data), 'more'))",
+        "len(maps.setdefault(len(maps), 'more'))",
+        "put(told, 'calls', getattr(told, 'calls', 0) + 1)",
+        "put(math, 'n', getattr(math, 'n', 0) + 1)",
+        "len(os.environ.setdefault('DIPAPPROX_' + str(len(os.environ)), 'more'))",
+        "globals().__setitem__('calls', calls + 1) or calls",
+    ],
+)
+def test_what_lasts_is_seen_wherever_it_is(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(math, "n", 0, raising=False)
+    monkeypatch.setattr(os, "environ", UserDict(os.environ))
+    (tmp_path / "told.py").write_text(STATE.format(state=state), encoding="utf-8")
+    with pytest.raises(SourceError, match="runs again"):
+        load(tmp_path / "told.py:told", {})
 
 
 def test_copies_are_the_same() -> None:
