@@ -6,7 +6,7 @@ it and the functions it reaches name, in lists, dictionaries, objects, iterators
 
 What a picture does not show: the inside of objects made in C, such as context variables, but for
 the usual containers and iterators; caches of `functools`, whose results do not depend on the order
-of calls unless they are changed.
+of calls unless they are changed; modules that are imported while it runs.
 """
 
 from __future__ import annotations
@@ -131,9 +131,8 @@ def _of_function(function: FunctionType) -> Iterator[object]:
         if name in known:
             yield name
             yield known[name]
-    # Modules are reached by a global name, by an import in the function, or through each other.
-    waiting = [sys.modules[name] for name in names if name in sys.modules]
-    waiting += [value for name in names if type(value := known.get(name)) is ModuleType]
+    # Modules are reached by a global name or through each other.
+    waiting = [value for name in names if type(value := known.get(name)) is ModuleType]
     seen = set[str]()
     while waiting:
         module = waiting.pop()
