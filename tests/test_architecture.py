@@ -24,9 +24,9 @@ MODULES = {
 LAYERS = (
     "data_classes",
     "digits",
+    "deferred",
     "source",
     "errors",
-    "deferred",
     "bundled",
     "locks",
     "cache",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dipapprox.automata.model import Automaton, Laplace, Output, Sample, State, Transition
 from dipapprox.automata.validity import check
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import read_text
 

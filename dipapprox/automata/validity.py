@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from dipapprox.automata.model import Automaton, Sample, Transition, is_real
-from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.errors import Diagnosis
 
 
 def check(automaton: Automaton) -> None:

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from dipapprox.language.diagnosis import shorten
+from dipapprox.errors import shorten
 
 _MESSAGE = re.compile(
     r"((?P<inner>\.\S+): )?(?P<reason>.*?)( - at `\$(?P<place>[^`]*)`)?", re.DOTALL

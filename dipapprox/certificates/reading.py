@@ -38,8 +38,7 @@ from dipapprox.certificates.real_inputs import (
 )
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import shorten
+from dipapprox.errors import UserError, shorten
 
 OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
 OfBudget = CertificateOfBudget | CertificateAgainstBudget

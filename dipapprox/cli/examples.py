@@ -13,9 +13,8 @@ from dipapprox.bundled import bundled_programs
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
-from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.load import DIPA, DPG
 
 _EXAMPLES = """examples:

@@ -9,15 +9,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from dipapprox.cli.command import COMMANDS, Status
-from dipapprox.deferred import Deferred
-
-if TYPE_CHECKING:
-    from dipapprox.language import diagnosis
-else:
-    diagnosis = Deferred("dipapprox.language.diagnosis")
+from dipapprox.errors import did_you_mean
 
 _FILE = re.compile(r".+\.(dpg|dip|dipa|py(:\w+)?)")
 
@@ -43,9 +38,7 @@ class Parser(argparse.ArgumentParser):
         if unknown is not None:
             parser, flag = unknown
             name = parser.prog.partition(" ")[2]
-            hint = diagnosis.did_you_mean(
-                flag, parser._option_string_actions, f"{parser.prog} --help"
-            )
+            hint = did_you_mean(flag, parser._option_string_actions, f"{parser.prog} --help")
             return f"{flag} is no flag{f' of {name}' if name else ''}", hint
         required = message.partition("arguments are required: ")[2]
         if required == "COMMAND":
@@ -59,13 +52,11 @@ class Parser(argparse.ArgumentParser):
             if _FILE.fullmatch(invalid[2]):
                 hint = f"{self.prog} verify {invalid[2]} --eps 1 --delta 0"
             else:
-                hint = diagnosis.did_you_mean(
-                    invalid[2], COMMANDS, f"{self.prog} --help lists them"
-                )
+                hint = did_you_mean(invalid[2], COMMANDS, f"{self.prog} --help lists them")
             return f"there is no command '{invalid[2]}'", hint
         if invalid is not None:
             choices = [each.strip("'") for each in invalid[3].split(", ")]
-            hint = diagnosis.did_you_mean(invalid[2], choices, f"one of {', '.join(choices)}")
+            hint = did_you_mean(invalid[2], choices, f"one of {', '.join(choices)}")
             return f"{invalid[1]} cannot be '{invalid[2]}'", hint
         valueless = re.match(r"argument (\S+): expected one argument", message)
         return (f"{valueless[1]} needs a value" if valueless else message), help

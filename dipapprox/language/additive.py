@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
 from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.source import Span

@@ -21,13 +21,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import UserError
+from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.affine import Affine, affine
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.core import Value
 from dipapprox.language.declarations import evaluate_value
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.first_values import first_values
 from dipapprox.language.rewriting import nodes_in, rewrite, with_names
 from dipapprox.source import Span

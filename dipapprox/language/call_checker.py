@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.symbols import (
     ABSOLUTE,
     CLAMP,

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import core
-from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import DATA, Change, Service
 from dipapprox.language.values import parse_rational

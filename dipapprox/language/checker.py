@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import primed
 from dipapprox.language.call_checker import REPEATED
 from dipapprox.language.core import Norm
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.kinds import infer_kinds
 from dipapprox.language.rewriting import nodes_in

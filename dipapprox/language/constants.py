@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT
 from dipapprox.source import Span
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.errors import UserError
+from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import pairs_where
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
@@ -21,7 +21,6 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.domains import (
     MOST_CELLS,
     AllIntegers,

@@ -15,8 +15,8 @@ from typing import Any
 
 from ply import lex
 
+from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import begin, check_name, read_number

@@ -23,8 +23,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language.automata import Atom, AutomatonText, Location, Noise, Step
-from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.dipa_lexer import TOKENS, read_dipa_tokens
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.tokens import TokenStream

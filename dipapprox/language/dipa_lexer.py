@@ -7,8 +7,8 @@ from typing import Any
 
 from ply import lex
 
+from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
-from dipapprox.language.diagnosis import Diagnosis, shorten
 from dipapprox.language.lexer import begin, check_name, read_number
 from dipapprox.language.tokens import MOST_TOKENS
 from dipapprox.source import SourceFile, Span

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core_expressions import Value
-from dipapprox.language.diagnosis import did_you_mean
 
 MOST_CELLS = 100_000
 """Of all arrays of a program together."""

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import SourceError
+from dipapprox.errors import Diagnosis, SourceError
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.claimed_delta import with_delta
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions

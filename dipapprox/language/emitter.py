@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from dipapprox.errors import Diagnosis
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import Variable, describe_domain
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.domains import AllReals, Domain, admits
 from dipapprox.source import Span
 

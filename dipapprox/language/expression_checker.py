@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.call_checker import CallChecker
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.kinds import kind_of
 from dipapprox.language.symbols import (
     EPSILON,

@@ -20,11 +20,10 @@ from fractions import Fraction
 from typing import Any
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import UserError
+from dipapprox.errors import Diagnosis, UserError
 from dipapprox.language import ast
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.domains import Domain
 from dipapprox.language.kinds import kind_of
 from dipapprox.language.rewriting import nodes_in, rewrite

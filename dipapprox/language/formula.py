@@ -28,9 +28,8 @@ from enum import Enum
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import SourceError
+from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast_expressions import Name, Number
-from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
 from dipapprox.source import Diagnostic, SourceFile, Span
 

@@ -13,7 +13,7 @@ from typing import Any
 from ply import lex
 
 from dipapprox.digits import read_digits
-from dipapprox.language.diagnosis import Diagnosis, shorten
+from dipapprox.errors import Diagnosis, shorten
 from dipapprox.source import SourceFile, Span
 
 KEYWORDS = frozenset(

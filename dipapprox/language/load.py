@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from dipapprox.bundled import BUNDLED, bundled_programs
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language import ast, core
 from dipapprox.language.claimed_delta import needs_delta
-from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse

@@ -6,6 +6,7 @@ from copy import copy
 from functools import cache
 from typing import Any
 
+from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language import (
     ast,
     expression_grammar,
@@ -13,7 +14,6 @@ from dipapprox.language import (
     statement_grammar,
     stream_grammar,
 )
-from dipapprox.language.diagnosis import MOST_DIAGNOSTICS, Diagnosis
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.syntax_errors import report_unexpected, without_error

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast, core
 from dipapprox.language.additive import check_additive_cells
 from dipapprox.language.calls import Clamp
@@ -23,7 +24,6 @@ from dipapprox.language.declarations import (
     elaborate_declarations,
     evaluate_value,
 )
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.traversal import statements_of

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dipapprox.errors import did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.expression_grammar import collect, finish
 from dipapprox.source import Span
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
 from dipapprox.language.expression_checker import ExpressionChecker
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.traversal import statements_of

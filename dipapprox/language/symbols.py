@@ -7,8 +7,8 @@ from enum import Enum, IntFlag
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
+from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.language.traversal import statements_of
 from dipapprox.source import Span
 

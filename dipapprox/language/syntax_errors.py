@@ -10,7 +10,7 @@ from collections.abc import Collection
 from copy import copy
 from typing import Any
 
-from dipapprox.language.diagnosis import shorten
+from dipapprox.errors import shorten
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.tokens import TokenStream
 

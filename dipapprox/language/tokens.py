@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dipapprox.language.diagnosis import Diagnosis, did_you_mean
+from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language.lexer import make_lexer
 from dipapprox.source import SourceFile, Span
 

@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import did_you_mean, shorten
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.lexer import read_decimal
 from dipapprox.language.load import read_text
 

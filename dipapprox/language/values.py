@@ -8,10 +8,9 @@ from fractions import Fraction
 from math import isfinite
 from numbers import Integral
 
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import describe_domain
-from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.domains import admits, names_in
 from dipapprox.language.lexer import read_decimal
 

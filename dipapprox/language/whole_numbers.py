@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from dipapprox.errors import Diagnosis
 from dipapprox.language import core
-from dipapprox.language.diagnosis import Diagnosis
 from dipapprox.source import Span
 
 

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.declarations import LARGEST_DOMAIN
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import AS_DECLARED, Domain, Widening
 from dipapprox.language.values import exact_rational, parse_rational
 

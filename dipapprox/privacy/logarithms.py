@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.ast_expressions import Name, Number
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.formula import (
     Call,
     Formula,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.language.diagnosis import shorten
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 

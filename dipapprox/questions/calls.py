@@ -7,8 +7,7 @@ from functools import wraps
 from types import FunctionType
 from typing import ParamSpec, TypeVar
 
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.errors import UserError, did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dipapprox.automata.model import Automaton
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import shorten
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.load import DPG
 from dipapprox.language.services import Service
 from dipapprox.privacy import certificate

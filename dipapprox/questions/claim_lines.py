@@ -14,7 +14,7 @@ from inspect import cleandoc
 from io import StringIO
 from tokenize import COMMENT, generate_tokens
 
-from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.errors import Diagnosis
 from dipapprox.source import SourceFile, Span
 
 WORDS = ("claim", "expected", "decide", "prove")

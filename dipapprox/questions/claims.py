@@ -24,8 +24,7 @@ from time import perf_counter
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.errors import LimitReached, SourceError, UserError
-from dipapprox.language.diagnosis import Diagnosis
+from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
 from dipapprox.language.functions import modules
 from dipapprox.language.load import (
     DIP,

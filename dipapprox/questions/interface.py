@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, Source, finite, read_source

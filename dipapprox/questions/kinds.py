@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
-from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input, exact_rational, parse_input
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection

@@ -39,9 +39,8 @@ from dipapprox.composition.mechanisms import (
     stated_for,
 )
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.diagnosis import did_you_mean, shorten
 from dipapprox.language.load import load
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.widening import widening_of

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.diagnosis import shorten
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile

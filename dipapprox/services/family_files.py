@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language.core import Cell, Value
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import admits
 from dipapprox.language.load import read_text
 from dipapprox.language.services import Service

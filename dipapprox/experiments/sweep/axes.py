@@ -10,8 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
-from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.values import parse_rational
 
 MOST_VALUES = 100_000

@@ -22,10 +22,9 @@ from math import prod
 from pathlib import Path
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.experiments.sweep.axes import Axis, read_axis
 from dipapprox.experiments.sweep.tasks import TASKS, check_key, check_keys, keys_of
-from dipapprox.language.diagnosis import did_you_mean
 from dipapprox.language.load import PYTHON, language_of, read_text
 from dipapprox.language.toml import check_known, read_toml
 

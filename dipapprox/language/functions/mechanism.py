@@ -26,10 +26,9 @@ from types import CodeType, FunctionType
 from typing import Generic, ParamSpec, TypeVar
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.declarations import elaborate_declarations
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dipapprox.errors import LimitReached, SourceError, UserError
-from dipapprox.language.diagnosis import did_you_mean
+from dipapprox.errors import LimitReached, SourceError, UserError, did_you_mean
 from dipapprox.language.functions import places
 from dipapprox.language.functions.mechanism import Mechanism
 from dipapprox.language.functions.surroundings import surround, surroundings_of

@@ -8,9 +8,9 @@ from fractions import Fraction
 from numbers import Integral
 from types import CodeType
 
+from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.declarations import Variable
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.domains import AllReals
 from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity

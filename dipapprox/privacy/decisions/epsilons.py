@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.language.diagnosis import shorten
 from dipapprox.language.values import exact_rational
 
 _USAGE = "write LO..HI: 0..inf, 1/10..1, or one number"
