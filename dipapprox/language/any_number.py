@@ -28,7 +28,7 @@ from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.core import Value
 from dipapprox.language.declarations import evaluate_value
 from dipapprox.language.first_values import first_values
-from dipapprox.language.rewriting import nodes_in, rewrite, with_names
+from dipapprox.language.traversal import nodes_in, rewrite, with_names
 from dipapprox.source import Span
 
 _MOST_TURNS = 1_000

@@ -2,179 +2,271 @@
 
 Nodes compare structurally; spans do not take part. The depth of a tree is bounded by the nesting
 of brackets, prefix operators and blocks, which the lexer limits.
+
+Numbers, finite values, random variables, conditions and weights share one kind of expressions.
+Sums, products, comparisons, `and` and `or` are flat (as many operands as were written side by
+side).
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dipapprox.data_classes import dataclass, field
-from dipapprox.language.ast_expressions import (
-    And,
-    Call,
-    Choose,
-    Comparison,
-    Computed,
-    Disc,
-    Expression,
-    Index,
-    Name,
-    Negative,
-    Not,
-    Number,
-    Option,
-    Or,
-    Power,
-    Product,
-    Range,
-    Sum,
-    Target,
-    Truth,
-    Turns,
-)
 from dipapprox.source import Span
 
-__all__ = [
-    "AdjacentPairs",
-    "AdjacentRule",
-    "AdjacentWhere",
-    "And",
-    "Assign",
-    "Block",
-    "Branch",
-    "Call",
-    "Choose",
-    "Comparison",
-    "Computed",
-    "Declaration",
-    "Declared",
-    "Disc",
-    "Domain",
-    "Element",
-    "Exit",
-    "Expression",
-    "For",
-    "Forever",
-    "Handler",
-    "HandlerArgument",
-    "If",
-    "Index",
-    "Input",
-    "Integers",
-    "Name",
-    "Negative",
-    "Not",
-    "Number",
-    "OnData",
-    "OnQuery",
-    "Option",
-    "Or",
-    "Output",
-    "Pair",
-    "Parameter",
-    "Power",
-    "Product",
-    "Program",
-    "Publish",
-    "Publishes",
-    "Range",
-    "Read",
-    "Reals",
-    "Skip",
-    "State",
-    "Statement",
-    "Stream",
-    "Sum",
-    "Target",
-    "Truth",
-    "Turns",
-    "While",
-]
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything in a program; `span` is where, if it was written."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+# --- expressions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """An unsigned decimal, exact; its denominator has no prime factors but 2 and 5."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Node):
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A parameter, loop variable, variable, named value, or `eps`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """name[index], 1-based."""
+
+    name: str
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """name(arguments): a distribution, argmax, argmin, max, min, Exp, or exp in weights."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Node):
+    """The integers first..last."""
+
+    first: Expression
+    last: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Turns(Node):
+    """for variable in first..last, after an option: one for each number."""
+
+    variable: str
+    first: Expression
+    last: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Node):
+    """value : weight for variable in first..last.
+
+    Attributes:
+        value: A range stands for its numbers, and has neither weight nor turns.
+        weight: None in all options of a choice or in none; then all values are equally likely.
+        turns: For several options that differ in one number.
+    """
+
+    value: Expression | Range
+    weight: Expression | None
+    turns: Turns | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Node):
+    """choose { options }: one of the values, each with the probability `weight`, or all alike."""
+
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Disc(Node):
+    """disc(value; points): the first point that is at least `value`, else the last one.
+
+    At least two points, ascending: DiPC's finite discretisation (DiPC paper, section 7.1).
+    """
+
+    value: Expression
+    points: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Node):
+    """-operand."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Node):
+    """operands[0] op[0] operands[1] op[1] …; the operators are "+" or "-"."""
+
+    operands: tuple[Expression, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Node):
+    """operands[0] op[0] operands[1] op[1] …; the operators are "*" or "/"."""
+
+    operands: tuple[Expression, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Node):
+    """base ^ exponent; powers of powers need brackets."""
+
+    base: Expression
+    exponent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Node):
+    """A chain such as low <= r < high; the operators are spelled as in `core.Relation`."""
+
+    operands: tuple[Expression, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    """not operand."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And(Node):
+    """At least two operands."""
+
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Node):
+    """At least two operands."""
+
+    operands: tuple[Expression, ...]
+
+
+Computed = Call | Choose | Disc
+"""What is computed by statements before the statement that it stands in."""
+
+Expression = (
+    Number
+    | Truth
+    | Name
+    | Index
+    | Computed
+    | Negative
+    | Sum
+    | Product
+    | Power
+    | Comparison
+    | Not
+    | And
+    | Or
+)
+Target = Name | Index
 
 # --- statements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Node):
     """targets <- value: one value, given to every target."""
 
     targets: tuple[Target, ...]
     value: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Node):
     """The condition and block of one `if` or `elif`."""
 
     condition: Expression
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """if … then … elif … else … end; at least one branch."""
 
     branches: tuple[Branch, ...]
     otherwise: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Node):
     """for variable in first..last do body end; no turn when last < first."""
 
     variable: str
     first: Expression
     last: Expression
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(Node):
     """while condition do body end."""
 
     condition: Expression
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Node):
     """Do nothing."""
 
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Node):
     """End the program."""
 
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(Node):
     """read name: the variable becomes the next value of the stream of that name."""
 
     name: str
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(Node):
     """publish value: one more thing that everybody sees."""
 
     value: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Forever:
+class Forever(Node):
     """forever do body end: round after round, until the program exits."""
 
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Statement = Assign | If | For | While | Skip | Exit | Read | Publish | Forever
@@ -184,36 +276,31 @@ Block = tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Node):
     """param name = default; without a default the value must come from outside."""
 
     name: str
     default: Expression | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Node):
     """A declared variable; `size` is None for a scalar."""
 
     name: str
     size: Expression | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Reals:
+class Reals(Node):
     """real, or real first..last: all real numbers, or those between two bounds."""
 
     bounds: Range | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
+class Integers(Node):
     """int: all integers."""
-
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Element = Expression | Range | Reals | Integers
@@ -223,51 +310,46 @@ Domain = tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Input(Node):
     """input names in { domain }; the elements of the domain are values and ranges."""
 
     variables: tuple[Declared, ...]
     domain: Domain
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Output(Node):
     """output names in { domain }."""
 
     variables: tuple[Declared, ...]
     domain: Domain
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Node):
     """stream name in { domain }: inputs without end, read one after the other."""
 
     name: str
     domain: Domain
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Publishes:
+class Publishes(Node):
     """publishes { domain }: what a program with a stream may publish besides real numbers."""
 
     domain: Domain
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class AdjacentRule:
+class AdjacentRule(Node):
     """adjacent all, or adjacent linf/l1/l0 radius."""
 
     rule: str
     radius: Expression | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class AdjacentWhere:
+class AdjacentWhere(Node):
     """adjacent rule where condition for variable in first..last.
 
     Attributes:
@@ -279,34 +361,30 @@ class AdjacentWhere:
     rule: AdjacentRule
     condition: Expression
     turns: Turns | None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Node):
     """left ~ right, two input rows."""
 
     left: tuple[Expression, ...]
     right: tuple[Expression, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class AdjacentPairs:
+class AdjacentPairs(Node):
     """adjacent { row ~ row; … }, at least one pair."""
 
     pairs: tuple[Pair, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Node):
     """state names in domain <- initial: cells that last from call to call, all begin alike."""
 
     variables: tuple[Declared, ...]
     domain: Domain
     initial: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Declaration = (
@@ -326,25 +404,23 @@ Declaration = (
 
 
 @dataclass(frozen=True, slots=True)
-class HandlerArgument:
+class HandlerArgument(Node):
     """name in domain: what a call carries."""
 
     name: str
     domain: Domain
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class OnData:
+class OnData(Node):
     """on data name in domain do body end: a data point arrives."""
 
     argument: HandlerArgument
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class OnQuery:
+class OnQuery(Node):
     """on query name(arguments) seen by users do body end: somebody asks, and gets a reply.
 
     Attributes:
@@ -355,7 +431,6 @@ class OnQuery:
     arguments: tuple[HandlerArgument, ...]
     users: tuple[str, ...]
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Handler = OnData | OnQuery
@@ -364,10 +439,9 @@ Handler = OnData | OnQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Program(Node):
     """Declarations, then statements; of a service handlers instead."""
 
     declarations: tuple[Declaration, ...]
     body: Block
     handlers: tuple[Handler, ...] = ()
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)

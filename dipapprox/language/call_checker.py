@@ -150,7 +150,7 @@ class CallChecker:
         if array is None:
             for score in scores:
                 self._operands.number(score, "a score")
-        elif array.kind.settled() & ~Kind.NUMBER:
+        elif array.kind & ~Kind.NUMBER:
             self._error("type error", "scores must be finite numbers", scores[0].span)
 
     def _clamp(self, node: ast.Call) -> None:
@@ -209,7 +209,7 @@ class CallChecker:
     def _selection(self, node: ast.Call) -> None:
         array = self._whole_array(node.arguments)
         if array is not None:
-            kind = array.kind.settled()
+            kind = array.kind
             if kind & (Kind.NAMED | Kind.TRUTH):
                 self._error(
                     "type error", f"'{node.name}' needs numbers or reals", node.arguments[0].span

@@ -26,7 +26,6 @@ from dipapprox.language.constants import (
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE, as_number, scaled
-from dipapprox.language.kinds import kind_of
 from dipapprox.language.piecewise import (
     Range,
     Step,
@@ -47,6 +46,7 @@ from dipapprox.language.symbols import (
     ROUNDINGS,
     Kind,
     Role,
+    kind_of,
 )
 from dipapprox.language.weights import elaborate_weight
 from dipapprox.source import Span

@@ -11,10 +11,16 @@ from dipapprox.language.adjacency_where import primed
 from dipapprox.language.call_checker import REPEATED
 from dipapprox.language.core import Norm
 from dipapprox.language.expression_checker import ExpressionChecker
-from dipapprox.language.kinds import infer_kinds
-from dipapprox.language.rewriting import nodes_in
-from dipapprox.language.symbols import CLAMP, EPSILON, Kind, Role, Symbol, collect_symbols
-from dipapprox.language.traversal import computed_in, statements_of
+from dipapprox.language.symbols import (
+    CLAMP,
+    EPSILON,
+    Kind,
+    Role,
+    Symbol,
+    collect_symbols,
+    infer_kinds,
+)
+from dipapprox.language.traversal import computed_in, nodes_in, statements_of
 from dipapprox.source import Span
 
 if TYPE_CHECKING:

@@ -8,18 +8,17 @@ Line breaks mean nothing.
 
 from __future__ import annotations
 
+import sys
 from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from ply import lex
-
 from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language import ast
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.lexer import begin, check_name, read_number
+from dipapprox.language.lexer import check_name, raw_tokens, read_number
 from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS, TokenStream
 from dipapprox.source import SourceFile, Span
 
@@ -34,56 +33,52 @@ TOKENS = (
     *sorted(_USED),
 )  # fmt: skip
 
+# The token rules, in the form PLY wants them.
 
-class _Rules:
-    """The token rules in the form PLY wants them."""
+tokens = (*TOKENS, *sorted(_UNUSED))
 
-    tokens = (*TOKENS, *sorted(_UNUSED))
-
-    t_ignore = " \t\r\n\f"
-    t_FAMILY = "gauss|lap"
-    t_EPS = "eps"
-    t_LE = "<="
-    t_GE = ">="
-    t_LT = "<"
-    t_GT = ">"
-    t_EQ = "="
-    t_PLUS = r"\+"
-    t_MINUS = "-"
-    t_DIVIDE = "/"
-    t_LPAREN = r"\("
-    t_RPAREN = r"\)"
-    t_LBRACK = r"\["
-    t_RBRACK = r"\]"
-    t_LBRACE = r"\{"
-    t_RBRACE = r"\}"
-    t_COMMA = ","
-    t_SEMICOLON = ";"
-
-    def t_NUMBER(self, t: Any) -> Any:
-        r"""\d+(\.\d*)?([eE][+-]?\d+)?"""
-        read_number(t, t.value.replace(".", ".0", 1) if t.value[-1] == "." else t.value)
-        return t
-
-    def t_NAME(self, t: Any) -> Any:
-        r"""[A-Z][A-Z0-9]*"""
-        if t.value in _KEYWORDS:
-            t.type = t.value
-        check_name(t)
-        return t
-
-    def t_error(self, t: Any) -> None:
-        start = t.lexer.lexpos
-        word = len(t.value) - len(t.value.lstrip("abcdefghijklmnopqrstuvwxyz_0123456789"))
-        t.lexer.skip(max(1, min(word, 200)))
-        span = Span(t.lexer.source, start, t.lexer.lexpos)
-        hint = "names and keywords are upper case" if word else "'.dip' files have no comments"
-        t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
+t_ignore = " \t\r\n\f"
+t_FAMILY = "gauss|lap"
+t_EPS = "eps"
+t_LE = "<="
+t_GE = ">="
+t_LT = "<"
+t_GT = ">"
+t_EQ = "="
+t_PLUS = r"\+"
+t_MINUS = "-"
+t_DIVIDE = "/"
+t_LPAREN = r"\("
+t_RPAREN = r"\)"
+t_LBRACK = r"\["
+t_RBRACK = r"\]"
+t_LBRACE = r"\{"
+t_RBRACE = r"\}"
+t_COMMA = ","
+t_SEMICOLON = ";"
 
 
-@cache
-def _blank_lexer() -> Any:
-    return lex.lex(object=_Rules(), optimize=True, lextab="", errorlog=lex.NullLogger())
+def t_NUMBER(t: Any) -> Any:
+    r"""\d+(\.\d*)?([eE][+-]?\d+)?"""
+    read_number(t, t.value.replace(".", ".0", 1) if t.value[-1] == "." else t.value)
+    return t
+
+
+def t_NAME(t: Any) -> Any:
+    r"""[A-Z][A-Z0-9]*"""
+    if t.value in _KEYWORDS:
+        t.type = t.value
+    check_name(t)
+    return t
+
+
+def t_error(t: Any) -> None:
+    start = t.lexer.lexpos
+    word = len(t.value) - len(t.value.lstrip("abcdefghijklmnopqrstuvwxyz_0123456789"))
+    t.lexer.skip(max(1, min(word, 200)))
+    span = Span(t.lexer.source, start, t.lexer.lexpos)
+    hint = "names and keywords are upper case" if word else "'.dip' files have no comments"
+    t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
 
 
 def read_dip_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
@@ -92,11 +87,9 @@ def read_dip_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
     Raises:
         SourceError: With all that is misspelled, or if the text is too long or too deep.
     """
-    lexer = begin(_blank_lexer(), source, problems)
     tokens: list[Any] = []
     depth = 0
-    while (token := lexer.token()) is not None:
-        token.endlexpos = lexer.lexpos
+    for token in raw_tokens(sys.modules[__name__], source, problems):
         tokens.append(token)
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         if len(tokens) > MOST_TOKENS or depth > DEEPEST_BLOCKS:

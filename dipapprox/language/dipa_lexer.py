@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+import sys
 from typing import Any
-
-from ply import lex
 
 from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
-from dipapprox.language.lexer import begin, check_name, read_number
+from dipapprox.language.lexer import check_name, raw_tokens, read_number
 from dipapprox.language.tokens import MOST_TOKENS
 from dipapprox.source import SourceFile, Span
 
@@ -21,64 +19,62 @@ TOKENS = (
     *sorted(word.upper() for word in KEYWORDS),
 )  # fmt: skip
 
+# The token rules, in the form PLY wants them.
 
-class _Rules:
-    """The token rules in the form PLY wants them."""
+tokens = TOKENS
 
-    tokens = TOKENS
-
-    t_ignore = " \t\r\n\f"
-    t_ignore_comment = r"\#[^\n]*"
-    t_LE = "<="
-    t_GE = ">="
-    t_LT = "<"
-    t_GT = ">"
-    t_ASSIGN = ":="
-    t_EQ = "="
-    t_AND = "&&"
-    t_MINUS = "-"
-    t_DIVIDE = "/"
-    t_LPAREN = r"\("
-    t_RPAREN = r"\)"
-    t_COLON = ":"
-    t_COMMA = ","
-    t_SEMICOLON = ";"
-
-    def t_NUMBER(self, t: Any) -> Any:
-        r"""\d+(\.\d+)?"""
-        read_number(t, t.value)
-        return t
-
-    def t_NONINPUT(self, t: Any) -> Any:
-        r"""non-input\b"""
-        return t
-
-    def t_PARAMETER(self, t: Any) -> Any:
-        r"""(d|mu)'?(?=\s*=)"""
-        return t
-
-    def t_NAME(self, t: Any) -> Any:
-        r"""[a-zA-Z_][a-zA-Z0-9_]*"""
-        if t.value in KEYWORDS:
-            t.type = t.value.upper()
-        check_name(t)
-        return t
-
-    def t_error(self, t: Any) -> None:
-        start = t.lexer.lexpos
-        t.lexer.skip(2 if t.value.startswith("||") else 1)
-        hint = {
-            "'": f"the second sample is written '{INSAMPLE_PRIME}'",
-            "&": "conjunctions are written '&&'",
-            "|": "a guard is a conjunction; write two branches",
-        }.get(t.value[0], "")
-        span = Span(t.lexer.source, start, t.lexer.lexpos)
-        t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
+t_ignore = " \t\r\n\f"
+t_ignore_comment = r"\#[^\n]*"
+t_LE = "<="
+t_GE = ">="
+t_LT = "<"
+t_GT = ">"
+t_ASSIGN = ":="
+t_EQ = "="
+t_AND = "&&"
+t_MINUS = "-"
+t_DIVIDE = "/"
+t_LPAREN = r"\("
+t_RPAREN = r"\)"
+t_COLON = ":"
+t_COMMA = ","
+t_SEMICOLON = ";"
 
 
-@cache
-def _blank_lexer() -> Any:
-    return lex.lex(object=_Rules(), optimize=True, lextab="", errorlog=lex.NullLogger())
+def t_NUMBER(t: Any) -> Any:
+    r"""\d+(\.\d+)?"""
+    read_number(t, t.value)
+    return t
+
+
+def t_NONINPUT(t: Any) -> Any:
+    r"""non-input\b"""
+    return t
+
+
+def t_PARAMETER(t: Any) -> Any:
+    r"""(d|mu)'?(?=\s*=)"""
+    return t
+
+
+def t_NAME(t: Any) -> Any:
+    r"""[a-zA-Z_][a-zA-Z0-9_]*"""
+    if t.value in KEYWORDS:
+        t.type = t.value.upper()
+    check_name(t)
+    return t
+
+
+def t_error(t: Any) -> None:
+    start = t.lexer.lexpos
+    t.lexer.skip(2 if t.value.startswith("||") else 1)
+    hint = {
+        "'": f"the second sample is written '{INSAMPLE_PRIME}'",
+        "&": "conjunctions are written '&&'",
+        "|": "a guard is a conjunction; write two branches",
+    }.get(t.value[0], "")
+    span = Span(t.lexer.source, start, t.lexer.lexpos)
+    t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
 
 
 def read_dipa_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
@@ -87,10 +83,8 @@ def read_dipa_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
     Raises:
         SourceError: With all that is misspelled, or if the text is too long.
     """
-    lexer = begin(_blank_lexer(), source, problems)
     tokens: list[Any] = []
-    while (token := lexer.token()) is not None:
-        token.endlexpos = lexer.lexpos
+    for token in raw_tokens(sys.modules[__name__], source, problems):
         tokens.append(token)
         if len(tokens) > MOST_TOKENS:
             span = Span(source, token.lexpos, token.endlexpos)

@@ -20,14 +20,21 @@ from dipapprox.errors import Diagnosis, SourceError
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
-from dipapprox.language.claimed_delta import with_delta
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import DISTRIBUTIONS, LOGARITHM, ROOT, SELECTIONS, Role, Symbol
+from dipapprox.language.symbols import (
+    DISTRIBUTIONS,
+    LOGARITHM,
+    ROOT,
+    SELECTIONS,
+    Role,
+    Symbol,
+    with_delta,
+)
 from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span

@@ -13,12 +13,12 @@ from itertools import pairwise
 from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.call_checker import CallChecker
-from dipapprox.language.kinds import kind_of
 from dipapprox.language.symbols import (
     EPSILON,
     Kind,
     Role,
     Symbol,
+    kind_of,
 )
 from dipapprox.language.traversal import operands_of
 from dipapprox.source import Span

@@ -31,9 +31,8 @@ from dipapprox.language.folding import (
     compare,
     scaled,
 )
-from dipapprox.language.kinds import kind_of
 from dipapprox.language.scales import ScaleInUse, evaluate_scale
-from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT, Kind, Role, Symbol
+from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT, Kind, Role, Symbol, kind_of
 from dipapprox.language.traversal import operands_of
 
 Take = Callable[[ast.Expression], core.Expression]

@@ -25,9 +25,8 @@ from dipapprox.language import ast
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import Domain
-from dipapprox.language.kinds import kind_of
-from dipapprox.language.rewriting import nodes_in, rewrite
-from dipapprox.language.symbols import Kind, Symbol
+from dipapprox.language.symbols import Kind, Symbol, kind_of
+from dipapprox.language.traversal import nodes_in, rewrite
 
 NOTHING = "nothing"
 """What is published in a round that publishes nothing, or is not reached."""

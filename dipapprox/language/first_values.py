@@ -13,7 +13,7 @@ from dipapprox.language import ast
 from dipapprox.language.affine import Affine, affine
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import evaluate_value
-from dipapprox.language.rewriting import nodes_in
+from dipapprox.language.traversal import nodes_in
 
 
 def first_values(

@@ -8,7 +8,7 @@ Precedence from loosest to tightest: + -, * /, sign, ^; all but ^ group to the l
 exact: 0.1 is 1/10. A formula is parsed by precedence climbing; every node knows its span, so that
 errors of syntax and of evaluation point at their place.
 
-The leaves are those of programs (`ast_expressions`); what stands above them differs:
+The leaves are those of programs (`ast`); what stands above them differs:
 
 - The tree is closed: every node is a formula. An expression of a program may have truth values,
   draws, choices and comparisons anywhere below, and a checker behind it that tells them apart;
@@ -29,7 +29,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import SourceError, did_you_mean, shorten
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.lexer import read_decimal
 from dipapprox.source import Diagnostic, SourceFile, Span
 

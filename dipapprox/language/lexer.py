@@ -6,8 +6,10 @@ what was meant, so that the parser can find the other mistakes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from ply import lex
@@ -72,96 +74,99 @@ _FOREIGN = {
 LONGEST_NAME = 100
 _MOST_DIGITS = 1000
 
+# The token rules, in the form PLY wants them.
 
-class _Rules:
-    """The token rules in the form PLY wants them."""
+tokens = (
+    "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
+    "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
+    "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN", "EACH",
+    *sorted(word.upper() for word in KEYWORDS | SOFT_WORDS),
+)  # fmt: skip
 
-    tokens = (
-        "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
-        "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
-        "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN", "EACH",
-        *sorted(word.upper() for word in KEYWORDS | SOFT_WORDS),
-    )  # fmt: skip
+t_ignore = " \t\r\f"
+t_ignore_COMMENT = r"\#[^\n]*"
+t_ARROW = "<-"
+t_LT = "<"
+t_GT = ">"
+t_EQ = "="
+t_LE = "<="
+t_GE = ">="
+t_NE = "!="
+t_PLUS = r"\+"
+t_MINUS = "-"
+t_TIMES = r"\*"
+t_DIVIDE = "/"
+t_CARET = r"\^"
+t_LPAREN = r"\("
+t_RPAREN = r"\)"
+t_LBRACK = r"\["
+t_RBRACK = r"\]"
+t_LBRACE = r"\{"
+t_RBRACE = r"\}"
+t_COMMA = ","
+t_COLON = ":"
+t_TILDE = "~"
+t_RANGE = r"\.\."
+t_SEP = ";"
+t_NEWLINE = r"\n"
 
-    t_ignore = " \t\r\f"
-    t_ignore_COMMENT = r"\#[^\n]*"
-    t_ARROW = "<-"
-    t_LT = "<"
-    t_GT = ">"
-    t_EQ = "="
-    t_LE = "<="
-    t_GE = ">="
-    t_NE = "!="
-    t_PLUS = r"\+"
-    t_MINUS = "-"
-    t_TIMES = r"\*"
-    t_DIVIDE = "/"
-    t_CARET = r"\^"
-    t_LPAREN = r"\("
-    t_RPAREN = r"\)"
-    t_LBRACK = r"\["
-    t_RBRACK = r"\]"
-    t_LBRACE = r"\{"
-    t_RBRACE = r"\}"
-    t_COMMA = ","
-    t_COLON = ":"
-    t_TILDE = "~"
-    t_RANGE = r"\.\."
-    t_SEP = ";"
-    t_NEWLINE = r"\n"
 
-    def t_NUMBER(self, t: Any) -> Any:
-        r"""\d+(\.\d+)?([eE][+-]?\d+)?"""
-        hint = f"at most {_MOST_DIGITS} digits before and after the point are allowed"
-        read_number(t, t.value, hint)
-        return t
+def t_NUMBER(t: Any) -> Any:
+    r"""\d+(\.\d+)?([eE][+-]?\d+)?"""
+    hint = f"at most {_MOST_DIGITS} digits before and after the point are allowed"
+    read_number(t, t.value, hint)
+    return t
 
-    def t_NAME(self, t: Any) -> Any:
-        r"""[A-Za-z_][A-Za-z_0-9]*'?"""
-        if t.value in KEYWORDS:
-            t.type = t.value.upper()
-        check_name(t)
-        return t
 
-    def t_ignore_FOREIGN_COMMENT(self, t: Any) -> None:
-        r"""//[^\n]*"""
-        t.lexer.problems.report(
-            "syntax error",
-            "unexpected '//'",
-            Span(t.lexer.source, t.lexpos, t.lexpos + 2),
-            "comments start with '#'",
-        )
+def t_NAME(t: Any) -> Any:
+    r"""[A-Za-z_][A-Za-z_0-9]*'?"""
+    if t.value in KEYWORDS:
+        t.type = t.value.upper()
+    check_name(t)
+    return t
 
-    def t_FOREIGN(self, t: Any) -> Any:
-        r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−]"""
-        t.type, ours = _FOREIGN[t.value]
-        t.lexer.problems.report(
-            "syntax error",
-            f"unknown operator '{t.value}'",
-            Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
-            f"write '{ours}'",
-        )
-        return t
 
-    def t_error(self, t: Any) -> None:
-        text: str = t.value
-        start = t.lexer.lexpos
-        t.lexer.skip(_foreign_length(text))
-        bad = text[: t.lexer.lexpos - start]
-        hint = "comments start with '#'" if bad.startswith("%") else ""
-        if bad.startswith("."):
-            hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
-        elif bad[0] in "\"'`":
-            hint = "named values are written without quotes"
-        elif bad[0] in "⊤⊥":
-            hint = "declare named values and use their names, e.g. {bot, top}"
-        quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
-        t.lexer.problems.report(
-            "syntax error",
-            f"unexpected character{'s' if len(bad) > 1 else ''} '{quoted}'",
-            Span(t.lexer.source, start, t.lexer.lexpos),
-            hint,
-        )
+def t_ignore_FOREIGN_COMMENT(t: Any) -> None:
+    r"""//[^\n]*"""
+    t.lexer.problems.report(
+        "syntax error",
+        "unexpected '//'",
+        Span(t.lexer.source, t.lexpos, t.lexpos + 2),
+        "comments start with '#'",
+    )
+
+
+def t_FOREIGN(t: Any) -> Any:
+    r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−]"""
+    t.type, ours = _FOREIGN[t.value]
+    t.lexer.problems.report(
+        "syntax error",
+        f"unknown operator '{t.value}'",
+        Span(t.lexer.source, t.lexpos, t.lexer.lexpos),
+        f"write '{ours}'",
+    )
+    return t
+
+
+def t_error(t: Any) -> None:
+    text: str = t.value
+    start = t.lexer.lexpos
+    t.lexer.skip(_foreign_length(text))
+    bad = text[: t.lexer.lexpos - start]
+    hint = "comments start with '#'" if bad.startswith("%") else ""
+    if bad.startswith("."):
+        hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
+    elif bad[0] in "\"'`":
+        hint = "named values are written without quotes"
+    elif bad[0] in "⊤⊥":
+        hint = "declare named values and use their names, e.g. {bot, top}"
+    quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
+    t.lexer.problems.report(
+        "syntax error",
+        f"unexpected character{'s' if len(bad) > 1 else ''} '{quoted}'",
+        Span(t.lexer.source, start, t.lexer.lexpos),
+        hint,
+    )
 
 
 def _foreign_length(text: str) -> int:
@@ -175,24 +180,29 @@ def _foreign_length(text: str) -> int:
     return length
 
 
-@cache
-def _blank_lexer() -> Any:
-    # Without the validation pass of PLY, which reads this file again; the tests validate.
-    return lex.lex(object=_Rules(), optimize=True, lextab="", errorlog=lex.NullLogger())
+def raw_tokens(rules: ModuleType, source: SourceFile, problems: Diagnosis) -> Iterator[Any]:
+    """Yield the tokens of a text as they are spelled, each with the offset just after it.
 
-
-def make_lexer(source: SourceFile, problems: Diagnosis) -> Any:
-    """Return a PLY lexer at the start of `source`; `token()` gives None at the end."""
-    return begin(_blank_lexer(), source, problems)
-
-
-def begin(blank: Any, source: SourceFile, problems: Diagnosis) -> Any:
-    """Return a copy of a PLY lexer at the start of `source`."""
-    lexer = blank.clone()
+    Args:
+        rules: The module with the token rules.
+        source: The text.
+        problems: Where the rules report to.
+    """
+    lexer = _blank_lexer(rules).clone()
     lexer.source = source
     lexer.problems = problems
     lexer.input(source.text)
-    return lexer
+    while (token := lexer.token()) is not None:
+        token.endlexpos = lexer.lexpos
+        yield token
+
+
+@cache
+def _blank_lexer(rules: ModuleType) -> Any:
+    # Without the validation pass of PLY, which reads the file again (the tests validate), and
+    # without a package, where PLY would look for tables.
+    namespace = SimpleNamespace(**{**vars(rules), "__package__": None})
+    return lex.lex(module=namespace, optimize=True, lextab="", errorlog=lex.NullLogger())
 
 
 def read_number(t: Any, text: str, hint: str = "") -> None:
@@ -236,4 +246,4 @@ def read_decimal(text: str) -> Fraction | None:
     return value
 
 
-TOKENS = tuple(token for token in _Rules.tokens if token not in ("NEWLINE", "FOREIGN"))
+TOKENS = tuple(token for token in tokens if token not in ("NEWLINE", "FOREIGN"))

@@ -17,11 +17,10 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language import ast, core
-from dipapprox.language.claimed_delta import needs_delta
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.language.symbols import DELTA
+from dipapprox.language.symbols import DELTA, needs_delta
 
 if TYPE_CHECKING:
     from dipapprox.language import dip, finite_rounds

@@ -1,15 +1,19 @@
-"""What the names of a program stand for, found without knowing the parameters."""
+"""What the names of a program stand for and may hold, found without knowing the parameters.
+
+Kinds are the least solution of "assigned a real, hence real".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Mapping
 from enum import Enum, IntFlag
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Family
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.traversal import statements_of
+from dipapprox.language.traversal import nodes_in, statements_of
 from dipapprox.source import Span
 
 EPSILON = "eps"
@@ -59,12 +63,6 @@ class Kind(IntFlag):
     INTEGER = 16  # an integer sample, or a sum of such
     RANDOM = REAL | INTEGER
 
-    def settled(self) -> Kind:
-        """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
-        if self & Kind.TRUTH and self != Kind.TRUTH:
-            return self & ~Kind.TRUTH | Kind.NUMBER
-        return self
-
     def describe(self) -> str:
         """Say it for people."""
         if self & Kind.RANDOM:
@@ -76,19 +74,21 @@ class Kind(IntFlag):
 
 @dataclass(slots=True)
 class Symbol:
-    """A name. `kind` grows while the assignments are read."""
+    """A name.
+
+    Attributes:
+        kind: Grows while the assignments are read.
+        unbounded: Whether its domain is `int` or `real`.
+        is_real_output: Whether it is an output of such a domain.
+    """
 
     name: str
     role: Role
     is_array: bool
     span: Span | None
     kind: Kind = Kind.NOTHING
-    unbounded: bool = False  # whether its domain is `int` or `real`
-
-    @property
-    def is_real_output(self) -> bool:
-        """Whether it is an output that may be any number."""
-        return self.role is Role.OUTPUT and self.unbounded
+    unbounded: bool = False
+    is_real_output: bool = False
 
 
 def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Symbol]:
@@ -109,18 +109,21 @@ def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Sym
                 role = _ROLES[type(declaration)]
                 unbounded = isinstance(declaration.domain[0], ast.Integers | ast.Reals)
                 for v in variables:
-                    symbol = Symbol(v.name, role, v.size is not None, v.span, unbounded=unbounded)
+                    symbol = Symbol(v.name, role, v.size is not None, v.span)
+                    symbol.unbounded = unbounded
+                    symbol.is_real_output = unbounded and role is Role.OUTPUT
                     _declare(symbols, symbol, diagnosis)
             case _:
                 pass
     _collect_domains(program, symbols, diagnosis)
-    for target in _targets(program.body):
-        is_array = isinstance(target, ast.Index)
-        symbol = symbols.setdefault(
-            target.name, Symbol(target.name, Role.LOCAL, is_array, target.span)
-        )
-        if symbol.role is Role.LOCAL and target.name == EPSILON:
-            _reserved(target.span, diagnosis)
+    for statement in statements_of(program.body):
+        for target in statement.targets if isinstance(statement, ast.Assign) else ():
+            is_array = isinstance(target, ast.Index)
+            symbol = symbols.setdefault(
+                target.name, Symbol(target.name, Role.LOCAL, is_array, target.span)
+            )
+            if symbol.role is Role.LOCAL and target.name == EPSILON:
+                _reserved(target.span, diagnosis)
     return symbols
 
 
@@ -204,7 +207,145 @@ def _collect_domains(
                 symbols[name].kind |= kind
 
 
-def _targets(block: ast.Block) -> Iterator[ast.Target]:
-    for statement in statements_of(block):
-        if isinstance(statement, ast.Assign):
-            yield from statement.targets
+# --- kinds ---------------------------------------------------------------------------------------
+
+_COPY = Kind.NUMBER | Kind.NAMED | Kind.TRUTH | Kind.RANDOM
+
+
+def kind_of(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
+    """Return the kinds of an expression from the kinds of its names."""
+    own, sources = _sources(node)
+    for name, mask in sources:
+        if name in symbols:
+            own |= symbols[name].kind & mask
+    return _settled(own)
+
+
+def _settled(kind: Kind) -> Kind:
+    """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
+    if kind & Kind.TRUTH and kind != Kind.TRUTH:
+        return kind & ~Kind.TRUTH | Kind.NUMBER
+    return kind
+
+
+def infer_kinds(
+    program: ast.Program, symbols: dict[str, Symbol], real_outputs: bool = False
+) -> None:
+    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
+
+    Args:
+        program: As parsed.
+        symbols: What its names stand for; changed.
+        real_outputs: Whether outputs that may be any real number are like local variables.
+    """
+    flows: dict[str, list[tuple[str, Kind]]] = defaultdict(list)
+    pending: list[str] = [s.name for s in symbols.values() if s.kind]
+    for statement in statements_of(program.body):
+        if not isinstance(statement, ast.Assign):
+            continue
+        own, sources = _sources(statement.value)
+        for target in statement.targets:
+            symbol = symbols[target.name]
+            if symbol.role is not Role.LOCAL and not (real_outputs and symbol.is_real_output):
+                continue
+            for name, mask in sources:
+                flows[name].append((target.name, mask))
+            symbol.kind |= own
+            pending.append(target.name)
+    while pending:
+        name = pending.pop()
+        if name not in symbols:
+            continue
+        for target_name, mask in flows[name]:
+            reached = symbols[target_name]
+            grown = reached.kind | (symbols[name].kind & mask)
+            if grown != reached.kind:
+                reached.kind = grown
+                pending.append(target_name)
+    for symbol in symbols.values():
+        symbol.kind = _settled(symbol.kind)
+
+
+def _sources(node: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """Return the kinds that `node` has by itself and the names that it takes kinds from."""
+    match node:
+        case ast.Number():
+            return Kind.NUMBER, []
+        case ast.Name(name) | ast.Index(name):
+            return Kind.NOTHING, [(name, _COPY)]
+        case ast.Call(function, arguments):
+            if function in DISTRIBUTIONS:
+                return (Kind.INTEGER if function in INTEGER_DISTRIBUTIONS else Kind.REAL), []
+            if function == CLAMP and arguments:
+                return _clamped_sources(arguments[0])
+            if function not in ("max", "min", ABSOLUTE):
+                return Kind.NUMBER, []
+            return _joined(arguments, Kind.NUMBER)
+        case ast.Disc():
+            return Kind.NUMBER, []
+        case ast.Choose(options):
+            own, sources = Kind.NOTHING, []
+            for option in options:
+                kind, inner = _option_sources(option)
+                own |= kind
+                sources.extend(inner)
+            return own, sources
+        case ast.Power(base, _):
+            return _joined((base,), Kind.NUMBER)
+        case ast.Negative(operand):
+            return _joined((operand,), Kind.NUMBER)
+        case ast.Sum(operands) | ast.Product(operands):
+            return _joined(operands, Kind.NUMBER)
+        case _:
+            return Kind.TRUTH, []
+
+
+def _option_sources(option: ast.Option) -> tuple[Kind, list[tuple[str, Kind]]]:
+    if isinstance(option.value, ast.Range):
+        return Kind.NUMBER, []
+    own, sources = _sources(option.value)
+    variable = None if option.turns is None else option.turns.variable
+    if any(name == variable for name, _ in sources):
+        own |= Kind.NUMBER
+    return own, [(name, mask) for name, mask in sources if name != variable]
+
+
+def _clamped_sources(value: ast.Expression) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """A clamped real is still one; a clamped integer, or rounded real, is a finite number."""
+    if isinstance(value, ast.Call) and value.name in ROUNDINGS:
+        return Kind.NUMBER, []
+    kind, sources = _joined((value,), Kind.NUMBER)
+    return kind & ~Kind.INTEGER, [(name, mask & Kind.REAL) for name, mask in sources]
+
+
+def _joined(operands: tuple[ast.Expression, ...], own: Kind) -> tuple[Kind, list[tuple[str, Kind]]]:
+    """Arithmetic is random when an operand is, and a number otherwise."""
+    sources: list[tuple[str, Kind]] = []
+    for operand in operands:
+        kind, inner = _sources(operand)
+        own |= kind & Kind.RANDOM
+        sources.extend((name, mask & Kind.RANDOM) for name, mask in inner)
+    return own, sources
+
+
+# --- the delta of the claim ----------------------------------------------------------------------
+
+
+def with_delta(program: ast.Program) -> ast.Program:
+    """Declare `delta` as a parameter if it is mentioned and nothing else."""
+    found = _mention(program)
+    if found is None or DELTA in names_given(program):
+        return program
+    declared = ast.Parameter(DELTA, None, span=found.span)
+    return replace(program, declarations=(declared, *program.declarations))
+
+
+def needs_delta(program: ast.Program) -> bool:
+    """Whether a program needs a value for `delta`: it is undeclared, or has no default."""
+    declared = (d for d in with_delta(program).declarations if isinstance(d, ast.Parameter))
+    return any(d.name == DELTA and d.default is None for d in declared)
+
+
+def _mention(program: ast.Program) -> ast.Name | None:
+    names = (node for node in nodes_in(program) if isinstance(node, ast.Name))
+    return next((name for name in names if name.name == DELTA), None)

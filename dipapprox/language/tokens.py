@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language.lexer import make_lexer
+from dipapprox.language import lexer
+from dipapprox.language.lexer import raw_tokens
 from dipapprox.source import SourceFile, Span
 
 _BEFORE_STATEMENTS = frozenset(["NEWLINE", "SEP", "THEN", "DO", "ELSE"])
@@ -72,7 +73,9 @@ def _states(before: str, after: str) -> bool:
     return before in _BEFORE_WHERE and after in _CONDITIONS
 
 
-_BEFORE_WHERE = frozenset(["ADJACENT", "NAME", "NUMBER", "RPAREN", "RBRACK"])
+_BEFORE_WHERE = frozenset(
+    ["ADJACENT", "NAME", "NUMBER", "TRUE", "FALSE", "RPAREN", "RBRACK", "RBRACE"]
+)
 _CONDITIONS = frozenset(["NAME", "NUMBER", "LPAREN", "MINUS", "NOT", "TRUE", "FALSE"])
 _PLACES = {
     "stream": _names_next,
@@ -211,7 +214,7 @@ class _Structure:
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
         separator: Any = None
-        for token in with_keywords(self._raw()):
+        for token in with_keywords(raw_tokens(lexer, self.source, self.problems)):
             if token.type in ("SEP", "NEWLINE"):
                 # A written ';' wins over the line breaks round it.
                 if separator is None or token.type == "SEP":
@@ -228,13 +231,6 @@ class _Structure:
             if opener.type != "ELIF":
                 self._report(opener, f"'{opener.value}' is never closed", self._end_hint())
         return self.out
-
-    def _raw(self) -> Iterator[Any]:
-        """Yield the tokens as they are spelled."""
-        lexer = make_lexer(self.source, self.problems)
-        while (token := lexer.token()) is not None:
-            token.endlexpos = lexer.lexpos
-            yield token
 
     def _end_hint(self) -> str:
         chained = any(

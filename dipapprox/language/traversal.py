@@ -1,11 +1,28 @@
-"""Walks over surface trees."""
+"""Walks over surface trees, and trees with some of their parts replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, assert_never
 
+from dipapprox.data_classes import replace
 from dipapprox.language import ast
+
+Change = Callable[[Any], Any]
+"""Returns what stands for a node; None: the node with its parts changed."""
+
+Tree = TypeVar("Tree")
+
+
+def nodes_in(tree: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree, or of a tuple of trees, outer ones first, in source order."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from nodes_in(part)
+    elif isinstance(tree, ast.Node):
+        yield tree
+        for name in tree.__slots__:
+            yield from nodes_in(getattr(tree, name))
 
 
 def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
@@ -76,3 +93,55 @@ def operands_of(node: ast.Expression) -> tuple[ast.Expression, ...]:
             return operands
         case _:
             assert_never(node)
+
+
+def rewrite(tree: Tree, change: Change) -> Tree:
+    """Return a tree, or a tuple of trees, with nodes replaced from the outside in."""
+    if isinstance(tree, tuple):
+        parts = tuple(rewrite(part, change) for part in tree)
+        same = all(new is old for new, old in zip(parts, tree, strict=True))
+        return tree if same else parts  # type: ignore[return-value]  # of the same type
+    if not isinstance(tree, ast.Node):
+        return tree
+    found = change(tree)
+    if found is not None:
+        return found  # type: ignore[no-any-return]  # the caller's
+    changed = {}
+    for name in tree.__slots__:
+        old = getattr(tree, name)
+        new = rewrite(old, change)
+        if new is not old:
+            changed[name] = new
+    return replace(tree, **changed) if changed else tree
+
+
+def with_names(tree: Tree, values: Mapping[str, ast.Expression]) -> Tree:
+    """Return a tree with expressions in the place of some names; the variables of loops hide them.
+
+    An array is renamed if a name is in its place.
+    """
+
+    def change(node: ast.Node) -> ast.Node | None:
+        match node:
+            case ast.Name(name):
+                return values.get(name)
+            case ast.Index(name, index):
+                renamed = values.get(name)
+                if not isinstance(renamed, ast.Name):
+                    return None
+                return replace(node, name=renamed.name, index=with_names(index, values))
+            case ast.For(variable, first, last, body) if variable in values:
+                ends = with_names((first, last), values)
+                body = with_names(body, _without(variable, values))
+                return replace(node, first=ends[0], last=ends[1], body=body)
+            case ast.Option(value, weight, ast.Turns(variable) as turns) if variable in values:
+                inner = with_names((value, weight), _without(variable, values))
+                return ast.Option(*inner, with_names(turns, values), span=node.span)
+            case _:
+                return None
+
+    return rewrite(tree, change)
+
+
+def _without(name: str, values: Mapping[str, ast.Expression]) -> dict[str, ast.Expression]:
+    return {each: value for each, value in values.items() if each != name}

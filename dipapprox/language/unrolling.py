@@ -15,9 +15,8 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import ast, core
 from dipapprox.language.call_sequences import PlannedCall
-from dipapprox.language.rewriting import substituted
 from dipapprox.language.services import DATA, Service
-from dipapprox.language.traversal import statements_of
+from dipapprox.language.traversal import statements_of, with_names
 
 MADE = "made"
 """The input, if nothing else has the name: was the call made, or with the first value?"""
@@ -201,7 +200,7 @@ class _Unrolled:
         for argument, value in zip(_arguments(handler), values, strict=True):
             names[argument.name] = _literal(value)
         flag = f"ended{self.mark}{number}"
-        block, exits = _without_exit(substituted(handler.body, names), ast.Name(flag))
+        block, exits = _without_exit(with_names(handler.body, names), ast.Name(flag))
         if not exits:
             return block
         return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)

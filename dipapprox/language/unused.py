@@ -11,8 +11,7 @@ from typing import TypeGuard
 
 from dipapprox.language import ast
 from dipapprox.language.printer import print_expression
-from dipapprox.language.rewriting import nodes_in
-from dipapprox.language.traversal import statements_of
+from dipapprox.language.traversal import nodes_in, statements_of
 from dipapprox.source import Diagnostic
 
 _KIND = "warning"

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.errors import UserError, shorten
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from dipapprox.errors import SourceError
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,

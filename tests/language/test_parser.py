@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from ply import lex, yacc
 
 from dipapprox.errors import SourceError
-from dipapprox.language import ast
+from dipapprox.language import ast, lexer
 from dipapprox.language.dip import parse_dip
 from dipapprox.language.grammar import Grammar
-from dipapprox.language.lexer import _Rules
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.write_tables import GRAMMARS
@@ -58,12 +57,14 @@ def test_the_tables_on_disk_are_those_of_the_rules(grammar: Grammar) -> None:
 
 def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
     log = _Log()
-    lex.lex(object=_Rules(), errorlog=log)
+    lex.lex(module=lexer, errorlog=log)
     assert [line for line in log.lines if "FOREIGN" not in line] == []
 
 
 @settings(deadline=None, max_examples=36)
 @given(programs)
+@example(parse("adjacent l1 false where false"))
+@example(parse("adjacent l1 choose {1} where false"))
 def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -> None:
     assert parse(print_program(program)) == program
 

@@ -13,7 +13,7 @@ from dipapprox.checking.weights import divided, exponential_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,

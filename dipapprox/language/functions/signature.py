@@ -25,8 +25,8 @@ from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbolic import number_node, refusal
 from dipapprox.language.functions.weights import Weight
 from dipapprox.language.parser import parse
-from dipapprox.language.rewriting import with_names
 from dipapprox.language.symbols import EPSILON
+from dipapprox.language.traversal import with_names
 from dipapprox.source import Span
 
 _LONGEST_LIST = 3

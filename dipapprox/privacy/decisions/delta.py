@@ -16,7 +16,7 @@ from typing import assert_never
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,

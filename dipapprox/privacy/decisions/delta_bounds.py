@@ -14,7 +14,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
     Formula,

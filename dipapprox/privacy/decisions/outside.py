@@ -14,7 +14,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.language.ast_expressions import Name, Number
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits
