@@ -81,7 +81,7 @@ def profile_of(
         return ()
     # A search ends at the first violation: the verdict has counted fewer pairs than there are.
     count = count_selected(program, pairs.select(program))
-    if count is None or count * verdict.outputs > _MOST_PROBABILITIES:
+    if count is None or count * verdict.run.outputs > _MOST_PROBABILITIES:
         return ()
     claim = verdict.claim
     last = claim.eps_prv * 5 / 4 if claim.eps_prv else claim.eps

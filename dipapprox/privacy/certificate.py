@@ -276,7 +276,7 @@ def _evidence_of_dp(
             assert_never(selection)
     if program.real_outputs:
         return divergences(program, verdict, selection, verdict.pairs, count, options)
-    if count * verdict.outputs > MOST_ENTRIES:
+    if count * verdict.run.outputs > MOST_ENTRIES:
         return Summary(inputs=count)
     if isinstance(selection, OrderedPairs):
         return _distributions(program, list(listed), verdict, options)

@@ -29,7 +29,7 @@ from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import ProgramResult, Run
+from dipapprox.privacy.run import Run, RunResult
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
@@ -54,7 +54,7 @@ class OutputProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputDistribution(ProgramResult):
+class OutputDistribution(RunResult):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
@@ -90,7 +90,7 @@ class OutputDistribution(ProgramResult):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `probability --json`, a contract with other tools."""
         return {
-            **self.run.header(),
+            **self.header(),
             "eps": exact_text(self.eps),
             "input": valuation(self.inputs, self.input),
             "outputs": [
@@ -102,7 +102,7 @@ class OutputDistribution(ProgramResult):
                 for each in self.outputs
             ],
             "reason": self.reason,
-            **self.run.footer(),
+            **self.footer(),
         }
 
     def describe(self) -> Description:

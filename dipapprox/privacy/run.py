@@ -52,64 +52,12 @@ class Run:
     seconds: float
     reason: str | None
 
-    def header(self) -> dict[str, object]:
-        """Return the fields that the answer's JSON object begins with."""
-        return {
-            "program": self.program,
-            "params": parameter_fields(self.parameters),
-            **self.scope.fields(),
-        }
 
-    def extent(self) -> dict[str, object]:
-        """Return the fields that say how far it went, and why not further."""
-        return {
-            "reason": self.reason,
-            "pairs": self.pairs,
-            "outputs": self.outputs,
-            "final_states": self.final_states,
-        }
+class RunResult(Result):
+    """An answer about a program, with a header whose fields are its own.
 
-    def footer(self) -> dict[str, object]:
-        """Return the fields that it ends with: how it was computed."""
-        precision = {"precision": self.precision} if self.precision else {}
-        return {**precision, "engine": self.engine, "seconds": round(self.seconds, 6)}
-
-    def describe(
-        self,
-        headline: str,
-        *,
-        label: str,
-        tone: Tone = Tone.PLAIN,
-        asked: tuple[Fact, ...] = (),
-        found: Iterable[tuple[str, str | None]] = (),
-        below: tuple[Table | str | Description, ...] = (),
-        computed: str = "",
-    ) -> Description:
-        """Describe an answer: what was asked, about what, what was found, and how.
-
-        Args:
-            headline: The answer.
-            label: The same in a word, or the command.
-            tone: What kind of answer it is.
-            asked: Facts that stand first.
-            found: Facts after scope and parameters; those without a value are left out.
-            below: Tables and lines.
-            computed: What comes before engine, precision and time.
-        """
-        bits = (f"{self.precision} bits",) if self.precision else ()
-        how = [computed, self.engine, *bits, seconds_text(self.seconds)]
-        facts = known(
-            *asked,
-            *self.scope.rows(),
-            ("parameters", parameters_text(self.parameters)),
-            *found,
-            ("computed", ", ".join(filter(None, how))),
-        )
-        return Description(headline, label, tone, facts, below)
-
-
-class ProgramResult(Result):
-    """An answer about a program, with a header whose fields are its own."""
+    But for the number of outputs, `run.outputs`: answers have outputs of their own.
+    """
 
     __slots__ = ()
 
@@ -163,23 +111,67 @@ class ProgramResult(Result):
         """Why the answer is Unknown, or wider than asked for; None otherwise."""
         return self.run.reason
 
-
-class RunResult(ProgramResult):
-    """An answer about pairs."""
-
-    __slots__ = ()
-
     @property
     def pairs(self) -> int | None:
         """Ordered pairs looked at; None if they are too many to count."""
         return self.run.pairs
 
     @property
-    def outputs(self) -> int:
-        """How many distinct outputs there are."""
-        return self.run.outputs
-
-    @property
     def final_states(self) -> int:
         """How many final states there are."""
         return self.run.final_states
+
+    def header(self) -> dict[str, object]:
+        """Return the fields that the answer's JSON object begins with."""
+        return {
+            "program": self.program,
+            "params": parameter_fields(self.parameters),
+            **self.scope.fields(),
+        }
+
+    def extent(self) -> dict[str, object]:
+        """Return the fields that say how far it went, and why not further."""
+        return {
+            "reason": self.reason,
+            "pairs": self.pairs,
+            "outputs": self.run.outputs,
+            "final_states": self.final_states,
+        }
+
+    def footer(self) -> dict[str, object]:
+        """Return the fields that it ends with: how it was computed."""
+        precision = {"precision": self.precision} if self.precision else {}
+        return {**precision, "engine": self.engine, "seconds": round(self.seconds, 6)}
+
+    def described(
+        self,
+        headline: str,
+        *,
+        label: str,
+        tone: Tone = Tone.PLAIN,
+        asked: tuple[Fact, ...] = (),
+        found: Iterable[tuple[str, str | None]] = (),
+        below: tuple[Table | str | Description, ...] = (),
+        computed: str = "",
+    ) -> Description:
+        """Describe an answer: what was asked, about what, what was found, and how.
+
+        Args:
+            headline: The answer.
+            label: The same in a word, or the command.
+            tone: What kind of answer it is.
+            asked: Facts that stand first.
+            found: Facts after scope and parameters; those without a value are left out.
+            below: Tables and lines.
+            computed: What comes before engine, precision and time.
+        """
+        bits = (f"{self.precision} bits",) if self.precision else ()
+        how = [computed, self.engine, *bits, seconds_text(self.seconds)]
+        facts = known(
+            *asked,
+            *self.scope.rows(),
+            ("parameters", parameters_text(self.parameters)),
+            *found,
+            ("computed", ", ".join(filter(None, how))),
+        )
+        return Description(headline, label, tone, facts, below)

@@ -198,16 +198,16 @@ class Verdict(RunResult):
             "delta_claim_enclosure": self.stated_delta,
         }
         return {
-            **self.run.header(),
+            **self.header(),
             "eps": exact_text(self.claim.eps),
             "eps_prv": self.eps_prv_text,
             "delta": self.delta_text,
             **{name: ends(each.value) for name, each in stated.items() if each is not None},
             "verdict": self.answer.value,
-            **self.run.extent(),
+            **self.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.witness_fields(),
-            **self.run.footer(),
+            **self.footer(),
         }
 
     def witness_fields(self) -> dict[str, object] | None:
@@ -220,7 +220,7 @@ class Verdict(RunResult):
         """Return what people see of it: the verdict, then its witness."""
         claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
         delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
-        return self.run.describe(
+        return self.described(
             f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
             label=self.answer.value,
             tone=self.answer.tone,
@@ -247,7 +247,7 @@ class Verdict(RunResult):
         return "Witness: these outputs are too likely" if certain else "Closest pair"
 
     def _checked(self) -> str:
-        what = f"{count(self.outputs, 'output')}, {count(self.final_states, 'final state')}"
+        what = f"{count(self.run.outputs, 'output')}, {count(self.final_states, 'final state')}"
         if self.scope.everywhere and not self.scope.listed:
             return f"all pairs, infinitely many; {what}"
         if self.pairs == 0 and self.answer is Answer.DP:

@@ -382,7 +382,7 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
     found = dipapprox.decide(parse(text, N=size), budget=budget)
     assert found.answer is answer
-    assert found.outputs == 2**size
+    assert found.run.outputs == 2**size
     if answer is Answer.NOT_DP:
         assert found.violation is not None
         assert found.violation.left.lower > found.violation.right.upper

@@ -221,12 +221,12 @@ class Decision(RunResult):
         """Return the fields of `decide --json`, a contract with other tools."""
         upper = self.epsilons.upper
         return {
-            **self.run.header(),
+            **self.header(),
             "interval": [str(self.epsilons.lower), "inf" if upper is None else str(upper)],
             "budget": str(self.budget),
             "delta": self.delta.text,
             "verdict": self.answer.value,
-            **self.run.extent(),
+            **self.extent(),
             "reason": None if self.cause is None else self.cause.value,
             "detail": self.reason or self.note or None,
             "witness": None if self.violation is None else self._witness(self.violation),
@@ -236,7 +236,7 @@ class Decision(RunResult):
             "inequalities": self.inequalities,
             "distinct": self.distinct,
             "open": [self._open(each) for each in self.open],
-            **self.run.footer(),
+            **self.footer(),
         }
 
     def _violated_on(self) -> tuple[NegativeRange, ...] | None:
@@ -308,7 +308,7 @@ class Decision(RunResult):
         cause = None if self.cause is None else f"{self.cause.value}: {self.reason}"
         least = None if self.least_delta is None else self._least_text(self.least_delta)
         claim = claim_words(self.budget, self.delta.text, self.epsilons)
-        return self.run.describe(
+        return self.described(
             f"{self.program}: {words}{self.scope.restriction}",
             label=self.answer.value,
             tone=self.answer.tone,
@@ -331,7 +331,7 @@ class Decision(RunResult):
         return None
 
     def _checked(self) -> str:
-        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.outputs, "output")
+        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.run.outputs, "output")
         if self.engine == EXACT:
             word = "inequality" if self.inequalities == 1 else "inequalities"
             return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"

@@ -62,18 +62,18 @@ class IntervalVerdict(RunResult):
             eps = str(self.violation.claim.eps)
             witness = self.violation.witness_fields()
         return {
-            **self.run.header(),
+            **self.header(),
             "eps": self.epsilons,
             "eps_prv": self.claim.eps_prv_text,
             "delta": self.claim.delta_text,
             "verdict": self.answer.value,
-            **self.run.extent(),
+            **self.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "eps_witness": eps,
             "witness": None if witness is None else {"eps": eps, **witness},
             "remaining": [[str(low), str(high)] for low, high in self.remaining],
             "points": self.points,
-            **self.run.footer(),
+            **self.footer(),
         }
 
     @property
@@ -93,12 +93,12 @@ class IntervalVerdict(RunResult):
             violated = f"ε = {self.violation.claim.eps}"
         elif self.delta_enclosure is not None:
             delta = interval(self.delta_enclosure)
-        outputs = count(self.outputs, "output")
+        outputs = count(self.run.outputs, "output")
         pairs = "all pairs, infinitely many"
         if self.pairs is not None or not self.scope.everywhere:
             pairs = count(self.pairs or 0, "ordered pair")
         everywhere = f"program run at every ε in [{self.lower}, {self.upper}]"
-        return self.run.describe(
+        return self.described(
             f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
             label=self.answer.value,
             tone=self.answer.tone,

@@ -79,7 +79,7 @@ class Calibration(RunResult):
         certified, refuted = self.certified, self.refuted
         witness = None if refuted is None else refuted.witness
         return {
-            **self.run.header(),
+            **self.header(),
             "eps_prv": str(self.eps_prv),
             "delta": str(self.delta),
             "eps_enclosure": [
@@ -92,8 +92,8 @@ class Calibration(RunResult):
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
-            **self.run.extent(),
-            **self.run.footer(),
+            **self.extent(),
+            **self.footer(),
         }
 
     def charts(self) -> tuple[Chart, ...]:
@@ -116,7 +116,7 @@ class Calibration(RunResult):
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.refuted.witness.pair_text(self.inputs)
             facts += [("refuted for input", first), ("and adjacent", second)]
-        return self.run.describe(
+        return self.described(
             f"{self.program}: calibration{self.scope.restriction}",
             label="calibrate",
             asked=(("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})"),),

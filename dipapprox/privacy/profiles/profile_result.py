@@ -99,11 +99,11 @@ class _AtOneEps(RunResult):
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `profile --json`, a contract with other tools."""
         return {
-            **self.run.header(),
+            **self.header(),
             "eps": str(self.eps),
             **self._found(),
-            **self.run.extent(),
-            **self.run.footer(),
+            **self.extent(),
+            **self.footer(),
         }
 
     @abstractmethod
@@ -120,13 +120,13 @@ class _AtOneEps(RunResult):
         )
         if self.scope.everywhere and not self.scope.listed:
             pairs = "infinitely many ordered pairs"
-        return self.run.describe(
+        return self.described(
             f"{self.program} at ε = {self.eps}{self.scope.restriction}: {headline}",
             label="profile",
             found=(
                 *facts,
                 ("reason", self.reason),
-                ("pairs", f"{pairs}, {count(self.outputs, 'output')}"),
+                ("pairs", f"{pairs}, {count(self.run.outputs, 'output')}"),
             ),
             below=below,
         )
