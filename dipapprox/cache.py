@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from dipapprox.locks import ProcessLock
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -16,7 +14,7 @@ def _one(value: object) -> int:
 
 
 class Cache(Generic[K, V]):
-    """What was used last, by key; threads may share it.
+    """What was used last, by key; threads may share it: at worst they forget something early.
 
     There are two generations. When the young one has taken half of the room, it becomes the old
     one, and what nobody has asked for since the last time is forgotten.
@@ -27,13 +25,12 @@ class Cache(Generic[K, V]):
         least: So many of the last values stay, whatever they cost.
     """
 
-    __slots__ = ("_capacity", "_cost", "_least", "_lock", "_old", "_taken", "_young")
+    __slots__ = ("_capacity", "_cost", "_least", "_old", "_taken", "_young")
 
     def __init__(self, capacity: int, cost: Callable[[V], int] = _one, *, least: int = 1) -> None:
         self._capacity = capacity
         self._cost = cost
         self._least = least
-        self._lock = ProcessLock()
         self._young: dict[K, V] = {}
         self._old: dict[K, V] = {}
         self._taken = 0
@@ -43,7 +40,6 @@ class Cache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the value of a key; None if it is not known, or not any more."""
-        # Without the lock: at worst something is overlooked that another thread makes old.
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key)
@@ -53,12 +49,12 @@ class Cache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> V:
         """Remember a value, which is not None, and return it."""
-        with self._lock.held:
-            if key not in self._young:
-                self._taken += self._cost(value)
-            self._young[key] = value
-            if 2 * self._taken > self._capacity and len(self._young) >= self._least:
-                self._old, self._young, self._taken = self._young, {}, 0
+        young = self._young
+        if key not in young:
+            self._taken += self._cost(value)
+        young[key] = value
+        if 2 * self._taken > self._capacity and len(young) >= self._least:
+            self._old, self._young, self._taken = young, {}, 0
         return value
 
     def find(self, key: K, make: Callable[[], V]) -> V:
@@ -71,5 +67,4 @@ class Cache(Generic[K, V]):
 
     def clear(self) -> None:
         """Forget everything; not while another thread asks: what it asks for may come back."""
-        with self._lock.held:
-            self._old, self._young, self._taken = {}, {}, 0
+        self._old, self._young, self._taken = {}, {}, 0

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import Lock
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.locks import ProcessLock
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
@@ -102,38 +103,14 @@ _ALLOCATIONS = 200_000
 """Objects, more than were freed, before the youngest of them are searched for cycles."""
 
 
-class _Collections:
-    """How rarely the process looks for garbage, and how many blocks of whatever thread want it so.
+_found: list[tuple[int, int, int]] = []
+"""The settings that open blocks have found, of whatever thread: the first come back at the end."""
 
-    Attributes:
-        blocks: How many are open.
-        before: The settings to return to.
-    """
-
-    def __init__(self) -> None:
-        self._lock = ProcessLock()
-        self.blocks = 0
-        self.before = gc.get_threshold()
-
-    def begin(self) -> None:
-        """Open a block."""
-        with self._lock.held:
-            if not self.blocks:
-                before = self.before = gc.get_threshold()
-                if before[0]:  # else they are off
-                    rarely = max(before[0], _ALLOCATIONS), max(before[1], 20), max(before[2], 100)
-                    gc.set_threshold(*rarely)
-            self.blocks += 1
-
-    def end(self) -> None:
-        """Close a block; the last one brings the settings back."""
-        with self._lock.held:
-            self.blocks -= 1
-            if not self.blocks:
-                gc.set_threshold(*self.before)
-
-
-_collections = _Collections()
+_turn = Lock()
+# A child process has no thread that could give the turn back.
+os.register_at_fork(
+    before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release
+)
 
 
 @contextmanager
@@ -144,8 +121,15 @@ def rare_collections() -> Iterator[None]:
     walking all of them again and again would take a third of the time. Young cycles are still
     found. The settings are those of the process; they come back when the last block ends.
     """
-    _collections.begin()
+    with _turn:
+        young, middle, old = found = gc.get_threshold()
+        _found.append(found)
+        if young:  # else they are off
+            gc.set_threshold(max(young, _ALLOCATIONS), max(middle, 20), max(old, 100))
     try:
         yield
     finally:
-        _collections.end()
+        with _turn:
+            found = _found.pop()
+            if not _found:
+                gc.set_threshold(*found)

@@ -28,7 +28,6 @@ LAYERS = (
     "source",
     "errors",
     "bundled",
-    "locks",
     "cache",
     "limits",
     "processes",

@@ -42,27 +42,12 @@ from flint import arb
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event
-from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import OneByOne
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _ATTEMPTS = 4
-
-
-class ClosedForms:
-    """The method `closed form`."""
-
-    name = "closed form"
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one, each in microseconds; see `Method.enclose`."""
-        answers = []
-        for event in events:
-            limits.check()
-            answers.append(enclose_closed_form(event, bits))
-        return Answers.of(answers)
 
 
 def is_half_space(event: Connected) -> TypeGuard[Event]:
@@ -161,20 +146,6 @@ def _narrowed(value: Callable[[], arb], bits: int) -> Enclosure | NotEnclosed:
     return NotEnclosed("scales nearly equal, or too far from the mean for its precision")
 
 
-class GuardByGuard:
-    """The method `guard by guard`; what it cannot bound narrowly it does not enclose."""
-
-    name = "guard by guard"
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        answers = []
-        for event in events:
-            limits.check()
-            answers.append(_enclose(event, bits))
-        return Answers.of(answers)
-
-
 def has_half_spaces(event: Connected) -> bool:
     """Whether an event has several guards, each with a closed form."""
     return (
@@ -191,7 +162,8 @@ def _alone(event: Event, guard: LinearForm) -> Event:
     return Event(laws, (guard.renamed(place.__getitem__),))
 
 
-def _enclose(event: Connected, bits: int) -> Enclosure | NotEnclosed:
+def enclose_guard_by_guard(event: Connected, bits: int) -> Enclosure | NotEnclosed:
+    """Enclose Pr[event] to 2**-bits if the bounds of its guards are narrow."""
     assert isinstance(event, Event)
     least, missing = Fraction(1), Fraction(0)
     for guard in event.guards:
@@ -203,3 +175,7 @@ def _enclose(event: Connected, bits: int) -> Enclosure | NotEnclosed:
     if bounds.width <= Fraction(1, 2**bits):
         return bounds
     return NotEnclosed("no guard is nearly impossible, and some may fail")
+
+
+CLOSED_FORM = OneByOne("closed form", enclose_closed_form)
+GUARD_BY_GUARD = OneByOne("guard by guard", enclose_guard_by_guard)

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, count_samples
 from dipapprox.limits import Limits
@@ -166,8 +166,29 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class OneByOne:
+    """A method that computes event by event, and remembers nothing.
+
+    Attributes:
+        name: The word in reports.
+        one: Encloses the probability of an event to 2**-bits, in microseconds; else says why not.
+    """
+
+    name: str
+    one: Callable[[Connected, int], Answer]
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every event; see `Method.enclose`."""
+        answers = []
+        for event in events:
+            limits.check()
+            answers.append(self.one(event, bits))
+        return Answers.of(answers)
+
+
+@dataclass(slots=True, eq=False)
 class Step:
-    """A method among others.
+    """A method among others, and what has become of it.
 
     Attributes:
         make: Makes the method, when its first event comes.
@@ -176,6 +197,9 @@ class Step:
         slow: Whether it gets events one by one, each within a share of the time that is left: an
             event out of reach does not take the time of all others.
         trivial: Whether reports leave it out as soon as another method has answered.
+        method: None as long as it has not been made.
+        answered: Whether it has enclosed anything.
+        failures: Samples and bits of events that took too long, and the most seconds for each.
     """
 
     make: Callable[[], Method]
@@ -183,46 +207,48 @@ class Step:
     narrows: bool = True
     slow: bool = False
     trivial: bool = False
+    method: Method | None = None
+    answered: bool = False
+    failures: list[tuple[int, int, float]] = field(default_factory=list)
 
 
 class InOrder:
     """Methods tried one after the other: each gets what those before it left open.
 
     Args:
-        steps: In this order.
+        steps: In this order; from now on they are its own.
         name: The word in reports as long as nothing has answered.
     """
 
     def __init__(self, steps: Sequence[Step], name: str) -> None:
-        self._steps = [_Trying(step) for step in steps]
+        self._steps = steps
         self._name = name
 
     @property
     def name(self) -> str:
         """The words of what has answered."""
         answered = [each for each in self._steps if each.answered]
-        telling = [each for each in answered if not each.step.trivial] or answered
-        return " + ".join(dict.fromkeys(each.method.name for each in telling)) or self._name
+        telling = [each for each in answered if not each.trivial] or answered
+        return " + ".join(dict.fromkeys(_method(each).name for each in telling)) or self._name
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
         reasons: dict[int, dict[str, str]] = {}
         left: Sequence[int] = range(len(events))
-        for trying in self._steps:
+        for step in self._steps:
             places = [
                 place
                 for place in left
-                if trying.step.covers(events[place])
-                and (trying.step.narrows or not found.encloses(place))
+                if step.covers(events[place]) and (step.narrows or not found.encloses(place))
             ]
             if not places:
                 continue
-            if trying.step.slow:
-                _one_by_one(trying, events, places, bits, limits, found, reasons)
+            if step.slow:
+                _one_by_one(step, events, places, bits, limits, found, reasons)
             else:
-                part = trying.method.enclose([events[k] for k in places], bits, limits)
-                _learn(trying, places, part, found, reasons)
+                part = _method(step).enclose([events[k] for k in places], bits, limits)
+                _learn(step, places, part, found, reasons)
             left = found.wide(bits)
             if not left:
                 break
@@ -232,48 +258,10 @@ class InOrder:
         return found
 
 
-class _Trying:
-    """A step and what has become of it.
-
-    Attributes:
-        answered: Whether the method has enclosed anything.
-    """
-
-    def __init__(self, step: Step) -> None:
-        self.step = step
-        self.answered = False
-        self._method: Method | None = None
-        self._failures: list[tuple[int, int, float]] = []  # samples, bits, most seconds
-
-    @property
-    def method(self) -> Method:
-        """The method, made now or before."""
-        if self._method is None:
-            self._method = self.step.make()
-        return self._method
-
-    def alone(
-        self, event: Connected, bits: int, limits: Limits, longest: float, share: float
-    ) -> Answer:
-        """Enclose one event within a share of the time, unless one no harder took too long."""
-        limits.check()
-        samples = 0 if isinstance(event, Chosen) else count_samples(event)
-        tried = ((n, b) for n, b, seconds in self._failures if seconds >= longest)
-        if any(samples >= n and bits >= b for n, b in tried):
-            return NotEnclosed("not tried, a component no larger took too long")
-        own = _part(limits, longest, share)
-        try:
-            return self.method.enclose((event,), bits, own)[0]
-        except LimitReached as reached:
-            limits.check()  # all of the time or the memory is gone
-            self._failures.append((samples, bits, longest))
-            late = own.seconds is not None and own.elapsed() > own.seconds
-            if late and limits.seconds is not None:
-                # Nobody asked for the share: name the limit that it is a part of.
-                return NotEnclosed(
-                    f"its part of the time limit of {limits.seconds:g} s was too short"
-                )
-            return NotEnclosed(reached.reason)
+def _method(step: Step) -> Method:
+    if step.method is None:
+        step.method = step.make()
+    return step.method
 
 
 _LONGEST = 600.0
@@ -287,7 +275,7 @@ _SHARE = 0.5
 
 
 def _one_by_one(
-    trying: _Trying,
+    step: Step,
     events: Sequence[Connected],
     places: Sequence[int],
     bits: int,
@@ -303,29 +291,51 @@ def _one_by_one(
             waiting -= 1
             longest, share = _LONGEST, _SHARE if waiting else 1.0
         try:
-            answer = trying.alone(events[place], bits, limits, longest, share)
+            answer = _alone(step, events[place], bits, limits, longest, share)
         except LimitReached as reached:
             before = _listed(reasons.get(place, {}))
             reason = f"{reached.reason} ({before})" if before else reached.reason
             raise LimitReached(reason, events[place]) from None
-        _learn(trying, (place,), Answers.of((answer,)), found, reasons)
+        _learn(step, (place,), Answers.of((answer,)), found, reasons)
+
+
+def _alone(
+    step: Step, event: Connected, bits: int, limits: Limits, longest: float, share: float
+) -> Answer:
+    """Enclose one event within a share of the time, unless one no harder took too long."""
+    limits.check()
+    samples = 0 if isinstance(event, Chosen) else count_samples(event)
+    tried = ((n, b) for n, b, seconds in step.failures if seconds >= longest)
+    if any(samples >= n and bits >= b for n, b in tried):
+        return NotEnclosed("not tried, a component no larger took too long")
+    own = _part(limits, longest, share)
+    try:
+        return _method(step).enclose((event,), bits, own)[0]
+    except LimitReached as reached:
+        limits.check()  # all of the time or the memory is gone
+        step.failures.append((samples, bits, longest))
+        late = own.seconds is not None and own.elapsed() > own.seconds
+        if late and limits.seconds is not None:
+            # Nobody asked for the share: name the limit that it is a part of.
+            return NotEnclosed(f"its part of the time limit of {limits.seconds:g} s was too short")
+        return NotEnclosed(reached.reason)
 
 
 def _learn(
-    trying: _Trying,
+    step: Step,
     places: Sequence[int],
     part: Answers,
     found: Answers,
     reasons: dict[int, dict[str, str]],
 ) -> None:
-    name = trying.method.name
+    name = _method(step).name
     found.update(places, part, name)
     failed = 0
     for k, answer in part.others.items():
         if isinstance(answer, NotEnclosed):
             failed += 1
             reasons.setdefault(places[k], {})[name] = answer.reason
-    trying.answered = trying.answered or failed < len(part)
+    step.answered = step.answered or failed < len(part)
 
 
 def _obstacle(reasons: dict[str, str]) -> NotEnclosed:

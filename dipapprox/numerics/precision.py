@@ -15,15 +15,15 @@ Out of an exact x, too: e^x, the factor of a privacy budget.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from threading import active_count, local
+from threading import Condition, active_count, local
 from time import monotonic
 
 from flint import arb, ctx, fmpq
 
-from dipapprox.locks import ProcessLock
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 _GRID = 2**16
@@ -37,26 +37,34 @@ _PAUSE = 0.001
 """Seconds for another thread to notice that it may."""
 
 
-class _Turns(ProcessLock):
+class _Turns:
     """Whose holder's precision is flint's.
 
     Attributes:
+        held: A re-entrant lock. A condition, so that whoever has it may let it go for a while,
+            however often it was taken.
         inside: How many threads have begun a block and not ended it.
         outside: The precision where there is none.
         since: When the latest turn began.
     """
 
-    __slots__ = ("inside", "outside", "since")
+    __slots__ = ("held", "inside", "outside", "since")
 
     def __init__(self) -> None:
-        super().__init__()
+        self.held = Condition()
         self.inside = 0
         self.outside = ctx.prec
         self.since = monotonic()
 
     def after_fork(self) -> None:
-        """Forget the threads that the process has not got."""
-        super().after_fork()
+        """Forget the threads that a child process has not got, and let somebody have the lock.
+
+        What the thread that forked holds it goes on holding; what others held is theirs for ever.
+        """
+        if self.held.acquire(blocking=False):
+            self.held.release()
+        else:
+            self.held = Condition()
         if self.inside and not _own.blocks:
             ctx.prec = self.outside
         self.inside = int(_own.blocks > 0)
@@ -70,6 +78,7 @@ class _Own(local):
 
 _turns = _Turns()
 _own = _Own()
+os.register_at_fork(after_in_child=_turns.after_fork)
 
 
 @contextmanager

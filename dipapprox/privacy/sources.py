@@ -25,7 +25,12 @@ from typing import TYPE_CHECKING, assert_never
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, count_samples
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.numerics.closed_form import ClosedForms, GuardByGuard, has_half_spaces, is_half_space
+from dipapprox.numerics.closed_form import (
+    CLOSED_FORM,
+    GUARD_BY_GUARD,
+    has_half_spaces,
+    is_half_space,
+)
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.kinds import (
@@ -91,7 +96,7 @@ def methods_in_order(options: Options) -> InOrder:
     steps = [Step(_sums, _is_long_sum), Step(_exact, is_ratio), Step(_sums, is_sum)]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
-        steps.append(Step(ClosedForms, is_half_space, trivial=True))
+        steps.append(Step(_closed_form, is_half_space, trivial=True))
     elimination = Step(partial(Eliminated, options.tier), has_density)
     quadrature = partial(_nested, options.strategy)
     bounded = partial(_nested, options.strategy, _MOST_EVALUATIONS)
@@ -106,7 +111,7 @@ def methods_in_order(options: Options) -> InOrder:
             slowly = Step(bounded, has_density, narrows, slow=True)
             separators = Step(partial(_conditioning, options), has_density, narrows, slow=True)
             exact_sums = Step(_laplace_sums, _is_laplace_sum, narrows)
-            simple = Step(GuardByGuard, has_half_spaces, narrows)
+            simple = Step(_guard_by_guard, has_half_spaces, narrows)
             slow = [rank, integration, separators, slowly]
             return InOrder([*steps, exact_sums, elimination, simple, *slow], "elimination")
         case Engine.AUTO | Engine.NESTED:
@@ -137,6 +142,14 @@ def _is_any(event: Connected) -> bool:
     return True
 
 
+def _closed_form() -> Method:
+    return CLOSED_FORM
+
+
+def _guard_by_guard() -> Method:
+    return GUARD_BY_GUARD
+
+
 def _exact() -> Method:
     return exact.Exact()
 
@@ -153,7 +166,7 @@ def _conditioning(options: Options) -> Method:
     """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
     tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
     inner = [
-        Step(ClosedForms, is_half_space, trivial=True),
+        Step(_closed_form, is_half_space, trivial=True),
         Step(partial(Eliminated, tier), has_density),
         Step(_gaussian_rank, is_gaussian, narrows=False),
     ]

@@ -13,7 +13,7 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.closed_form import ClosedForms, enclose_closed_form, is_half_space
+from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.methods import InOrder, Step
@@ -89,7 +89,7 @@ def test_everything_else_goes_to_the_other_method_in_order() -> None:
     simple = Event((gauss, gauss), (below,))
     method = Recording(Enclosure(Fraction(0), Fraction(1, 2)))
     rest = Step(lambda: method, lambda event: True)
-    closed = InOrder([Step(ClosedForms, is_half_space, trivial=True), rest], "both")
+    closed = InOrder([Step(lambda: CLOSED_FORM, is_half_space, trivial=True), rest], "both")
     found = closed.enclose((mixed, simple, two, box), 50, Limits())
     assert method.asked == [mixed, two, box]
     assert isinstance(found[1], Enclosure) and Fraction(1, 2) in found[1]

@@ -12,7 +12,7 @@ from scipy import stats
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
-from dipapprox.numerics.closed_form import GuardByGuard, has_half_spaces
+from dipapprox.numerics.closed_form import GUARD_BY_GUARD, has_half_spaces
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 
@@ -38,7 +38,7 @@ def test_bounds_hold_whatever_the_dependence(rows: list[list[int]], data: st.Dat
     constants = [data.draw(far) for _ in rows]
     asked = event(rows, constants)
     assert has_half_spaces(asked)
-    found = GuardByGuard().enclose([asked], 10, Limits())[0]
+    found = GUARD_BY_GUARD.enclose([asked], 10, Limits())[0]
     matrix = np.array(rows, float)
     law = stats.multivariate_normal(
         np.zeros(len(rows)), matrix @ matrix.T, allow_singular=True, seed=1
@@ -53,7 +53,7 @@ def test_bounds_hold_whatever_the_dependence(rows: list[list[int]], data: st.Dat
 
 def test_one_guard_far_away_is_enough() -> None:
     asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(60), Fraction(0)])
-    found = GuardByGuard().enclose([asked], 500, Limits())[0]
+    found = GUARD_BY_GUARD.enclose([asked], 500, Limits())[0]
     assert isinstance(found, Enclosure)
     assert found.lower == 0
     assert found.upper <= Fraction(stats.norm.sf(60 / 2**0.5) * 1.001 + 1e-300) + Fraction(
@@ -63,11 +63,11 @@ def test_one_guard_far_away_is_enough() -> None:
 
 def test_what_nearly_always_holds_is_nearly_certain() -> None:
     asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(-60), Fraction(-40)])
-    found = GuardByGuard().enclose([asked], 100, Limits())[0]
+    found = GUARD_BY_GUARD.enclose([asked], 100, Limits())[0]
     assert isinstance(found, Enclosure)
     assert 1 - found.lower <= Fraction(1, 2**100)
 
 
 def test_guards_that_may_or_may_not_hold_are_left_to_others() -> None:
     asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(0), Fraction(0)])
-    assert isinstance(GuardByGuard().enclose([asked], 10, Limits())[0], NotEnclosed)
+    assert isinstance(GUARD_BY_GUARD.enclose([asked], 10, Limits())[0], NotEnclosed)

@@ -53,7 +53,7 @@ _MOST_TERMS = 4_000_000
 
 
 class ExactAlgebra:
-    """The algebra in some units; it implements `ShiftingAlgebra` with nothing lost.
+    """The algebra in some units; it implements `FunctionAlgebra` with nothing lost.
 
     Args:
         units: Fit all laws and constants that will be used.

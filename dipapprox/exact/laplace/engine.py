@@ -36,7 +36,7 @@ from dipapprox.numerics.elimination.plan import (
 )
 from dipapprox.numerics.elimination.refinement import GridRequirements, Order
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.elimination.value import ShiftingEvaluation
+from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.enclosure import NotEnclosed
 
 _REMEMBERED = 1_000_000
@@ -152,7 +152,7 @@ class LaplaceIntegrals:
     def _forget(self) -> None:
         self._table = FunctionTable()
         self._algebra = ExactAlgebra(self._units)
-        self._evaluation: ShiftingEvaluation[Piecewise, ExponentialPolynomial] = ShiftingEvaluation(
+        self._evaluation: Evaluation[Piecewise, ExponentialPolynomial] = Evaluation(
             self._algebra, self._table
         )
 

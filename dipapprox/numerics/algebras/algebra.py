@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 
 class FunctionAlgebra(Protocol[F, V]):
-    """Functions F closed under products and integration; their integrals are values V."""
+    """Functions F closed under products, shifts and integration; their integrals are values V."""
 
     @property
     def together(self) -> int:
@@ -58,6 +58,13 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def difference(self, upper: F, lower: F) -> F:
         """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
+
+    def moved(self, function: F, offset: Fraction) -> F:
+        """t -> function(t + offset).
+
+        Raises:
+            ValueError: If the algebra was not made for such offsets.
+        """
 
     def from_left(self, function: F) -> F:
         """t -> ∫ function over (-∞, t)."""
@@ -93,13 +100,6 @@ class FunctionAlgebra(Protocol[F, V]):
 
     def product_totals(self, products: Sequence[Sequence[F]]) -> list[V]:
         """∫ over the line of every product, as for `running`."""
-
-
-class ShiftingAlgebra(FunctionAlgebra[F, V], Protocol[F, V]):
-    """An algebra that is closed under shifts as well."""
-
-    def moved(self, function: F, offset: Fraction) -> F:
-        """t -> function(t + offset)."""
 
 
 # --- long products from short ones, in any algebra ------------------------------------------------

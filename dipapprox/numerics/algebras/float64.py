@@ -29,7 +29,15 @@ from dipapprox.numerics.algebras.sampled import (
     multiply,
     multiply_each,
 )
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST, RestrictedLaw, restricted_laws
+from dipapprox.numerics.algebras.sampled_laws import (
+    CDF,
+    DENSITY,
+    FARTHEST,
+    SURVIVAL,
+    RestrictedLaw,
+    on_grid,
+    restricted_laws,
+)
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 if TYPE_CHECKING:
@@ -42,7 +50,6 @@ else:
     bulk = Deferred("dipapprox.numerics.algebras.monomials")
 
 Array = NDArray[np.float64]
-_Function = Callable[[RestrictedLaw], Sampled]
 
 NODES = 20
 _BATCH = 2**17  # doubles
@@ -85,7 +92,7 @@ class Float64Algebra:
         self.rule: Rule = legendre_rule(nodes, ratios)
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
-        self._leaves: dict[tuple[_Function, Distribution], Sampled] = {}
+        self._leaves: dict[tuple[int, Distribution], Sampled] = {}
         self._kernels: dict[Distribution, kernels.Kernel] = {}
 
     @property
@@ -95,15 +102,15 @@ class Float64Algebra:
 
     def density(self, law: Distribution) -> Sampled:
         """The density of the restricted law."""
-        return self._leaf(RestrictedLaw.density, law)
+        return self._leaf(DENSITY, law)
 
     def cdf(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law below t."""
-        return self._leaf(RestrictedLaw.cdf, law)
+        return self._leaf(CDF, law)
 
     def survival(self, law: Distribution) -> Sampled:
         """t -> mass of the restricted law above t."""
-        return self._leaf(RestrictedLaw.survival, law)
+        return self._leaf(SURVIVAL, law)
 
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
@@ -262,10 +269,10 @@ class Float64Algebra:
     def _height(self) -> int:
         return self._nodes + len(self.rule.ratios) + 2
 
-    def _leaf(self, function: _Function, law: Distribution) -> Sampled:
+    def _leaf(self, function: int, law: Distribution) -> Sampled:
         key = (function, law)
         if key not in self._leaves:
-            leaf = function(self._restricted(law))
+            leaf = on_grid(self._restricted(law), function)
             leaf.layers.setflags(write=False)
             self._leaves[key] = leaf
         return self._leaves[key]

@@ -141,7 +141,7 @@ def build_grid(
     left, right = min(low for low, _ in kept.values()), max(high for _, high in kept.values())
     inside = {mark for mark in map(units, cuts) if left < mark < right}
     try:
-        shapes = [_Shape.of(law, bits, fineness) for law in kept]
+        shapes = [_shape(law, bits, fineness) for law in kept]
         span = (right - left) / common
     except OverflowError:
         return NotEnclosed("the samples' scales or means are beyond the range of doubles")
@@ -209,14 +209,14 @@ class _Shape(NamedTuple):
     slope: float
     edge: float
 
-    @classmethod
-    def of(cls, law: Distribution, bits: int, fineness: int) -> _Shape:
-        # Widths in scales at distance d: where the density is small, a coarser panel has the same
-        # absolute error. The least of many one-sided samples lies next to the edge of the support:
-        # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
-        width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
-        edge = inf if all(_reaches(law.family, bits)) else width / 2 / fineness**4
-        return cls(float(law.scale), width / fineness, slope / fineness, edge)
+
+def _shape(law: Distribution, bits: int, fineness: int) -> _Shape:
+    # Widths in scales at distance d: where the density is small, a coarser panel has the same
+    # absolute error. The least of many one-sided samples lies next to the edge of the support:
+    # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
+    width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
+    edge = inf if all(_reaches(law.family, bits)) else width / 2 / fineness**4
+    return _Shape(float(law.scale), width / fineness, slope / fineness, edge)
 
 
 _GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)

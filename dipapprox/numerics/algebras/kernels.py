@@ -14,7 +14,12 @@ from dipapprox.numerics.algebras.elementary import exponential, growth
 from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
+from dipapprox.numerics.algebras.sampled_laws import (
+    DENSITY,
+    FARTHEST,
+    on_grid,
+    restricted_laws,
+)
 
 Array = NDArray[np.float64]
 
@@ -167,7 +172,7 @@ def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
     marks = tuple((place + k) * width.numerator for k in range(sides[0], sides[-1] + 2))
     grid = Grid(width.denominator, marks, {law: Span(0, len(sides), Fraction(0))})
     (restricted,) = restricted_laws([law], grid, rule)
-    density = restricted.density()
+    density = on_grid(restricted, DENSITY)
     layers = np.zeros((len(density.layers), 2))
     layers[-1] = 1.0
     for panel, side in enumerate(sides):

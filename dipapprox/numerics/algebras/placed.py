@@ -76,7 +76,7 @@ class Placed(Generic[F]):
 
 
 class PlacedAlgebra(Generic[F]):
-    """An algebra of such functions: `ShiftingAlgebra`.
+    """An algebra of such functions: `FunctionAlgebra`.
 
     Args:
         panels: Their representation.

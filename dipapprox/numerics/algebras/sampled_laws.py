@@ -115,6 +115,10 @@ _GAUSSIAN_ERRORS = _U * np.array(
 _EXPONENTIAL_ERRORS = _U * np.array([(_EXP + 4, _EXP + 12, _EXP + 12), (8, 8, 8), (0, 0, 0)])
 
 
+DENSITY, CDF, SURVIVAL = range(3)
+"""The functions of a law, by their places in all arrays here."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """Density, distribution function and survival function on P panels.
@@ -273,30 +277,17 @@ class RestrictedLaw:
     total: Array
     least: float
 
-    def density(self) -> Sampled:
-        """The density on the grid."""
-        nothing = self._nothing()
-        return self._joined(nothing, self.layers[0], nothing)
 
-    def cdf(self) -> Sampled:
-        """t -> mass below t."""
-        return self._joined(self._nothing(), self.layers[1], self.total)
-
-    def survival(self) -> Sampled:
-        """t -> mass above t."""
-        return self._joined(self.total, self.layers[2], self._nothing())
-
-    def _nothing(self) -> Array:
-        zero = np.zeros_like(self.total)
-        zero[-1] = 1.0
-        return zero
-
-    def _joined(self, before: Array, inside: Array, after: Array) -> Sampled:
-        layers = np.empty((len(inside), self.panels))
-        layers[:, : self.span.first] = before
-        layers[:, self.span.first : self.span.last] = inside
-        layers[:, self.span.last :] = after
-        return Sampled(layers, 1, self.least)
+def on_grid(law: RestrictedLaw, function: int) -> Sampled:
+    """Return one of the functions on the whole grid; beyond its span it is constant."""
+    nothing = np.zeros_like(law.total)
+    nothing[-1] = 1.0
+    inside = law.layers[function]
+    layers = np.empty((len(inside), law.panels))
+    layers[:, : law.span.first] = law.total if function == SURVIVAL else nothing
+    layers[:, law.span.first : law.span.last] = inside
+    layers[:, law.span.last :] = law.total if function == CDF else nothing
+    return Sampled(layers, 1, law.least)
 
 
 def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:

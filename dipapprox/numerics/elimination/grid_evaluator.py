@@ -24,11 +24,12 @@ from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
     RefinementLevel,
+    bytes_per_panel,
     has_few_laws,
     is_small,
 )
 from dipapprox.numerics.elimination.stars import Bounds, Stars
-from dipapprox.numerics.elimination.value import ShiftingEvaluation, enclosed_sum
+from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 if TYPE_CHECKING:
@@ -91,14 +92,14 @@ class GridEvaluator:
 
     def _forget(self) -> None:
         self._evaluation: (
-            ShiftingEvaluation[Sampled, Enclosure | NotEnclosed]
-            | ShiftingEvaluation[balls.BallFunction, Enclosure | NotEnclosed]
+            Evaluation[Sampled, Enclosure | NotEnclosed]
+            | Evaluation[balls.BallFunction, Enclosure | NotEnclosed]
         )
         match self._algebra:
             case Float64Algebra():
-                self._evaluation = ShiftingEvaluation(self._algebra, self._table)
+                self._evaluation = Evaluation(self._algebra, self._table)
             case _:
-                self._evaluation = ShiftingEvaluation(self._algebra, self._table)
+                self._evaluation = Evaluation(self._algebra, self._table)
 
     def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events whose requirements this evaluator meets."""
@@ -153,9 +154,8 @@ def new_evaluator(
         algebra = open_algebra(required, kept, level, max_panels)
     if isinstance(algebra, NotEnclosed):
         return algebra
-    return GridEvaluator(
-        required, kept, algebra, table, max(_MEMORY // level.bytes(algebra.grid.panels), 32)
-    )
+    each = bytes_per_panel(level) * algebra.grid.panels
+    return GridEvaluator(required, kept, algebra, table, max(_MEMORY // each, 32))
 
 
 if TYPE_CHECKING:

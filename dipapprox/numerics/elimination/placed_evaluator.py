@@ -28,11 +28,12 @@ from dipapprox.numerics.elimination.refinement import (
     Tier,
     ball_levels,
     better,
+    bytes_per_panel,
     double_levels,
     doubles_may_do,
     leading_zeros,
 )
-from dipapprox.numerics.elimination.value import ShiftingEvaluation, enclosed_sum
+from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
@@ -81,18 +82,18 @@ class PlacedEvaluator:
 
     def _begin(self) -> None:
         self._evaluation: (
-            ShiftingEvaluation[Placed[Sampled], Enclosure | NotEnclosed]
-            | ShiftingEvaluation[Placed[BallFunction], Enclosure | NotEnclosed]
+            Evaluation[Placed[Sampled], Enclosure | NotEnclosed]
+            | Evaluation[Placed[BallFunction], Enclosure | NotEnclosed]
         )
         self._algebra: PlacedAlgebra[Sampled] | PlacedAlgebra[BallFunction]
-        most = _MEMORY // self._level.bytes(1)
+        most = _MEMORY // bytes_per_panel(self._level)
         if self._level.bits:
             balls = BallPanels(self._level.bits, self._level.degree, self._limits)
             in_balls = PlacedAlgebra(balls, self._unit, self._grids, most)
-            self._algebra, self._evaluation = in_balls, ShiftingEvaluation(in_balls, self._table)
+            self._algebra, self._evaluation = in_balls, Evaluation(in_balls, self._table)
         else:
             sampled = PlacedAlgebra(SampledPanels(), self._unit, self._grids, most)
-            self._algebra, self._evaluation = sampled, ShiftingEvaluation(sampled, self._table)
+            self._algebra, self._evaluation = sampled, Evaluation(sampled, self._table)
 
     def enclose(self, terms: Terms, samples: int) -> Enclosure | NotEnclosed:
         """Enclose the probability of an event of so many samples.

@@ -33,11 +33,10 @@ class RefinementLevel:
     bits: int = 0
     degree: int = 0
 
-    def bytes(self, panels: int) -> int:
-        """Return about how much memory a function takes."""
-        if self.bits:
-            return panels * (self.degree + 1) * (64 + self.bits // 8)
-        return panels * 232
+
+def bytes_per_panel(level: RefinementLevel) -> int:
+    """Return about how much memory a function takes for every panel."""
+    return (level.degree + 1) * (64 + level.bits // 8) if level.bits else 232
 
 
 class Tier(Enum):

@@ -15,9 +15,8 @@ from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
 from dipapprox.distributions import Distribution
-from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.algebra import FunctionAlgebra, ShiftingAlgebra
+from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.elimination.plan import (
     Between,
     Convolved,
@@ -130,8 +129,8 @@ class Evaluation(Generic[F, V]):
                     case Difference(upper, lower):
                         ends = self._known[upper], self._known[lower]
                         self._known[number] = self._algebra.difference(*ends)
-                    case Moved():
-                        self._known[number] = self._moved(function)
+                    case Moved(whole, offset):
+                        self._known[number] = self._algebra.moved(self._known[whole], offset)
                     case Convolved():
                         limits.check()
                         self._known[number] = self._convolved(function, limits)
@@ -155,9 +154,6 @@ class Evaluation(Generic[F, V]):
         if sample.lower is None and sample.upper is None:
             return density
         return self._algebra.restrict(density, sample.lower, sample.upper)
-
-    def _moved(self, function: Moved) -> F:
-        raise BrokenInvariant("functions on one grid are not moved")
 
     def _convolved(self, function: Convolved, limits: Limits) -> F:
         left, right = function.left, function.right
@@ -202,17 +198,6 @@ class Evaluation(Generic[F, V]):
                 halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
                 found = self._algebra.products([self._factors(each) for each in halves])
                 self._powers.update(zip(batch, found, strict=True))
-
-
-class ShiftingEvaluation(Evaluation[F, V]):
-    """Values of plans with functions at shifted places."""
-
-    def __init__(self, algebra: ShiftingAlgebra[F, V], table: FunctionTable) -> None:
-        super().__init__(algebra, table)
-        self._shifting = algebra
-
-    def _moved(self, function: Moved) -> F:
-        return self._shifting.moved(self._known[function.number], function.offset)
 
 
 def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure | NotEnclosed:
