@@ -1,7 +1,7 @@
-"""The bulk interface: certified probabilities of many inputs as arrays of doubles.
+"""Where the probabilities of outputs come from: as enclosures, or in bulk as arrays of doubles.
 
-What leaves it are bounds rounded outward (`rounding`): lower <= probability <= upper holds for the
-real numbers, never NaN, always inside [0, 1].
+What leaves it in bulk are bounds rounded outward (`rounding`): lower <= probability <= upper holds
+for the real numbers, never NaN, always inside [0, 1].
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input
 from dipapprox.numerics import rounding
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Array = rounding.Array
 
@@ -39,12 +40,32 @@ class Bounds:
     impossible: NDArray[np.bool_] | None = None
 
 
-class BulkSource(Protocol):
-    """Output probabilities of many inputs at once. Outputs are numbered as `states.outputs()`."""
+class ProbabilitySource(Protocol):
+    """Where output distributions come from. A source remembers what it computed, within bounds."""
 
     @property
     def name(self) -> str:
         """The word in reports: "nested", "elimination", …"""
+
+    def distributions(
+        self, inputs: Sequence[Input], bits: int
+    ) -> Sequence[Sequence[Enclosure] | NotEnclosed]:
+        """Enclose the probability of every output for some inputs, in one fixed order.
+
+        Two inputs may get the same object only if their distributions are equal.
+
+        Args:
+            inputs: The inputs; together they cost less than one by one.
+            bits: Wanted width of each enclosure: at most 2**-bits.
+
+        Raises:
+            LimitReached: If a limit is reached.
+            BrokenInvariant: If the enclosures contradict each other.
+        """
+
+
+class BulkSource(ProbabilitySource, Protocol):
+    """A source for many inputs at once, too. Outputs are numbered as `states.outputs()`."""
 
     def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
         """Bound Pr[outputs[k]] for the inputs[k], for every k: arrays of shape (n,).

@@ -154,8 +154,9 @@ class EventStore:
             self._tried = np.concatenate([self._tried, np.zeros(spare, np.int64)])
 
 
-_REMEMBERED = 100_000
-"""About how many enclosures are kept for inputs with the same events."""
+_ALIKE, _REMEMBERED = 100_000, 200_000
+"""About how many enclosures are kept for inputs with the same events, and for inputs, at least the
+last four: these occur in many pairs."""
 
 _States = Sequence[tuple[int, Numbers]]
 """For each possible state of an input its output and its events."""
@@ -179,7 +180,10 @@ class OutputProbabilities:
         self._limits = limits
         self._catalogue = Catalogue(states, eps)
         self._store = EventStore(method, limits, self._catalogue.where)
-        self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_REMEMBERED, len)
+        self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_ALIKE, len)
+        self._of_input: Cache[tuple[int, Input], tuple[Enclosure, ...]] = Cache(
+            _REMEMBERED, len, least=4
+        )
         self._outputs = len(self._catalogue.states_per_output)
         self._most_states = max(self._catalogue.states_per_output, default=1)
 
@@ -208,16 +212,29 @@ class OutputProbabilities:
             LimitReached: If the limits run out.
             BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
+        known = [self._of_input.get((bits, input)) for input in inputs]
+        missing = [input for input, each in zip(inputs, known, strict=True) if each is None]
+        fresh = iter(self._distributions(missing, bits) if missing else ())
+        return [next(fresh) if each is None else each for each in known]
+
+    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+        """Enclose the distribution of one input."""
+        return self.distributions((input,), bits)[0]
+
+    def _distributions(
+        self, inputs: Sequence[Input], bits: int
+    ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+        """Enclose the distributions of inputs that are not remembered."""
         self._begin()
         keys = [(bits, tuple(states)) for states in self._catalogue.states(inputs)]
         known = {key: self._known.get(key) for key in set(keys)}
         self._enclose([states for (_, states), each in known.items() if each is None], bits)
         found = {key: each or self._distribution(key) for key, each in known.items()}
+        for input, key in zip(inputs, keys, strict=True):
+            each = found[key]
+            if not isinstance(each, NotEnclosed):
+                self._of_input.put((bits, input), each)
         return [found[key] for key in keys]
-
-    def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        """Enclose the distribution of one input."""
-        return self.distributions((input,), bits)[0]
 
     def _distribution(self, key: _Key) -> tuple[Enclosure, ...] | NotEnclosed:
         """Multiply and add up what is known of the events in an input's states."""

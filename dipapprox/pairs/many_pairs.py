@@ -156,7 +156,7 @@ def check_many(
     in_doubles = bits <= DOUBLE_BITS
     arrays = selected.arrays(bulk, bits, search.limits)
     if selected.walk is not None:
-        tables = Tables(bulk, search.source, selected.outputs)
+        tables = Tables(bulk, selected.outputs)
         in_table = in_doubles and arrays.in_one_table
         # What is covered at once must be countable: the verdict says how many pairs there were.
         plan = None if total is None else selected.plan(in_one_table=in_table)

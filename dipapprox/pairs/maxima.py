@@ -18,6 +18,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
+from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
@@ -32,7 +33,7 @@ from dipapprox.pairs.hockey_stick import (
     enclosure,
 )
 from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
-from dipapprox.pairs.search import ProbabilitySource, Progress, RememberedInputs, refined, silent
+from dipapprox.pairs.search import Progress, refined, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block
@@ -106,16 +107,15 @@ class Maxima:
         total = count_selected(states.program, selection)
         selected = SelectedPairs(states, selection, total)
         arrays = selected.arrays(source, DOUBLE_BITS, limits)
-        remembered = RememberedInputs(source)
         plan = selected.plan(in_one_table=arrays.in_one_table)
-        tables = Tables(source, remembered, selected.outputs)
+        tables = Tables(source, selected.outputs)
         together: Together | None = None
         signs: Together | None = None
         if plan is not None:
             together = CountedPairs(plan, states.program.inputs, tables, total, limits)
         elif not arrays.in_one_table:
             signs = selected.output_by_output(tables, limits)
-        return cls(total, ladder, together, arrays, remembered, limits, progress, signs)
+        return cls(total, ladder, together, arrays, source, limits, progress, signs)
 
     @property
     def obstacle(self) -> str | None:

@@ -22,39 +22,15 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
+from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
-
-
-class ProbabilitySource(Protocol):
-    """Where output distributions come from. A source remembers what it computed, within bounds."""
-
-    @property
-    def name(self) -> str:
-        """The word in reports: "nested", "elimination", …"""
-
-    def distributions(
-        self, inputs: Sequence[Input], bits: int
-    ) -> Sequence[Probabilities | NotEnclosed]:
-        """Enclose the probability of every output for some inputs, in one fixed order.
-
-        Two inputs may get the same object only if their distributions are equal.
-
-        Args:
-            inputs: The inputs; together they cost less than one by one.
-            bits: Wanted width of each enclosure: at most 2**-bits.
-
-        Raises:
-            LimitReached: If a limit is reached.
-            BrokenInvariant: If the enclosures contradict each other.
-        """
 
 
 class ExactPairs(Protocol):
@@ -284,43 +260,6 @@ def _obstructed(obstacle: NotEnclosed, attempt: Attempt, before: Attempt | None)
 
 def _closeness(attempt: Attempt) -> tuple[Fraction, Fraction]:
     return attempt.delta.lower, attempt.delta.upper
-
-
-_REMEMBERED = 200_000
-"""Most enclosures kept, a few hundred bytes each; at least the inputs of two pairs are."""
-
-
-class RememberedInputs:
-    """A source that keeps what was asked for last: inputs occur in many pairs.
-
-    Args:
-        source: What computes distributions.
-        size: Most enclosures kept.
-    """
-
-    def __init__(self, source: ProbabilitySource, size: int = _REMEMBERED) -> None:
-        self._source = source
-        self._known: Cache[tuple[int, Input], Probabilities] = Cache(size, len, least=4)
-
-    @property
-    def name(self) -> str:
-        """The word of the source."""
-        return self._source.name
-
-    def distributions(
-        self, inputs: Sequence[Input], bits: int
-    ) -> Sequence[Probabilities | NotEnclosed]:
-        """Return the source's answers, computed now or before."""
-        known = [self._known.get((bits, input)) for input in inputs]
-        missing = [input for input, each in zip(inputs, known, strict=True) if each is None]
-        fresh = iter(self._source.distributions(missing, bits) if missing else ())
-        found = []
-        for input, old in zip(inputs, known, strict=True):
-            each = next(fresh) if old is None else old
-            found.append(each)
-            if old is None and not isinstance(each, NotEnclosed):
-                self._known.put((bits, input), each)
-        return found
 
 
 Found = TypeVar("Found")

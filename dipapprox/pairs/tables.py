@@ -14,15 +14,13 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     bounds_in_integers,
 )
-from dipapprox.pairs.search import ProbabilitySource
 
 
 class Tables:
-    """Bounds of probabilities, from a bulk source while doubles suffice, else from enclosures.
+    """Bounds of probabilities, in bulk while doubles suffice, else from enclosures.
 
     Args:
-        bulk: Asked while doubles have enough bits.
-        source: Asked for more.
+        source: Asked for both.
         outputs: How many outputs there are.
 
     Attributes:
@@ -30,15 +28,14 @@ class Tables:
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
     """
 
-    def __init__(self, bulk: BulkSource, source: ProbabilitySource, outputs: int) -> None:
-        self._bulk = bulk
+    def __init__(self, source: BulkSource, outputs: int) -> None:
         self._source = source
         self.outputs = outputs
         self.obstacle: str | None = None
 
     def table(self, inputs: Sequence[Input], bits: int, factor: Factor) -> HockeyStickBounds:
         """Bound all outputs' probabilities in doubles: arrays (inputs x outputs)."""
-        return self._doubles(self._bulk.table(inputs, bits), factor)
+        return self._doubles(self._source.table(inputs, bits), factor)
 
     def cells(
         self, outputs: Sequence[int], inputs: Sequence[Input], bits: int, factor: Factor
@@ -48,7 +45,7 @@ class Tables:
         In doubles if they carry `bits` bits, else in integers.
         """
         if bits <= DOUBLE_BITS:
-            return self._doubles(self._bulk.cells(outputs, inputs, bits), factor)
+            return self._doubles(self._source.cells(outputs, inputs, bits), factor)
         distinct = list(dict.fromkeys(inputs))
         distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
         found = [distributions[u][output] for output, u in zip(outputs, inputs, strict=True)]

@@ -50,12 +50,12 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import language_of, parse_program, read_text
+from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
-from dipapprox.pairs.search import ProbabilitySource
 from dipapprox.privacy.box_certificate import all_real_inputs, stated_delta
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite, html_table, plain_value
@@ -68,7 +68,7 @@ from dipapprox.privacy.published.certificate import (
 )
 from dipapprox.privacy.rounded_scales import error_of, slack
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.sources import open_product_source, open_source
+from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import has_real_inputs
@@ -316,7 +316,7 @@ def _distributions(
         outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
     else:
         states = execute(program, options.merge, options.limits)
-        source, outputs = open_source(states, eps, options), states.outputs()
+        source, outputs = open_probabilities(states, eps, options), states.outputs()
     numbers: dict[tuple[Fraction, Fraction], int] = {}
     enclosures: list[Ends] = []
     recorded = []

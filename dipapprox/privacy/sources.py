@@ -1,4 +1,4 @@
-"""Final states and options in, sources of output distributions out, which remember inputs.
+"""Final states and options in, sources of output distributions out.
 
 A source encloses events by methods, tried in the order that the options ask for:
 
@@ -43,7 +43,7 @@ from dipapprox.numerics.kinds import (
 )
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.search import ExactPairs, ProbabilitySource, RememberedInputs
+from dipapprox.pairs.search import ExactPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.semantics.state import FinalStates
@@ -216,11 +216,6 @@ def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
         validity.check_choices(states.laws, point, options.limits)
 
 
-def open_source(states: FinalStates, eps: Fraction, options: Options) -> ProbabilitySource:
-    """Choose the engine, and remember inputs."""
-    return RememberedInputs(open_probabilities(states, eps, options))
-
-
 def open_product_source(
     product: ProductProgram, eps: Fraction, options: Options
 ) -> product_sources.ProductSource:
@@ -232,7 +227,7 @@ def open_product_source(
     """
     method = open_method(options)
     parts = (open_probabilities(each, eps, options, method) for each in product.states)
-    return product_sources.ProductSource(product, [RememberedInputs(part) for part in parts])
+    return product_sources.ProductSource(product, list(parts))
 
 
 def open_published(
@@ -258,7 +253,7 @@ def open_published(
 
 def open_real_pairs(
     states: FinalStates, eps: Fraction, options: Options, *, shorten: bool = False
-) -> tuple[RememberedInputs, real_pairs.RealPairs]:
+) -> tuple[OutputProbabilities, real_pairs.RealPairs]:
     """Open all pairs of a program with real inputs, and what computes single ones.
 
     Args:
@@ -271,10 +266,9 @@ def open_real_pairs(
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
         LimitReached: If a limit is reached.
     """
-    bulk = open_probabilities(states, eps, options)
-    source = RememberedInputs(bulk)
+    source = open_probabilities(states, eps, options)
     lemmas = {} if shorten else {"lemmas": frozenset[str]()}
-    return source, real_pairs.RealPairs(states, eps, bulk, source, options.limits, **lemmas)
+    return source, real_pairs.RealPairs(states, eps, source, options.limits, **lemmas)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -14,15 +14,13 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import rare_collections
-from dipapprox.numerics.bulk import BulkSource
+from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import (
     ExactPairs,
-    ProbabilitySource,
     Progress,
-    RememberedInputs,
     Search,
     precisions,
     silent,
@@ -217,10 +215,9 @@ class _Run:
         states = execute(program, options.merge, options.limits)
         self.outputs, self.final_states = states.outputs(), len(states.states)
         self.number_of_outputs = len(self.outputs)
-        bulk = open_probabilities(states, self.claim.eps, options)
-        self.source = RememberedInputs(bulk)
-        search = self.opened(self.source, open_exact_pairs(states, self.claim, options))
-        check_pairs(search, states, self.selection, self.total, bulk, progress)
+        source = self.source = open_probabilities(states, self.claim.eps, options)
+        search = self.opened(source, open_exact_pairs(states, self.claim, options))
+        check_pairs(search, states, self.selection, self.total, source, progress)
 
     def check_product(self, product: ProductProgram) -> None:
         """Check the pairs of independent parts."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
+from dipapprox.numerics import probability
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
@@ -120,6 +122,29 @@ def test_merging_does_not_change_probabilities(name: str) -> None:
         for output in {*first, *second}:
             zero = Enclosure.exact(0)
             assert first.get(output, zero).meets(second.get(output, zero))
+
+
+def test_inputs_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probability, "_REMEMBERED", 4)
+    states = states_of("svt_gauss", N=3)
+    source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
+    asked: list[tuple[Input, int]] = []
+    compute = source._distributions
+
+    def counted(inputs: Sequence[Input], bits: int) -> Any:
+        asked.extend((input, bits) for input in inputs)
+        return compute(inputs, bits)
+
+    monkeypatch.setattr(source, "_distributions", counted)
+    inputs = rows_of(states)
+    first = [distribution(source, input, 8) for input in inputs]
+    asked.clear()
+    for input, before in zip(inputs[-4:], first[-4:], strict=True):  # more than 4 enclosures
+        assert source.distribution(input, 8) is before
+    assert asked == []
+    distribution(source, inputs[0], 8)
+    distribution(source, inputs[-1], 16)
+    assert asked == [(inputs[0], 8), (inputs[-1], 16)]
 
 
 def test_equal_events_are_computed_once() -> None:

@@ -17,7 +17,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
-from dipapprox.pairs.search import RememberedInputs, Search, precisions
+from dipapprox.pairs.search import Search, precisions
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
 
@@ -295,38 +295,3 @@ def test_ladder() -> None:
     assert precisions(40, 320) == (40, 80, 160, 320)
     assert precisions(40, 100) == (40, 80, 100)
     assert precisions(400, 320) == (400,)
-
-
-def test_rows_are_remembered_within_bounds() -> None:
-    source = Fake({input: law(1, 1) for input in (ZERO, ONE, TWO)})
-    remembered = RememberedInputs(source, size=4)
-    inputs = [(Fraction(n),) for n in range(10)]
-    source.laws = {input: law(1, 1) for input in inputs}
-    for input in inputs:
-        assert remembered.distributions((input,), 8)[0] == source.distribution(input, 8)
-    source.asked.clear()
-    for input in inputs[-4:]:  # kept, though larger than 4 enclosures
-        remembered.distributions((input,), 8)
-    assert source.asked == []
-    remembered.distributions((inputs[0],), 8)
-    remembered.distributions((inputs[-1],), 16)
-    assert source.asked == [(inputs[0], 8), (inputs[-1], 16)]
-
-
-def test_rows_that_are_asked_for_stay() -> None:
-    inputs = [(Fraction(n),) for n in range(10)]
-    source = Fake({input: law(1, 1) for input in inputs})
-    remembered = RememberedInputs(source, size=4)
-    for input in inputs:
-        remembered.distributions((input,), 8)
-        remembered.distributions((inputs[0],), 8)
-    assert source.asked.count((inputs[0], 8)) == 1
-
-
-def test_failures_are_not_remembered() -> None:
-    source = Fake({ZERO: law(1, 1)}, failing=frozenset([ZERO]))
-    remembered = RememberedInputs(source)
-    for _ in range(2):
-        assert isinstance(remembered.distributions((ZERO,), 8)[0], NotEnclosed)
-    assert len(source.asked) == 2
-    assert remembered.name == "fake"

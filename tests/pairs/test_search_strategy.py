@@ -34,7 +34,7 @@ from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import search_blocks
 from dipapprox.pairs.maximum import search_together
-from dipapprox.pairs.search import RememberedInputs, Search, precisions, silent
+from dipapprox.pairs.search import Search, precisions, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -58,10 +58,9 @@ class Opened:
 
     states: FinalStates
     probabilities: OutputProbabilities
-    remembered: RememberedInputs
 
     def delta(self, pair: Pair, budget: Fraction, bits: int = 60) -> Enclosure:
-        first, second = self.remembered.distributions(pair, bits)
+        first, second = self.probabilities.distributions(pair, bits)
         assert not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed)
         return divergence(first, second, eps_prv_factor(budget, bits))
 
@@ -70,17 +69,17 @@ class Opened:
         return list(adjacent_pairs(program.inputs, program.adjacency))
 
     def search(self, delta: Fraction, budget: Fraction) -> Search:
-        return Search(self.remembered, delta, Growth(budget), precisions(40, 160), Limits())
+        return Search(self.probabilities, delta, Growth(budget), precisions(40, 160), Limits())
 
     def tables(self) -> Tables:
-        return Tables(self.probabilities, self.remembered, len(self.states.outputs()))
+        return Tables(self.probabilities, len(self.states.outputs()))
 
 
 @cache
 def opened(name: str) -> Opened:
     states = execute(CASES[name](), True, Limits())
     probabilities = OutputProbabilities(states, EPSILON, Nested(Strategy.LEAST_NESTING), Limits())
-    return Opened(states, probabilities, RememberedInputs(probabilities))
+    return Opened(states, probabilities)
 
 
 @cache
@@ -125,7 +124,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()))
+    tables = Tables(source, len(states.outputs()))
     # Doubles or integers, now these, now those.
     ask = partial(tables.cells, bits=40 if len(name) % 2 else 100, factor=factor)
     largest = largest_delta(plan, program.inputs, ask, Limits())
@@ -250,7 +249,9 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
     program = of.states.program
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
     selection = AllPairs() if in_blocks else OrderedPairs(pairs)
-    search = Search(of.remembered, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits())
+    search = Search(
+        of.probabilities, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits()
+    )
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
         check_pairs(search, of.states, selection, len(pairs) + 1, of.probabilities, silent)
 

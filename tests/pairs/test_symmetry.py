@@ -84,7 +84,7 @@ def test_counters_of_random_programs(program: Program) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, source, len(states.outputs()))
+    tables = Tables(source, len(states.outputs()))
     largest = largest_delta(
         plan, program.inputs, partial(tables.cells, bits=40, factor=factor), Limits()
     )

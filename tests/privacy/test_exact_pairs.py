@@ -24,7 +24,7 @@ from dipapprox.pairs.search import Search
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
-from dipapprox.privacy.sources import open_exact_pairs, open_source
+from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
@@ -133,7 +133,7 @@ def test_exact_comparisons_agree_with_enclosures(
     assert not isinstance(found, NotEnclosed)
     assert compare(found.delta, delta) is not Side.UNDECIDED
     elimination = Options(engine=Engine.ELIMINATION)
-    source = open_source(states, eps, elimination)
+    source = open_probabilities(states, eps, elimination)
     search = Search(source, delta, Growth(budget), (60,), Limits())
     enclosed = search.attempt(pair, 60)
     assert enclosed.delta.meets(found.delta)

@@ -41,7 +41,7 @@ from dipapprox.pairs.boxes.search import BoxSearch, Exact, Found, better, corner
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
-from dipapprox.pairs.search import ProbabilitySource, Search
+from dipapprox.pairs.search import Search
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.state import FinalStates
 
@@ -84,8 +84,7 @@ class RealPairs:
     Args:
         states: Its final states.
         eps: Where it runs.
-        bulk: Probabilities of outputs at rational inputs.
-        source: The same, remembered.
+        source: Probabilities of outputs at rational inputs.
         limits: Asked throughout.
         lemmas: Of `boxes.lemmas`: by what sets may be left out.
 
@@ -100,8 +99,7 @@ class RealPairs:
         self,
         states: FinalStates,
         eps: Fraction,
-        bulk: OutputProbabilities,
-        source: ProbabilitySource,
+        source: OutputProbabilities,
         limits: Limits,
         *,
         lemmas: frozenset[str] = LEMMAS,
@@ -118,7 +116,7 @@ class RealPairs:
         self._factor: Factor | None = None
         self._models: OutputModels | None = None
         try:
-            self._models = OutputModels(states, eps, bulk, limits)
+            self._models = OutputModels(states, eps, source, limits)
         except OutOfReach as reached:
             self._obstacle = reached.reason
         self._lemmas = lemmas

@@ -9,10 +9,10 @@ from itertools import product
 from math import prod
 
 from dipapprox.language.core import Input, Value
+from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.search import ProbabilitySource
 
 MOST_LISTED = 4096
 """Most outputs of a product that are gone through one by one."""

@@ -19,7 +19,7 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.description import Description, Result, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_source
+from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import WitnessRow, pair_table
 from dipapprox.semantics.execution import execute
 
@@ -108,7 +108,7 @@ def pair_distributions(
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
     states = execute(program, options.merge, options.limits)
-    source = open_source(states, eps, options)
+    source = open_probabilities(states, eps, options)
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
     found = []

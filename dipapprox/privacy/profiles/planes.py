@@ -26,7 +26,6 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.search import RememberedInputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.real_inputs import execute_for_declared
@@ -89,7 +88,7 @@ def planes(
     if program.real_outputs:
         raise UserError("no picture over pairs of inputs: the program publishes numbers")
     states = execute_for_declared(program, options.merge, options.limits)
-    source = RememberedInputs(open_probabilities(states, eps, options))
+    source = open_probabilities(states, eps, options)
     factor = growth.bounds(FACTOR_BITS)
     found: list[Plane] = []
     for place, cell in enumerate(program.inputs):

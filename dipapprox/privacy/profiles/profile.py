@@ -153,10 +153,10 @@ class Profiler:
             self.details = product_witnesses.ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
         elif has_real_inputs(program) and not program.real_outputs:
-            remembered, real = open_real_pairs(executed, eps, options, shorten=True)
+            source, real = open_real_pairs(executed, eps, options, shorten=True)
             self._source = self._real = real
-            self.maxima = Maxima(None, ladder, real, None, remembered, options.limits, progress)
-            self.details = ListedDetails(remembered, executed.outputs())
+            self.maxima = Maxima(None, ladder, real, None, source, options.limits, progress)
+            self.details = ListedDetails(source, executed.outputs())
             outputs, final_states = len(executed.outputs()), len(executed.states)
         elif program.real_outputs:
             self._source = divergences = open_published(executed, eps, options)

@@ -14,6 +14,7 @@ from dipapprox.language.core import Input, Norm, Within
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.boxes.bounds import FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
@@ -21,7 +22,6 @@ from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, halves
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
-from dipapprox.pairs.search import RememberedInputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -67,13 +67,13 @@ _TEXTS = [
 
 
 @cache
-def _opened(text: str) -> tuple[OutputModels, RememberedInputs]:
+def _opened(text: str) -> tuple[OutputModels, OutputProbabilities]:
     states = execute(elaborate(parse(text), {}, "x"), True, Limits())
     source = open_probabilities(states, Fraction(1), Options())
-    return OutputModels(states, Fraction(1), source, Limits()), RememberedInputs(source)
+    return OutputModels(states, Fraction(1), source, Limits()), source
 
 
-def _delta(source: RememberedInputs, pair: tuple[Input, Input], factor: Factor) -> Fraction:
+def _delta(source: OutputProbabilities, pair: tuple[Input, Input], factor: Factor) -> Fraction:
     first, second = source.distributions(pair, 40)
     return divergence(first, second, factor).lower  # type: ignore[arg-type]
 

@@ -28,7 +28,6 @@ from dipapprox.pairs.boxes.lemmas import (
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, rectangle
 from dipapprox.pairs.boxes.together import Known, RealPairs
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.search import RememberedInputs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
@@ -57,7 +56,7 @@ out <- argmax(v)
 def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[Known, str]:
     states = execute(elaborate(parse(text), {}, "x"), True, Limits())
     bulk = open_probabilities(states, Fraction(1), Options())
-    real = RealPairs(states, Fraction(1), bulk, RememberedInputs(bulk), Limits(), lemmas=lemmas)
+    real = RealPairs(states, Fraction(1), bulk, Limits(), lemmas=lemmas)
     real.at(eps_prv_factor(eps_prv, 64), 40)
     assert real.known is not None
     return real.known, real.name
