@@ -19,11 +19,12 @@ from contextlib import contextmanager, redirect_stdout
 from io import TextIOBase
 from itertools import islice
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Never
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.core_expressions import Value
 from dipapprox.language.functions import outside, places
+from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import Course, End, Names, course_of, joined
@@ -33,8 +34,6 @@ MOST_PATHS = 4096
 
 MOST_LINES = 2_000_000
 """Lines of Python that one run executes."""
-
-_DRAW = "draw with dipapprox.gauss, laplace or choose: their laws are known exactly"
 
 Function = Callable[[PathRun], End]
 """Runs the user's function with the inputs of a run, and says what it returned."""
@@ -135,22 +134,33 @@ def _execute(run: PathRun, function: Function, code: CodeType) -> End:
         output = redirect_stdout(_NoOutput(run))
         with running_as(run), output, _counting(run, code):
             end = function(run)
-    except (SourceError, LimitReached, KeyboardInterrupt):
+    except (LimitReached, KeyboardInterrupt):
         if run.failure is not None:
-            raise run.failure from None
+            raise with_hints(run.failure) from None
         raise
-    except (Exception, SystemExit) as error:
-        if run.failure is not None:
-            raise run.failure from None
-        message = f"the function fails: {type(error).__name__}: {error}"
-        place = places.span_behind(error.__traceback__)
-        raise refusal("error", message, _path_text(run), place) from None
+    except (Exception, SystemExit, _Ended) as error:
+        raise with_hints(run.failure or _failed(run, error)) from None
     if run.failure is not None:
-        raise run.failure
+        raise with_hints(run.failure)
     if _random_states() != randomness:
         line = places.span_of_definition(code)
-        raise refusal("error", outside.RANDOMNESS, _DRAW, line)
+        raise refusal("error", outside.RANDOMNESS, outside.DRAW, line)
     return end
+
+
+class _Ended(BaseException):
+    """Ends a run of which `failure` says why; `except Exception` does not catch it."""
+
+
+def _failed(run: PathRun, error: BaseException) -> SourceError:
+    """Return the error for what the function raised."""
+    if isinstance(error, SourceError):
+        return error
+    place = places.span_behind(error.__traceback__)
+    message = f"the function fails: {type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, RecursionError):
+        return refusal("limit", f"{message}: a recursion without end?", "", place)
+    return refusal("error", message, _path_text(run), place)
 
 
 def _path_text(run: PathRun) -> str:
@@ -196,29 +206,33 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
         return
     left = MOST_LINES
 
-    def each_line(frame: FrameType, event: str, _: object) -> Any:
+    def end(kind: str, message: str, hint: str, span: Span | None) -> Never:
+        run.failure = run.failure or refusal(kind, message, hint, span)
+        raise _Ended
+
+    def each_line(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal left
         left -= event == "line"
         if event == "return" and frame.f_code is code:
             run.last_line = frame.f_lineno
+        if event == "exception" and outside.tells_types(frame, argument[1], argument[2]):
+            end("type error", str(argument[1]), "", places.span_of(frame.f_code, frame.f_lasti))
         if left < 0:
             span = places.span_of_line(frame.f_code, frame.f_lineno)
-            message = f"one run executes more than {MOST_LINES} lines: a loop without end?"
-            run.failure = refusal("limit", message, "", span)
-            raise run.failure
+            end(
+                "limit",
+                f"one run executes more than {MOST_LINES} lines: a loop without end?",
+                "",
+                span,
+            )
         return each_line
 
     def each_call(frame: FrameType, event: str, argument: object) -> Any:
-        own = frame.f_globals.get("__name__", "").startswith(places.OWN)
-        if own:
+        if places.is_own(frame):
             return None
         wrong = outside.wrong_with(frame, code)
         if wrong is not None:
-            user = outside.user_frame(frame)
-            span = places.span_of(user.f_code, user.f_lasti) if user else None
-            hint = _DRAW if wrong == outside.RANDOMNESS else ""
-            run.failure = run.failure or refusal("error", wrong, hint, span)
-            raise run.failure
+            end("error", wrong.message, wrong.hint, wrong.span)
         return each_line(frame, event, argument)
 
     sys.settrace(each_call)

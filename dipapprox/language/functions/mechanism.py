@@ -18,6 +18,7 @@ a program for the values of the parameters that it was made with, and has none i
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -131,14 +132,17 @@ class Mechanism(Generic[Arguments, Returned]):
             UserError: If it has no such parameter.
         """
         code = self._function.__code__
+        _refuse_other_functions(code)
         _refuse_assignments_outside(code)
-        head = Head(self._function, self._adjacent)
+        head = Head(self._function, self._adjacent, parameters)
         for name in head.needed - parameters.keys():
             raise refusal(
                 "type error",
                 f"'{name}' is no input, and has no value as a parameter",
-                f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter is '
-                f"set with {name}=VALUE",
+                "the privacy parameter is called eps"
+                if name.lower() in _NAMES_OF_EPS
+                else f'an input is written {name}: Annotated[Quantity, "in {{0, 1}}"]; a parameter '
+                f"is set with {name}=VALUE",
                 places.span_of_definition(code),
             )
         declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
@@ -190,6 +194,25 @@ def mechanism(
         return Mechanism(function, adjacent)
 
     return wrap
+
+
+_NAMES_OF_EPS = ("epsilon", "e", "epsilon0", "eps0", "ε", "privacy_budget")
+
+
+def _refuse_other_functions(code: CodeType) -> None:
+    """Refuse what does not return when it is called: generators and coroutines.
+
+    Raises:
+        SourceError: At its definition.
+    """
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        what = "is async: it must return when it is called"
+    elif code.co_flags & inspect.CO_GENERATOR:
+        what = "yields: it must return all that it publishes at once, as a list"
+    else:
+        return
+    message = f"the mechanism {what}"
+    raise refusal("type error", message, "", places.span_of_definition(code))
 
 
 def _refuse_assignments_outside(code: CodeType) -> None:

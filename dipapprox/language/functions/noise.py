@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.language import ast
 from dipapprox.language.core_expressions import Value
 from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
-from dipapprox.language.functions.run import PathRun, running
-from dipapprox.language.functions.symbolic import Exact
+from dipapprox.language.functions.run import PathRun, cell_name, running
+from dipapprox.language.functions.symbolic import Exact, exact, is_number, number_node
 from dipapprox.language.functions.weights import Weight, weight
+from dipapprox.language.traversal import rewrite
 
 Mean = Quantity | Condition | Exact
 Scale = Weight | Exact
@@ -53,31 +55,32 @@ def discrete_gauss(mean: Mean, deviation: Scale) -> Quantity:
     return _draw(Family.DISCRETE_GAUSSIAN, mean, deviation)
 
 
-def choose(options: Mapping[Any, Any] | Iterable[Any]) -> Any:
+def choose(
+    options: Mapping[Any, Any] | Iterable[Any], probabilities: Iterable[Any] | None = None
+) -> Any:
     """Draw one of finitely many values.
 
         choose({"heads": Fraction(1, 3), "tails": Fraction(2, 3)})
+        choose([q, 1 - q], [exp(eps) / (1 + exp(eps)), 1 / (1 + exp(eps))])
         choose([(q, exp(eps) / (1 + exp(eps))), (1 - q, 1 / (1 + exp(eps)))])
         choose(range(6))                                                          uniformly
 
     Args:
-        options: Values with probabilities, as a mapping or as pairs; or values alone.
+        options: Values with probabilities, as a mapping or as pairs (value, probability); or values
+            alone.
+        probabilities: Of values alone; by default all are equally likely.
     """
     run = running()
-    if isinstance(options, Mapping):
-        pairs = list(options.items())
-    else:
-        pairs = list(options)
-        if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-            count = len(pairs)
-            share = ast.Product((ast.Number(_ONE), ast.Number(_ONE * count)), ("/",))
-            pairs = [(each, Weight(run, share, frozenset(), None)) for each in pairs]
+    pairs = _with_probabilities(run, options, probabilities)
     if not pairs:
         raise run.refusal("value error", "a choice needs at least one value")
+    if any(isinstance(value, Weight) for value, _ in pairs):
+        raise run.refusal("type error", "a value depends on eps", _PAIRED)
     values = [run.quantity(value, "a value") for value, _ in pairs]
     if not all(isinstance(value, Condition) for value in values):
         values = [value.number() if isinstance(value, Condition) else value for value in values]
     weights = [_weight(run, given, "a probability") for _, given in pairs]
+    _check_probabilities(run, pairs, isinstance(options, Mapping) or probabilities is not None)
     call = ast.Choose(
         tuple(
             ast.Option(value.node, weight.node)
@@ -92,6 +95,60 @@ def choose(options: Mapping[Any, Any] | Iterable[Any]) -> Any:
     if None in finite:
         raise run.refusal("type error", "a choice among values that are not finitely many")
     return run.variable(place, tuple(dict.fromkeys(v for each in finite for v in each or ())))
+
+
+_PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"
+
+
+def _with_probabilities(
+    run: PathRun, options: Mapping[Any, Any] | Iterable[Any], probabilities: Iterable[Any] | None
+) -> list[tuple[Any, Any]]:
+    if isinstance(options, Mapping):
+        if probabilities is not None:
+            raise run.refusal("type error", "the mapping has probabilities already")
+        return list(options.items())
+    values = list(options)
+    if probabilities is not None:
+        given = list(probabilities)
+        if len(given) != len(values):
+            message = f"{len(values)} values have {len(given)} probabilities"
+            raise run.refusal("value error", message)
+        return list(zip(values, given, strict=True))
+    if all(isinstance(each, tuple) and len(each) == 2 for each in values):
+        return values
+    count = ast.Number(_ONE * len(values))
+    share = ast.Product((ast.Number(_ONE), count), ("/",))
+    return [(each, Weight(run, share, frozenset(), None)) for each in values]
+
+
+def _check_probabilities(run: PathRun, pairs: list[tuple[Any, Any]], told_apart: bool) -> None:
+    """Refuse numbers that are no probabilities, and pairs that stand the other way round.
+
+    Args:
+        run: The run.
+        pairs: (value, probability), as they are given.
+        told_apart: Whether it is clear which is which.
+
+    Raises:
+        SourceError: If they do not add up to 1, or are 0 and 1 where the values look like
+            probabilities.
+    """
+    values, given = zip(*pairs, strict=True)
+    if not all(map(is_number, given)):
+        return  # they depend on eps or inputs: the program is checked
+    shares = [exact(run, each, "a probability") for each in given]
+    others = [exact(run, each, "a value") for each in values if is_number(each)]
+    mirrored = (
+        not told_apart and len(others) == len(values) > 1 and sum(others) == 1 and min(others) >= 0
+    )
+    if sum(shares) != 1 or min(shares) < 0:
+        message = f"the probabilities add up to {sum(shares)}, and not to 1"
+        if min(shares) < 0:
+            message = f"the probability {min(shares)} is negative"
+        raise run.refusal("value error", message, _PAIRED if mirrored else "")
+    if mirrored and set(shares) <= {0, 1}:
+        message = "the probabilities are 0 and 1, but the values look like probabilities"
+        raise run.refusal("value error", message, _PAIRED)
 
 
 def exponential_mechanism(rate: Scale, scores: Iterable[Mean]) -> Quantity:
@@ -152,15 +209,33 @@ _ONE = Fraction(1)
 def _of_scale(word: str, value: Scale) -> Weight:
     run = running()
     inner = _weight(run, value, f"what '{word}' is taken of")
-    return Weight(run, ast.Call(word, (inner.node,), span=places.here()), inner.cells, None)
+    node = inner.node if inner.node.span else replace(inner.node, span=places.here())
+    return Weight(run, ast.Call(word, (node,), span=places.here()), inner.cells, None)
 
 
 def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     run = running()
     centre = number(run, mean, "the mean")
-    width = _weight(run, scale, "the scale")
+    width = _known(run, _weight(run, scale, "the scale"))
     call = ast.Call(family.value, (centre.node, width.node), span=places.here())
     return run.random(assigned(run, call, "r", "integer" if family.is_discrete else "real"))
+
+
+def _known(run: PathRun, scale: Weight) -> Weight:
+    """Return a scale with the values that the path gives inputs in it: each is a path."""
+
+    def value_of(node: Any) -> ast.Expression | None:
+        if not isinstance(node, ast.Name | ast.Index) or cell_name(node) not in scale.cells:
+            return None
+        key = cell_name(node)
+        value = run.value_of(Quantity(run, node, frozenset((key,)), lambda given: given[key]))
+        if isinstance(value, str):
+            raise run.refusal("type error", f"'{value}' is no number")
+        return number_node(value, places.here())
+
+    if not scale.cells:
+        return scale
+    return Weight(run, rewrite(scale.node, value_of), frozenset(), None)
 
 
 def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Quantity:

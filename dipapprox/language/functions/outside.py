@@ -2,56 +2,125 @@
 
 In: the frame of each function that is called while a mechanism runs. Out: why no mechanism calls
 it. Modules may draw while they are imported: an import runs once, and what it leaves is fixed.
+
+What tells the symbols of a run from numbers is refused as well: types, identity with a constant,
+and errors of Python's own that name a class of symbols.
 """
 
 from __future__ import annotations
 
 import _random
 import dis
-import sys
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from dipapprox.data_classes import dataclass
+from dipapprox.language.functions import places
+from dipapprox.source import Span
 
 RANDOMNESS = "the function uses another source of randomness"
+DRAW = "draw with dipapprox.gauss, laplace or choose: their laws are known exactly"
 
 _RANDOM_MODULES = frozenset(("random", "secrets", "uuid"))
+_RANDOM_LIBRARIES = frozenset(
+    [
+        "opendp",
+        "diffprivlib",
+        "pydp",
+        "snsql",
+        "opacus",
+        "tmlt",
+        "pipelinedp",
+        "torch",
+        "jax",
+        "tensorflow",
+    ]
+)
 _RANDOM_BUILTINS = frozenset(("urandom", "getrandom"))
 _THREADS = frozenset(("start_new_thread", "start_new", "start_joinable_thread"))
 
 
-def wrong_with(frame: FrameType, mechanism: CodeType) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Why no mechanism calls a function.
+
+    Attributes:
+        message: What it does.
+        span: Where.
+        hint: What to do instead.
+    """
+
+    message: str
+    span: Span | None
+    hint: str = ""
+
+
+def wrong_with(frame: FrameType, mechanism: CodeType) -> Wrong | None:
     """Say why no mechanism calls a function; None if one may."""
     module, code = frame.f_globals.get("__name__", ""), frame.f_code
-    found: str | None = None
+    found: Wrong | None = None
     if module in _RANDOM_MODULES:
-        found = RANDOMNESS
+        found = Wrong(RANDOMNESS, _place(frame), DRAW)
+    elif module.partition(".")[0] in _RANDOM_LIBRARIES:
+        message = f"the function calls '{module.partition('.')[0]}', whose noise is not seen"
+        found = Wrong(message, _place(frame), DRAW)
     elif not _THREADS.isdisjoint(code.co_names) or (module, code.co_name) == ("threading", "start"):
-        found = "the function starts a thread"
-    elif not _is_library(module):
+        found = Wrong("the function starts a thread", _place(frame))
+    elif not places.is_library(frame):
         found = _wrong_with_code(frame, mechanism)
     return None if found is None or _is_importing(frame) else found
 
 
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame that is no library's."""
-    while frame is not None and _is_library(frame.f_globals.get("__name__", "")):
+def tells_types(frame: FrameType, error: BaseException, trace: TracebackType) -> bool:
+    """Whether Python itself refuses a symbol in a frame: by catching that, a function knows it."""
+    return (
+        _SYMBOLS.search(str(error)) is not None
+        and trace.tb_next is None
+        and _opcode(frame.f_code, frame.f_lasti) != "RAISE_VARARGS"
+        and not places.is_library(frame)
+    )
+
+
+_SYMBOLS = re.compile(r"\b(Quantity|Condition|Weight)\b")
+
+
+def _opcode(code: CodeType, offset: int) -> str:
+    return dis.opname[code.co_code[offset]]
+
+
+def _place(frame: FrameType | None) -> Span | None:
+    """Return the place of the innermost call that no library makes."""
+    while frame is not None and places.is_library(frame):
         frame = frame.f_back
-    return frame
+    return None if frame is None else places.span_of(frame.f_code, frame.f_lasti)
 
 
-def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> str | None:
+def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
     code, named = frame.f_code, frame.f_globals
     if not _RANDOM_BUILTINS.isdisjoint(code.co_names):
-        return RANDOMNESS
-    if _asks_types(code) and "type" not in named and _folder(code) == _folder(mechanism):
-        return f"'{code.co_name}' calls 'type', which tells quantities from numbers"
+        return Wrong(RANDOMNESS, _place(frame), DRAW)
     values = [named[name] for name in code.co_names if name in named]
     if any(_draws(type(value)) for value in values):
-        return RANDOMNESS
+        return Wrong(RANDOMNESS, _place(frame), DRAW)
+    if _folder(code) != _folder(mechanism):
+        return None
+    asked = next((ask for ask in _types_asked(code) if ask.word not in named), None)
+    if asked is None and any(value is type for value in values):
+        asked = _Asked("type", 0)
+    if asked is not None:
+        message = f"'{asked.word}' tells what is known from what is not"
+        hint = "what a mechanism does may not depend on that: inputs and noise are numbers"
+        if asked.word.startswith("is "):
+            hint = "a comparison is a condition: write it alone, or after 'not'"
+        return Wrong(message, places.span_of(code, asked.offset), hint)
     stored = _assigned_global(code)
-    if stored is not None and _folder(code) == _folder(mechanism):
-        return f"'{code.co_name}', which is called, assigns the global '{stored}'"
+    if stored is not None:
+        message = f"'{code.co_name}', which is called, assigns the global '{stored}'"
+        return Wrong(message, _place(frame))
     return None
 
 
@@ -73,24 +142,37 @@ def _assigned_global(code: CodeType) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Something that tells symbols from numbers, and where it is in the code."""
+
+    word: str
+    offset: int
+
+
 @lru_cache(maxsize=1024)
-def _asks_types(code: CodeType) -> bool:
-    return any(
-        step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval == "type"
-        for step in dis.get_instructions(code)
-    )
+def _types_asked(code: CodeType) -> tuple[_Asked, ...]:
+    return tuple(_asked_in(code))
+
+
+def _asked_in(code: CodeType) -> Iterator[_Asked]:
+    before: list[Any] = []
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in ("type", "hasattr"):
+            yield _Asked(step.argval, step.offset)
+        is_attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval == "type"
+        if is_attribute and before[-1].argval == "builtins":
+            yield _Asked("type", step.offset)
+        if step.opname == "IS_OP":
+            for each in before[-2:]:
+                if each.opname.startswith("LOAD_CONST") and isinstance(each.argval, int):
+                    yield _Asked(f"is {each.argval}", step.offset)
+        before.append(step)
 
 
 @lru_cache(maxsize=1024)
 def _folder(code: CodeType) -> Path:
     return Path(code.co_filename).parent
-
-
-@lru_cache(maxsize=1024)
-def _is_library(module: str) -> bool:
-    top = module.partition(".")[0]
-    is_ours = module.startswith("dipapprox.")
-    return is_ours or top == "numpy" or (top in sys.stdlib_module_names and top != "__main__")
 
 
 def _is_importing(frame: FrameType | None) -> bool:

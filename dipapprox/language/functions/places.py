@@ -16,8 +16,9 @@ from types import CodeType, FrameType, TracebackType
 from dipapprox.data_classes import dataclass
 from dipapprox.source import SourceFile, Span
 
-OWN = "dipapprox."
-"""Frames of modules that begin so are not the user's."""
+_OWN = "dipapprox"
+_LIBRARIES = (_OWN, "numpy")
+"""Frames of their modules are not the user's."""
 
 _MOST_DECORATORS = 50  # lines
 
@@ -31,16 +32,26 @@ def here() -> Span | None:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame outside this package and the standard library."""
+    """Return the innermost frame that is no library's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_library(frame.f_globals.get("__name__", "")):
+    while frame is not None and is_library(frame):
         frame = frame.f_back
     return frame
 
 
-def _is_library(module: str) -> bool:
-    top = module.partition(".")[0]
-    return module.startswith(OWN) or (top in sys.stdlib_module_names and top != "__main__")
+def is_own(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package."""
+    return _root(frame) == _OWN
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package, numpy or the standard library."""
+    root = _root(frame)
+    return root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
+
+
+def _root(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def span_of(code: CodeType, offset: int) -> Span | None:
@@ -70,10 +81,10 @@ def span_of_definition(code: CodeType) -> Span | None:
 
 
 def span_behind(trace: TracebackType | None) -> Span | None:
-    """Return where an exception was raised: the innermost place outside this package."""
+    """Return where an exception was raised: the innermost place that is no library's."""
     found: Span | None = None
     while trace is not None:
-        if not trace.tb_frame.f_globals.get("__name__", "").startswith(OWN):
+        if not is_library(trace.tb_frame):
             found = span_of(trace.tb_frame.f_code, trace.tb_lasti) or found
         trace = trace.tb_next
     return found

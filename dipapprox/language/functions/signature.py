@@ -1,19 +1,21 @@
 """The signature of a Python function as declarations, and as what it is called with.
 
 What stands after the name in a declaration of the language is the annotation of an input, and of
-the result: Annotated[list[int], "[N] in {0, 1}"]. `eps` is the privacy parameter; other arguments
-with numbers are parameters, and the rest keep their defaults.
+the result: Annotated[list[int], "[N] in {0, 1}"]. Literal["low", "high"] and bool are domains
+as well. `eps` is the privacy parameter, `delta` that of the claim; other arguments with numbers are
+parameters, and the rest keep their defaults.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Container
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
 from types import FunctionType
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dipapprox.language import ast, core
 from dipapprox.language.core import Cell
@@ -25,7 +27,7 @@ from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbolic import number_node, refusal
 from dipapprox.language.functions.weights import Weight
 from dipapprox.language.parser import parse
-from dipapprox.language.symbols import EPSILON
+from dipapprox.language.symbols import DELTA, EPSILON
 from dipapprox.language.traversal import with_names
 from dipapprox.source import Span
 
@@ -39,11 +41,18 @@ _OUTPUT = "out"
 class Head:
     """The signature of a function as declarations."""
 
-    def __init__(self, function: FunctionType, adjacent: str) -> None:
+    def __init__(
+        self, function: FunctionType, adjacent: str, given: Container[str] = frozenset()
+    ) -> None:
+        """Read a signature; `given` are the parameters that replace defaults.
+
+        Raises:
+            SourceError: If it says too little.
+        """
         self.fixed: dict[str, object] = {}
         self.parameters: list[str] = []
         self.needed: set[str] = set()
-        self.eps = False
+        self.weights: list[str] = []
         self.placed: list[str] = []
         lines: list[str] = []
         parameters: list[str] = []
@@ -51,13 +60,20 @@ class Head:
         span = places.span_of_definition(function.__code__)
         for name, each in inspect.signature(function).parameters.items():
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                if _domain_text(hints.get(name)):
+                    hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
+                    message = f"'*{name}' cannot be an input: how many there are is not known"
+                    raise refusal("type error", message, hint, span)
                 continue
             if each.kind is each.POSITIONAL_ONLY:
                 self.placed.append(name)
-            domain = _domain_text(hints.get(name))
             default: Any = each.default
-            if name == EPSILON:
-                self.eps = True
+            domain = _domain_text(hints.get(name))
+            if default is each.empty and not domain:
+                domain = _domain_of_type(hints.get(name))
+            claimed = name == DELTA and default is each.empty and name not in given
+            if name == EPSILON or (claimed and not domain):
+                self.weights.append(name)
             elif domain:
                 lines.append(f"input {name}{_spaced(domain[0])}")
             elif default is each.empty:
@@ -75,7 +91,7 @@ class Head:
                 raise refusal("type error", f"the default of '{name}' is a float", hint, span)
             else:
                 self.fixed[name] = default
-        outputs = _domain_text(hints.get("return"))
+        outputs = _domain_text(hints.get("return")) or _domain_of_type(hints.get("return"))
         if not outputs:
             raise refusal(
                 "type error",
@@ -101,8 +117,8 @@ class Head:
         for name in self.parameters:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
-        if self.eps:
-            given[EPSILON] = Weight(run, ast.Name(EPSILON), frozenset(), None)
+        for name in self.weights:
+            given[name] = Weight(run, ast.Name(name), frozenset(), None)
         for variable in declarations.inputs:
             cells = [_input(run, cell) for cell in variable.cells()]
             given[variable.name] = cells[0] if variable.size is None else cells
@@ -121,6 +137,18 @@ def _hints(function: FunctionType) -> dict[str, Any]:
 def _domain_text(hint: Any) -> list[str]:
     """Return the texts in Annotated[…, "in {0, 1}"]."""
     return [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
+
+
+def _domain_of_type(hint: Any) -> list[str]:
+    """Return the text for bool and Literal["low", "high"]; nothing for other types."""
+    if hint is bool:
+        return ["in bool"]
+    if get_origin(hint) is not Literal:
+        return []
+    values = get_args(hint)
+    if set(map(type, values)) == {bool}:
+        return ["in bool"] if len(set(values)) == 2 else []
+    return [f"in {{{', '.join(map(str, values))}}}"]
 
 
 def _spaced(text: str) -> str:

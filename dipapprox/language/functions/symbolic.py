@@ -106,7 +106,8 @@ class Symbolic(ABC):
         return repr(self)
 
     def __float__(self) -> float:
-        raise self.run.refusal("type error", f"{self.WHAT} is no float: it is exact, and not known")
+        message = f"{self.WHAT} is no float: it is exact, and not known"
+        raise self.run.refusal("type error", message, "lists hold it, and arrays of dtype=object")
 
     def __copy__(self) -> Self:
         return self  # nothing in it changes
@@ -179,6 +180,8 @@ def exact(run: Run, value: object, what: str) -> Fraction:
         case float():
             simple = Fraction(value).limit_denominator(1000)
             shown = f'Fraction("{simple}")' if float(simple) == value else "a Fraction"
+            if simple == value and simple.denominator == 1:
+                shown = str(simple)
             raise run.refusal(
                 "type error",
                 f"{what} must be an exact number, got the float {value!r}",

@@ -26,8 +26,9 @@ PROGRAMS = Path(__file__).parents[3] / "programs"
 
 HEAD = """
 import random
+from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 from dipapprox import *
 
 Bit = Annotated[Quantity, "in {0, 1}"]
@@ -301,7 +302,7 @@ WRONG = {
     "match q:\n    case int(): return 1\nreturn 0": "is asked for its type",
     "try: k = int(isinstance(q, int))\nexcept Exception: k = 0\nreturn k": "asked for its type",
     "return int(q.__class__ is int)": "is asked for its type",
-    "return int(type(q) is int)": "calls 'type'",
+    "return int(type(q) is int)": "'type' tells what is known",
     "return int(Fraction(q) > 0)": "is asked for its type",
     "return shown(q)": "is asked for its type",
     "kept.append(0)\nreturn len(kept) % 2": "when it runs again",
@@ -340,7 +341,34 @@ WRONG = {
     "try: k = {0: 0, 1: 1}[q]\nexcept Exception: k = 0\nreturn k": "unhashable type",
     "try: k = q ^ 1\nexcept TypeError: k = 0\nreturn k": "no such operation",
     "try: k = q + 1j\nexcept TypeError: k = 0\nreturn 0": "'+' with what is no number",
-    "return 1 if hasattr(q, 'numerator') else 0": "no attribute 'numerator'",
+    "return getattr(q, 'numerator', 0)": "no attribute 'numerator'",
+    "return 1 if hasattr(q, '__index__') else 0": "'hasattr' tells what is known",
+    "try: k = Decimal(q)\nexcept TypeError: k = 0\nreturn k": "conversion from Quantity",
+    "import builtins\nreturn int(builtins.type(q) is int)": "'type' tells what is known",
+    "return 1 if (q > 0) is True else 0": "'is True' tells",
+    "match q > 0:\n    case True: return 1\nreturn 0": "a comparison is a condition",
+    "yield q": "the mechanism yields",
+    "while True:\n    try: k = q * 0.5\n    except Exception: pass": "got the float 0.5",
+    "return choose([(0, 1), (1, 0)])": "pairs are (value, probability)",
+    "return choose([(Fraction(1, 3), 0), (Fraction(2, 3), 1)])": "pairs are (value, probability)",
+    "return choose([(1 / (1 + exp(eps)), q), (0, 1)])": "pairs are (value, probability)",
+    "return choose([0, 1], [Fraction(1, 2), Fraction(1, 3)])": "add up to 5/6, and not to 1",
+    "return choose({0: 2, 1: -1})": "the probability -1 is negative",
+    "return choose([0, 1], weights=[1, 0])": "it is called choose(values, probabilities)",
+    "return laplace(q, ln(2) / eps) > 0": "dipapprox.log(x) is the natural logarithm",
+    "return laplace(q, math.log(2) / eps) > 0": "dipapprox.log(x) is the natural logarithm",
+    "return gauss(q, numpy.sqrt(eps)) > 0": "dipapprox.sqrt(x) is the root",
+    "return numpy.random.normal(q, 1) > 0": "dipapprox.gauss(mean, standard_deviation)",
+    "return q + numpy.random.gumbel(0, 1) > 0": "dipapprox.exponential_mechanism(1 / b, scores)",
+    "return numpy.random.standard_t(q) > 0": "there is no such noise",
+    "return random.choice([0, 1])": "dipapprox.choose",
+    "return numpy.clip(q, 0, 1)": "dipapprox.clamp(x, low, high)",
+    "return int(laplace(q, 1))": "dipapprox.rounded(x, low, high, step=1)",
+    "return numpy.mean([q, q]) > 0": "sum(values) / n",
+    "return Lap(q, 1) > 0": "dipapprox.laplace(mean, scale)",
+    "return discrete_laplac(q, 1) > 0": "did you mean 'discrete_laplace'?",
+    "return laplace(q, sqrt(eps)) > 0": "'sqrt' of something that depends on eps",
+    "def h(n): return h(n + 1)\nreturn h(0)": "a recursion without end?",
     "return 1 if q < float('nan') else 0": "must be a number, got nan",
     "n = sum(int(laplace(q, 1) > 0) for _ in range(13))\nreturn n > 3": "more than 4096 paths",
 }
@@ -351,6 +379,7 @@ def test_what_is_no_mechanism_is_refused_where_it_is_written(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dipapprox.language.functions.run.MOST_FORKS", 50)
+    monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_LINES", 20_000)
     if "4096" in WRONG[body]:
         body, expected = body.replace("13", "4"), "more than 8 paths"
         monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_PATHS", 8)
@@ -373,10 +402,38 @@ def test_signatures_that_say_too_little() -> None:
         made("return 0", "q, eps: Weight").program()
     with pytest.raises(SourceError, match="the result of 'f' has no domain"):
         made("return 0", result="int").program()
+    with pytest.raises(SourceError, match="the privacy parameter is called eps"):
+        made("return 0", "q: Bit, epsilon: Weight").program()
+    with pytest.raises(SourceError, match=r"'\*q' cannot be an input"):
+        made("return 0", "*q: Bit, eps: Weight").program()
     with pytest.raises(SourceError, match="the default of 'T' is a float"):
         made("return 0", "q: Bit, T: float = 0.5").program()
     with pytest.raises(UserError, match="no parameter 'M'"):
         made("return 0", "q: Bit, N: int = 2").program(M=3)
+
+
+def test_types_are_domains() -> None:
+    signature = 'q: Literal["low", "high"], on: bool, k: Literal[0, 2], eps: Weight'
+    body = "r = laplace(k, 1 / eps)\nreturn 'low' if r > 0 and on else q"
+    text = made(body, signature, 'Literal["low", "high"]', "all").text()
+    for line in ("input q in {low, high}", "input on in bool", "input k in {0, 2}"):
+        assert line in text
+    assert "output out in {low, high}" in text
+    assert "output out in bool" in made("return laplace(q, 1 / eps) > 0", result="bool").text()
+
+
+def test_delta_is_that_of_the_claim() -> None:
+    body = "return gauss(q, sqrt(2 * log(Fraction(5, 4) / delta)) / eps) > 0"
+    textbook = made(body, "q: Bit, eps: Weight, delta: Weight")
+    assert "Gauss(q, sqrt(2 * log(1.25 / delta)) / eps)" in textbook.text()
+    assert "log(12.5)" in textbook.text(delta="0.1")
+
+
+def test_scales_may_depend_on_what_has_finitely_many_values() -> None:
+    text = made("return laplace(q, max(1, 3 - abs(q - 2)) / eps) > 0").text()
+    assert "r <- Lap(q, 1 / eps)" in text, text
+    assert "Lap(q, (3 - -(1 - 2)) / eps)" in text, text
+    assert made("return laplace(q, (1 + q) / eps) > 0").text().count("Lap(q, (1 + ") == 2
 
 
 def test_parameters_are_exact() -> None:
