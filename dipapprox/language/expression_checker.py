@@ -1,4 +1,4 @@
-"""Names and kinds in expressions and conditions, before the parameters are known.
+"""Names and kinds in expressions, conditions and calls, before the parameters are known.
 
 Reals are affine combinations of samples; finite values are numbers, named values and truth
 values. A finite number may stand where a real is expected, never the other way round. Random
@@ -8,210 +8,441 @@ paper, Figure 1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
-from dipapprox.errors import Diagnosis, did_you_mean
+from dipapprox.errors import did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.call_checker import CallChecker
 from dipapprox.language.symbols import (
+    ABSOLUTE,
+    CLAMP,
+    DISCRETISATION,
+    DISTRIBUTIONS,
     EPSILON,
+    EXPONENTIAL,
+    LOGARITHM,
+    MEANT,
+    MECHANISM,
+    ROOT,
+    ROUNDINGS,
+    SELECTIONS,
     Kind,
     Role,
+    Scope,
     Symbol,
     kind_of,
+    with_number,
 )
 from dipapprox.language.traversal import operands_of
-from dipapprox.source import Span
+
+_OF_NUMBERS = (CLAMP, ABSOLUTE, *ROUNDINGS)
+_SCALES = (ROOT, LOGARITHM)
+REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
 
-class ExpressionChecker:
-    """Checks expressions against `symbols`, which the caller extends by loop variables."""
+def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
+    """Check that an array is indexed and a scalar is not."""
+    if isinstance(place, ast.Index):
+        check_number(scope, place.index, where="an index")
+        if not symbol.is_array:
+            scope.report(
+                "type error", f"'{place.name}' is no array", place.span,
+                f"write '{place.name}', or use another name for the array",
+            )  # fmt: skip
+    elif symbol.is_array:
+        scope.report(
+            "type error", f"'{place.name}' is an array", place.span,
+            f"write '{place.name}[i]' for one of its elements",
+        )  # fmt: skip
 
-    def __init__(self, symbols: dict[str, Symbol], diagnosis: Diagnosis) -> None:
-        self.symbols = symbols
-        self.diagnosis = diagnosis
-        self.calls = CallChecker(symbols, diagnosis, self)
 
-    def _error(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
-        self.diagnosis.report(kind, message, span, hint)
+def check_number(
+    scope: Scope, node: ast.Expression, where: str = "a number", static: bool = False
+) -> None:
+    """Check an expression that must be a finite number."""
+    kind = check_expression(scope, node)
+    if kind & ~Kind.NUMBER:
+        hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
+        scope.report("type error", f"{where} is needed, but this is a {kind.describe()}",
+                    node.span, hint)  # fmt: skip
+    elif static and not is_static(scope, node):
+        scope.report(
+            "type error", "a constant is needed here", node.span,
+            "only numbers, parameters and loop variables are constant",
+        )  # fmt: skip
 
-    def shape(self, place: ast.Target, symbol: Symbol) -> None:
-        """Check that an array is indexed and a scalar is not."""
-        if isinstance(place, ast.Index):
-            self.number(place.index, where="an index")
-            if not symbol.is_array:
-                self._error(
-                    "type error", f"'{place.name}' is no array", place.span,
-                    f"write '{place.name}', or use another name for the array",
+
+def is_static(scope: Scope, node: ast.Expression) -> bool:
+    match node:
+        case ast.Name(name):
+            symbol = scope.symbols.get(name)
+            return symbol is None or symbol.role in (Role.PARAMETER, Role.LOOP, Role.VALUE)
+        case ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
+            return False
+        case _:
+            return all(is_static(scope, operand) for operand in operands_of(node))
+
+
+def check_operand(scope: Scope, node: ast.Expression, purpose: str) -> Kind:
+    """Check an operand of arithmetic or of an ordered comparison: a number or a real."""
+    kind = check_expression(scope, node)
+    if kind & (Kind.NAMED | Kind.TRUTH):
+        hint = "named values can only be compared with = and !="
+        if kind & Kind.TRUTH:
+            hint = "conditions are combined with 'and', 'or', 'not'"
+        scope.report(
+            "type error", f"{purpose} needs numbers or reals, but this is a {kind.describe()}",
+            node.span, hint,
+        )  # fmt: skip
+    return kind
+
+
+def check_expression(scope: Scope, node: ast.Expression) -> Kind:
+    """Check an expression of any kind and return its kind."""
+    match node:
+        case ast.Number():
+            pass
+        case ast.Name(name) | ast.Index(name):
+            _name(scope, node, name)
+        case ast.Call():
+            _call(scope, node)
+        case ast.Choose(options):
+            for option in options:
+                _option(scope, option)
+        case ast.Disc(value, points):
+            check_operand(scope, value, "'disc'")
+            for point in points:
+                check_number(scope, point, "a point of 'disc'", static=True)
+        case ast.Negative(operand):
+            check_operand(scope, operand, "'-'")
+        case ast.Sum(operands, operators):
+            kinds = [check_operand(scope, operand, f"'{operators[0]}'") for operand in operands]
+            _unmixed(scope, kinds, "in one sum", node)
+        case ast.Product():
+            _product(scope, node)
+        case ast.Power(base, exponent):
+            check_number(scope, base, "the base of a power")
+            check_number(scope, exponent, "an exponent", static=True)
+        case _:
+            check_condition(scope, node)
+    return kind_of(node, scope.symbols)
+
+
+def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> None:
+    symbol = scope.symbols.get(name)
+    if symbol is not None:
+        check_shape(scope, node, symbol)
+    elif name == EPSILON:
+        scope.report(
+            "type error", "'eps' can only be used in the scale of a distribution", node.span,
+            "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants",
+        )  # fmt: skip
+    else:
+        known = [*scope.symbols, EPSILON]
+        hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
+        scope.report("name error", f"unknown name '{name}'", node.span, hint)
+
+
+def _unmixed(scope: Scope, kinds: list[Kind], where: str, node: ast.Expression) -> None:
+    """Check that reals and random integers do not meet."""
+    random = [kind & Kind.RANDOM for kind in kinds]
+    if Kind.REAL in random and Kind.INTEGER in random:
+        scope.report(
+            "type error", f"reals and random integers {where}", node.span,
+            "integer samples can only be combined with each other and with finite numbers",
+        )  # fmt: skip
+
+
+def _product(scope: Scope, node: ast.Product) -> None:
+    random: list[Kind] = []
+    for position, operand in enumerate(node.operands):
+        operator = node.operators[max(0, position - 1)]
+        kind = check_operand(scope, operand, f"'{operator}'")
+        if position and operator == "/" and not is_static(scope, operand):
+            scope.report(
+                "type error", "division by something that is not constant", operand.span,
+                "divide by numbers, parameters and loop variables only",
+            )  # fmt: skip
+        elif kind & Kind.RANDOM:
+            random.append(kind)
+    if len(random) > 1:
+        what = random[0].describe()
+        scope.report(
+            "type error", f"product of two {what}s", node.span,
+            f"random expressions must be linear: a constant times a {what}",
+        )  # fmt: skip
+
+
+# --- conditions ---------------------------------------------------------------------------
+
+
+def check_condition(scope: Scope, node: ast.Expression) -> None:
+    match node:
+        case ast.Truth():
+            pass
+        case ast.Not(operand):
+            check_condition(scope, operand)
+        case ast.And(operands) | ast.Or(operands):
+            for operand in operands:
+                check_condition(scope, operand)
+        case ast.Comparison():
+            _comparison(scope, node)
+        case _:
+            kind = check_expression(scope, node)
+            if kind & ~Kind.TRUTH:
+                scope.report(
+                    "type error", f"a condition is needed, but this is a {kind.describe()}",
+                    node.span, "compare it with something, e.g. 'x >= 1'",
                 )  # fmt: skip
-        elif symbol.is_array:
-            self._error(
-                "type error", f"'{place.name}' is an array", place.span,
-                f"write '{place.name}[i]' for one of its elements",
-            )  # fmt: skip
 
-    def number(self, node: ast.Expression, where: str = "a number", static: bool = False) -> None:
-        """Check an expression that must be a finite number."""
-        kind = self.expression(node)
-        if kind & ~Kind.NUMBER:
-            hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
-            self._error("type error", f"{where} is needed, but this is a {kind.describe()}",
-                        node.span, hint)  # fmt: skip
-        elif static and not self.is_static(node):
-            self._error(
-                "type error", "a constant is needed here", node.span,
-                "only numbers, parameters and loop variables are constant",
-            )  # fmt: skip
 
-    def is_static(self, node: ast.Expression) -> bool:
-        match node:
-            case ast.Name(name):
-                symbol = self.symbols.get(name)
-                return symbol is None or symbol.role in (Role.PARAMETER, Role.LOOP, Role.VALUE)
-            case ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
-                return False
-            case _:
-                return all(self.is_static(operand) for operand in operands_of(node))
-
-    def operand(self, node: ast.Expression, purpose: str) -> Kind:
-        """Check an operand of arithmetic or of an ordered comparison: a number or a real."""
-        kind = self.expression(node)
-        if kind & (Kind.NAMED | Kind.TRUTH):
-            hint = "named values can only be compared with = and !="
-            if kind & Kind.TRUTH:
-                hint = "conditions are combined with 'and', 'or', 'not'"
-            self._error(
-                "type error", f"{purpose} needs numbers or reals, but this is a {kind.describe()}",
-                node.span, hint,
-            )  # fmt: skip
-        return kind
-
-    def expression(self, node: ast.Expression, wanted: bool = False) -> Kind:
-        """Check an expression of any kind and return its kind.
-
-        Args:
-            node: The expression.
-            wanted: Whether it is the whole right-hand side of an assignment.
-        """
-        match node:
-            case ast.Number():
-                pass
-            case ast.Name(name) | ast.Index(name):
-                self._name(node, name)
-            case ast.Call():
-                self.calls.call(node)
-            case ast.Choose(options):
-                for option in options:
-                    self.calls.option(option)
-            case ast.Disc(value, points):
-                self.operand(value, "'disc'")
-                for point in points:
-                    self.number(point, "a point of 'disc'", static=True)
-            case ast.Negative(operand):
-                self.operand(operand, "'-'")
-            case ast.Sum(operands, operators):
-                kinds = [self.operand(operand, f"'{operators[0]}'") for operand in operands]
-                self.unmixed(kinds, "in one sum", node)
-            case ast.Product():
-                self._product(node)
-            case ast.Power(base, exponent):
-                self.number(base, "the base of a power")
-                self.number(exponent, "an exponent", static=True)
-            case _:
-                self.condition(node)
-        return kind_of(node, self.symbols)
-
-    def _name(self, node: ast.Name | ast.Index, name: str) -> None:
-        symbol = self.symbols.get(name)
-        if symbol is not None:
-            self.shape(node, symbol)
-        elif name == EPSILON:
-            self._error(
-                "type error", "'eps' can only be used in the scale of a distribution", node.span,
-                "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants",
-            )  # fmt: skip
-        else:
-            known = [*self.symbols, EPSILON]
-            hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
-            self._error("name error", f"unknown name '{name}'", node.span, hint)
-
-    def unmixed(self, kinds: list[Kind], where: str, node: ast.Expression) -> None:
-        """Check that reals and random integers do not meet."""
-        random = [kind & Kind.RANDOM for kind in kinds]
-        if Kind.REAL in random and Kind.INTEGER in random:
-            self._error(
-                "type error", f"reals and random integers {where}", node.span,
-                "integer samples can only be combined with each other and with finite numbers",
-            )  # fmt: skip
-
-    def _product(self, node: ast.Product) -> None:
-        random: list[Kind] = []
-        for position, operand in enumerate(node.operands):
+def _comparison(scope: Scope, node: ast.Comparison) -> None:
+    ordered = [operator not in ("=", "!=") for operator in node.operators]
+    kinds = []
+    for position, operand in enumerate(node.operands):
+        if any(ordered[max(0, position - 1) : position + 1]):
             operator = node.operators[max(0, position - 1)]
-            kind = self.operand(operand, f"'{operator}'")
-            if position and operator == "/" and not self.is_static(operand):
-                self._error(
-                    "type error", "division by something that is not constant", operand.span,
-                    "divide by numbers, parameters and loop variables only",
-                )  # fmt: skip
-            elif kind & Kind.RANDOM:
-                random.append(kind)
-        if len(random) > 1:
-            what = random[0].describe()
-            self._error(
-                "type error", f"product of two {what}s", node.span,
-                f"random expressions must be linear: a constant times a {what}",
+            kinds.append(check_operand(scope, operand, f"'{operator}'"))
+            continue
+        kinds.append(check_expression(scope, operand))
+        if kinds[-1] == Kind.TRUTH and not isinstance(operand, ast.Name | ast.Index | ast.Truth):
+            scope.report(
+                "type error", "conditions cannot be compared", operand.span,
+                "write 'b' or 'not b', and combine conditions with 'and', 'or'",
+            )  # fmt: skip
+    _unmixed(scope, kinds, "in one comparison", node)
+    for operator, (left, right) in zip(node.operators, pairwise(kinds), strict=True):
+        both = left | right
+        if both & Kind.RANDOM and both & Kind.NAMED:
+            scope.report("type error", "a real is compared with a named value", node.span)
+        elif {left, right} == {Kind.NUMBER, Kind.NAMED}:
+            scope.report(
+                "type error", "a number is compared with a named value", node.span,
+                "they are never equal: compare with one of the values of the domain",
+            )  # fmt: skip
+        elif operator in ("=", "!=") and both & Kind.TRUTH and left and right and left != right:
+            scope.report(
+                "type error", "a condition is compared with something else", node.span,
+                "write 'b' or 'not b', or compare it with another Boolean variable",
             )  # fmt: skip
 
-    # --- conditions ---------------------------------------------------------------------------
 
-    def condition(self, node: ast.Expression) -> None:
-        match node:
-            case ast.Truth():
-                pass
-            case ast.Not(operand):
-                self.condition(operand)
-            case ast.And(operands) | ast.Or(operands):
-                for operand in operands:
-                    self.condition(operand)
-            case ast.Comparison():
-                self._comparison(node)
-            case _:
-                kind = self.expression(node)
-                if kind & ~Kind.TRUTH:
-                    self._error(
-                        "type error", f"a condition is needed, but this is a {kind.describe()}",
-                        node.span, "compare it with something, e.g. 'x >= 1'",
-                    )  # fmt: skip
+# --- calls ---------------------------------------------------------------------------------------
 
-    def _comparison(self, node: ast.Comparison) -> None:
-        ordered = [operator not in ("=", "!=") for operator in node.operators]
-        kinds = []
-        for position, operand in enumerate(node.operands):
-            if any(ordered[max(0, position - 1) : position + 1]):
-                operator = node.operators[max(0, position - 1)]
-                kinds.append(self.operand(operand, f"'{operator}'"))
-                continue
-            kinds.append(self.expression(operand))
-            if kinds[-1] == Kind.TRUTH and not isinstance(
-                operand, ast.Name | ast.Index | ast.Truth
-            ):
-                self._error(
-                    "type error", "conditions cannot be compared", operand.span,
-                    "write 'b' or 'not b', and combine conditions with 'and', 'or'",
-                )  # fmt: skip
-        self.unmixed(kinds, "in one comparison", node)
-        for operator, (left, right) in zip(node.operators, pairwise(kinds), strict=True):
-            both = left | right
-            if both & Kind.RANDOM and both & Kind.NAMED:
-                self._error("type error", "a real is compared with a named value", node.span)
-            elif {left, right} == {Kind.NUMBER, Kind.NAMED}:
-                self._error(
-                    "type error", "a number is compared with a named value", node.span,
-                    "they are never equal: compare with one of the values of the domain",
-                )  # fmt: skip
-            elif operator in ("=", "!=") and both & Kind.TRUTH and left and right and left != right:
-                self._error(
-                    "type error", "a condition is compared with something else", node.span,
-                    "write 'b' or 'not b', or compare it with another Boolean variable",
-                )  # fmt: skip
+
+def _call(scope: Scope, node: ast.Call) -> None:
+    if node.name in DISTRIBUTIONS:
+        _draw(scope, node)
+    elif node.name == MECHANISM:
+        _mechanism(scope, node)
+    elif node.name in SELECTIONS:
+        _selection(scope, node)
+    elif node.name == CLAMP:
+        _clamp(scope, node)
+    elif node.name == ABSOLUTE:
+        _absolute(scope, node)
+    elif node.name in ROUNDINGS:
+        _rounding(scope, node, is_clamped=False)
+    elif node.name == EXPONENTIAL:
+        scope.report(
+            "type error", f"'{EXPONENTIAL}' can only be used in the weights of 'choose'",
+            node.span, "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
+        )  # fmt: skip
+    elif node.name in (ROOT, LOGARITHM):
+        scope.report(
+            "type error", f"'{node.name}' can only be used in the scale of a distribution",
+            node.span, "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
+        )  # fmt: skip
+    elif node.name == DISCRETISATION:
+        scope.report(
+            "type error", "'disc' takes a value and points, separated by ';'", node.span,
+            "write e.g. 'disc(r; -1 < 0 < 1)'",
+        )  # fmt: skip
+    else:
+        known = (*DISTRIBUTIONS, MECHANISM, *SELECTIONS, *_OF_NUMBERS, DISCRETISATION)
+        hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
+        hint = MEANT.get(node.name.lower(), hint)
+        symbol = scope.symbols.get(node.name)
+        if symbol is not None and symbol.is_array:
+            hint = f"array elements are written '{node.name}[i]'"
+        scope.report("name error", f"unknown function '{node.name}'", node.span, hint)
+
+
+def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> bool:
+    """Report a call with another number of arguments."""
+    given = len(node.arguments)
+    if given not in counts:
+        allowed = " or ".join(map(str, counts)) + (" argument" if counts == (1,) else " arguments")
+        message = f"'{node.name}' takes {allowed}, got {given}"
+        scope.report("type error", message, node.span, hint)
+    return given in counts
+
+
+def _draw(scope: Scope, node: ast.Call) -> None:
+    hint = f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'"
+    if not _takes(scope, node, (2,), hint):
+        return
+    mean, scale = node.arguments
+    kind = check_expression(scope, mean)
+    if kind & ~Kind.NUMBER:
+        scope.report(
+            "type error", f"the mean must be a finite number, but this is a "
+            f"{kind.describe()}", mean.span,
+            f"draw with mean 0 and add the {kind.describe()}" if kind & Kind.RANDOM else "",
+        )  # fmt: skip
+    _in_eps(scope, scale, _SCALES, "a scale", static=True)
+    if scope.is_repeated:
+        scope.report("type error", "a 'while' cannot draw samples", node.span, REPEATED)
+
+
+def _mechanism(scope: Scope, node: ast.Call) -> None:
+    if len(node.arguments) < 2:
+        scope.report(
+            "type error", f"'{MECHANISM}' needs a rate and scores", node.span,
+            f"write '{MECHANISM}(eps/2, score)', for an array, or '{MECHANISM}(eps/2, a, b)'",
+        )  # fmt: skip
+        return
+    rate, *scores = node.arguments
+    _in_eps(scope, rate, _SCALES, "a scale", static=True)
+    array = _whole_array(scope, scores)
+    if array is None:
+        for score in scores:
+            check_number(scope, score, "a score")
+    elif array.kind & ~Kind.NUMBER:
+        scope.report("type error", "scores must be finite numbers", scores[0].span)
+
+
+def _clamp(scope: Scope, node: ast.Call) -> None:
+    """Check a clamp: of a number, random or not, between two constants."""
+    hint = f"write '{CLAMP}(z, -5, 5)': the number, the least and the largest value"
+    if not _takes(scope, node, (3,), hint):
+        return
+    value, *ends = node.arguments
+    if isinstance(value, ast.Call) and value.name in ROUNDINGS:
+        _rounding(scope, value, is_clamped=True)
+    else:
+        _once(scope, node, check_operand(scope, value, f"'{CLAMP}'") & Kind.REAL)
+    for end in ends:
+        check_number(scope, end, f"an end of '{CLAMP}'", static=True)
+
+
+def _absolute(scope: Scope, node: ast.Call) -> None:
+    if _takes(scope, node, (1,), f"write '{ABSOLUTE}(x)'"):
+        _once(scope, node, check_operand(scope, node.arguments[0], f"'{ABSOLUTE}'"))
+
+
+def _rounding(scope: Scope, node: ast.Call, is_clamped: bool) -> None:
+    """Check a rounding, to whole numbers or to multiples of a constant."""
+    hint = f"write '{node.name}(x)', or '{node.name}(x, 5)' for multiples of 5"
+    if not _takes(scope, node, (1, 2), hint):
+        return
+    value, *step = node.arguments
+    kind = check_operand(scope, value, f"'{node.name}'")
+    if kind & Kind.RANDOM and not is_clamped:
+        scope.report(
+            "type error",
+            f"'{node.name}' of a {kind.describe()} may be any multiple: too many values",
+            node.span, f"clamp it to finitely many: '{CLAMP}({node.name}(x), -5, 5)'",
+        )  # fmt: skip
+    _once(scope, node, kind)
+    for each in step:
+        check_number(scope, each, "a step", static=True)
+
+
+def _once(scope: Scope, node: ast.Call, kind: Kind) -> None:
+    """Refuse functions of samples inside 'while'."""
+    if scope.is_repeated and kind & Kind.RANDOM:
+        scope.report(
+            "type error", f"'{node.name}' of samples inside 'while'", node.span,
+            "take it before the loop",
+        )  # fmt: skip
+
+
+def _selection(scope: Scope, node: ast.Call) -> None:
+    array = _whole_array(scope, node.arguments)
+    if array is not None:
+        kind = array.kind
+        if kind & (Kind.NAMED | Kind.TRUTH):
+            scope.report(
+                "type error", f"'{node.name}' needs numbers or reals", node.arguments[0].span
+            )
+    else:
+        kinds = [check_operand(scope, value, f"'{node.name}'") for value in node.arguments]
+        _unmixed(scope, kinds, f"in one '{node.name}'", node)
+        kind = reduce(or_, kinds, Kind.NOTHING)
+    _once(scope, node, kind)
+
+
+def _whole_array(scope: Scope, arguments: Sequence[ast.Expression]) -> Symbol | None:
+    """Return the array that is the only argument, if it is one."""
+    if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
+        return None
+    symbol = scope.symbols.get(arguments[0].name)
+    return symbol if symbol is not None and symbol.is_array else None
+
+
+# --- choices ------------------------------------------------------------------------------
+
+
+def _option(scope: Scope, option: ast.Option) -> None:
+    if isinstance(option.value, ast.Range):
+        for end in (option.value.first, option.value.last):
+            check_number(scope, end, "an end of a range", static=True)
+        return
+    if option.turns is None:
+        _one_option(scope, option.value, option.weight)
+        return
+    name = option.turns.variable
+    for end in (option.turns.first, option.turns.last):
+        check_number(scope, end, "an end of a range", static=True)
+    if name == EPSILON or name in scope.symbols:
+        scope.report(
+            "name error", f"'{name}' is the name of something else", option.turns.span,
+            "choose another name for the variable of the options",
+        )  # fmt: skip
+        return
+    _one_option(with_number(scope, name, option.turns.span), option.value, option.weight)
+
+
+def _one_option(scope: Scope, value: ast.Expression, weight: ast.Expression | None) -> None:
+    kind = check_expression(scope, value)
+    if kind & Kind.RANDOM:
+        scope.report(
+            "type error", f"values of 'choose' are finite, but this is a {kind.describe()}",
+            value.span, "choose a number and compare or multiply afterwards",
+        )  # fmt: skip
+    if weight is not None:
+        _in_eps(scope, weight, (EXPONENTIAL,), "a weight", static=False)
+
+
+def _in_eps(
+    scope: Scope, node: ast.Expression, functions: tuple[str, ...], where: str, *, static: bool
+) -> None:
+    """Check arithmetic with eps, finite numbers and some functions.
+
+    The form of scales is checked when the parameters are known.
+    """
+
+    def check(part: ast.Expression) -> None:
+        _in_eps(scope, part, functions, where, static=static)
+
+    match node:
+        case ast.Name(name) if name == EPSILON:
+            pass
+        case ast.Call(name, arguments) if name in functions:
+            if len(arguments) != 1:
+                scope.report("type error", f"'{name}' takes 1 argument", node.span)
+            for argument in arguments:
+                check(argument)
+        case ast.Sum(operands) | ast.Product(operands):
+            for operand in operands:
+                check(operand)
+        case ast.Negative(operand):
+            check(operand)
+        case ast.Power(base, exponent):
+            check(base)
+            check_number(scope, exponent, "an exponent", static=True)
+        case _:
+            check_number(scope, node, where, static=static)

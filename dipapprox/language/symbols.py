@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from enum import Enum, IntFlag
+from typing import Protocol
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Family
@@ -33,6 +34,26 @@ DELTA = "delta"
 CLAMP = "clamp"
 ABSOLUTE = "abs"
 ROUNDINGS = ("round", "floor", "ceil")
+
+
+_GUMBEL = (
+    "there is no Gumbel noise; the argmax of scores with Gumbel noise of scale 1/rate is "
+    "'Exp(rate, scores)'"
+)
+_STUDENT = "there is no Student-t noise; real noise is Gauss, Lap, LapPlus and LapMinus"
+MEANT = {
+    "gumbel": _GUMBEL,
+    "student": _STUDENT,
+    "studentt": _STUDENT,
+    "student_t": _STUDENT,
+    "cauchy": "there is no Cauchy noise; real noise is Gauss, Lap, LapPlus and LapMinus",
+    "normal": "write 'Gauss(mean, standard deviation)'",
+    "laplace": "write 'Lap(mean, scale)'",
+    "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",
+    "uniform": "write 'choose {1..6}' for one of finitely many values",
+    "bernoulli": "write 'choose {1 : p, 0 : 1 - p}'",
+}
+"""What is meant by names of other libraries, in lower case."""
 
 
 class Role(Enum):
@@ -89,6 +110,35 @@ class Symbol:
     kind: Kind = Kind.NOTHING
     unbounded: bool = False
     is_real_output: bool = False
+
+
+class Report(Protocol):
+    """Takes what is wrong: the kind of error, a message, its place and a hint."""
+
+    def __call__(self, kind: str, message: str, span: Span | None, hint: str = "") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is known where something is checked.
+
+    Attributes:
+        symbols: What names stand for; variables of the loops around it are among them.
+        report: Where mistakes go.
+        in_service: Whether it is in a handler of a service.
+        is_repeated: Whether it is inside a `while`.
+    """
+
+    symbols: dict[str, Symbol]
+    report: Report
+    in_service: bool = False
+    is_repeated: bool = False
+
+
+def with_number(scope: Scope, name: str, span: Span | None) -> Scope:
+    """Return a scope in which a name is the variable of a loop."""
+    loop = Symbol(name, Role.LOOP, False, span, Kind.NUMBER)
+    return replace(scope, symbols={**scope.symbols, name: loop})
 
 
 def collect_symbols(program: ast.Program, diagnosis: Diagnosis) -> dict[str, Symbol]:
