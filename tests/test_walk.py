@@ -67,9 +67,9 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
 @pytest.mark.parametrize(
     ("words", "most_files", "most_classes"),
     [
-        (VERIFY, 137, 124),
-        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 168, 134),
-        (("decide", "programs/dipc/svt1.dpg"), 174, 120),
+        (VERIFY, 130, 104),
+        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 154, 113),
+        (("decide", "programs/dipc/svt1.dpg"), 162, 105),
     ],
 )
 def test_few_files_and_classes_are_passed(
@@ -84,5 +84,5 @@ def test_a_check_passes_fewer(tmp_path: Path) -> None:
     certificate = str(tmp_path / "certificate.json")
     walk(*VERIFY, "--certificate", certificate)
     files, classes = walk("check", certificate)
-    assert files <= 150
-    assert classes <= 63
+    assert files <= 140
+    assert classes <= 52
