@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
@@ -29,6 +29,7 @@ from dipapprox.language.domains import (
     Widening,
     domain_text,
     has_names,
+    wider_domains,
 )
 from dipapprox.language.symbols import collect_symbols
 from dipapprox.source import Span
@@ -45,14 +46,14 @@ class Variable:
     domain: tuple[Value, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def cells(self) -> tuple[Cell, ...]:
-        """Return its cells in order."""
-        if self.size is None:
-            return (Cell(self.name, self.name, None, self.domain, span=self.span),)
-        return tuple(
-            Cell(f"{self.name}[{i}]", self.name, i, self.domain, span=self.span)
-            for i in range(1, self.size + 1)
-        )
+
+def cells_of(variables: Iterable[Variable]) -> tuple[Cell, ...]:
+    """Return the cells of variables, in order."""
+    return tuple(
+        Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
+        for v in variables
+        for i in ((None,) if v.size is None else range(1, v.size + 1))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def elaborate_declarations(
     narrower: dict[str, Domain] = {}
     if not diagnosis:
         inputs, narrower = _widened(inputs, widening)
-        cells = [cell for variable in inputs for cell in variable.cells()]
+        cells = cells_of(inputs)
         for declaration in program.declarations:
             try:
                 match declaration:
@@ -176,7 +177,7 @@ def _widened(
 ) -> tuple[list[Variable], dict[str, Domain]]:
     """Give inputs their wider domains; also return what those declared."""
     declared = {variable.name: variable.domain for variable in inputs}
-    wider = widening.apply(declared)
+    wider = wider_domains(widening, declared)
     widened = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
     return widened, {name: declared[name] for name in wider}
 
@@ -284,7 +285,7 @@ def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> V
 
 
 def _rule(
-    declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: list[Cell]
+    declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[Cell]
 ) -> Within | Everyone:
     if declaration.radius is None:
         return Everyone()
@@ -307,7 +308,7 @@ def _rule(
 
 
 def _pair(
-    pair: ast.Pair, parameters: Mapping[str, Fraction], cells: list[Cell], diagnosis: Diagnosis
+    pair: ast.Pair, parameters: Mapping[str, Fraction], cells: Sequence[Cell], diagnosis: Diagnosis
 ) -> tuple[Input, Input]:
     inputs = []
     for given in (pair.left, pair.right):

@@ -137,43 +137,42 @@ class Widening:
     everywhere: Domain | None = None
     named: Mapping[str, Domain] = field(default_factory=dict)
 
-    def apply(self, declared: Mapping[str, Domain]) -> dict[str, Domain]:
-        """Return the wider domains by the names of their inputs; without those that stay.
-
-        Raises:
-            UserError: If an input does not exist, has named values, or would lose a value.
-        """
-        for name in self.named:
-            if name not in declared:
-                known = f"the inputs are {', '.join(declared)}" if declared else "it has none"
-                raise UserError(
-                    f"cannot widen '{name}': the program has no such input",
-                    did_you_mean(name, tuple(declared), known),
-                )
-        numeric = {name: domain for name, domain in declared.items() if not has_names(domain)}
-        if self.everywhere is not None and not numeric:
-            raise UserError("cannot widen: the program has no inputs with numbers")
-        chosen = dict(self.named)
-        if self.everywhere is not None:
-            chosen = {**dict.fromkeys(numeric, self.everywhere), **chosen}
-        for name, domain in chosen.items():
-            if name not in numeric:
-                raise UserError(
-                    f"cannot widen '{name}': its values are names", "only numbers can be widened"
-                )
-            if isinstance(declared[name], AllReals):
-                raise UserError(f"cannot widen '{name}': it may be any real number already")
-            kept = set(domain)
-            lost = [value for value in declared[name] if value not in kept]
-            if lost:
-                raise UserError(
-                    f"cannot widen '{name}' to {domain_text(domain, 8)}: its value {lost[0]} "
-                    "is not in there",
-                    f"a wider domain contains the declared one, {domain_text(declared[name], 8)}",
-                )
-        return {
-            name: domain for name, domain in chosen.items() if len(domain) > len(declared[name])
-        }
-
 
 AS_DECLARED = Widening()
+
+
+def wider_domains(widening: Widening, declared: Mapping[str, Domain]) -> dict[str, Domain]:
+    """Return the wider domains by the names of their inputs; without those that stay.
+
+    Raises:
+        UserError: If an input does not exist, has named values, or would lose a value.
+    """
+    for name in widening.named:
+        if name not in declared:
+            known = f"the inputs are {', '.join(declared)}" if declared else "it has none"
+            raise UserError(
+                f"cannot widen '{name}': the program has no such input",
+                did_you_mean(name, tuple(declared), known),
+            )
+    numeric = {name: domain for name, domain in declared.items() if not has_names(domain)}
+    if widening.everywhere is not None and not numeric:
+        raise UserError("cannot widen: the program has no inputs with numbers")
+    chosen = dict(widening.named)
+    if widening.everywhere is not None:
+        chosen = {**dict.fromkeys(numeric, widening.everywhere), **chosen}
+    for name, domain in chosen.items():
+        if name not in numeric:
+            raise UserError(
+                f"cannot widen '{name}': its values are names", "only numbers can be widened"
+            )
+        if isinstance(declared[name], AllReals):
+            raise UserError(f"cannot widen '{name}': it may be any real number already")
+        kept = set(domain)
+        lost = [value for value in declared[name] if value not in kept]
+        if lost:
+            raise UserError(
+                f"cannot widen '{name}' to {domain_text(domain, 8)}: its value {lost[0]} "
+                "is not in there",
+                f"a wider domain contains the declared one, {domain_text(declared[name], 8)}",
+            )
+    return {name: domain for name, domain in chosen.items() if len(domain) > len(declared[name])}

@@ -21,7 +21,7 @@ from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
-from dipapprox.language.declarations import Declarations, elaborate_declarations
+from dipapprox.language.declarations import Declarations, cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.expressions import Expressions
@@ -89,12 +89,12 @@ def elaborate(
         )
     if calls.rounding is not None and (rounds is not None or not irrational):
         raise core.irrational(calls.rounding)
-    outputs = [cell for v in declarations.outputs for cell in v.cells()]
+    outputs = cells_of(declarations.outputs)
     reals = tuple(cell for cell in outputs if isinstance(cell.domain, AllReals))
     return core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
-        inputs=tuple(cell for v in declarations.inputs for cell in v.cells()),
+        inputs=cells_of(declarations.inputs),
         outputs=tuple(cell for cell in outputs if not isinstance(cell.domain, AllReals)),
         body=body,
         adjacency=declarations.adjacency,
@@ -181,10 +181,8 @@ class _Unrolling:
         self._statements(block)
         self.diagnosis.finish()
         declared = self.declarations
-        inputs, outputs = (
-            [cell for variable in variables for cell in variable.cells()]
-            for variables in (declared.inputs, (*declared.outputs, *declared.states))
-        )
+        inputs = cells_of(declared.inputs)
+        outputs = cells_of((*declared.outputs, *declared.states))
         rounds = () if self.rounds is None else self.rounds.body
         whole = (*self.emitter.block, *rounds)
         check_whole_numbers(

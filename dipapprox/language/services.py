@@ -20,6 +20,7 @@ from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import (
     Variable,
+    cells_of,
     describe_domain,
     elaborate_declarations,
     evaluate_value,
@@ -156,7 +157,7 @@ def elaborate_service(
         body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
         if calls.rounding is not None:
             raise core.irrational(calls.rounding)
-        arguments = tuple(cell for v in declarations.inputs for cell in v.cells())
+        arguments = cells_of(declarations.inputs)
         called, users = (
             (handler.name, handler.users) if isinstance(handler, ast.OnQuery) else (DATA, ())
         )
@@ -165,7 +166,7 @@ def elaborate_service(
         name=name,
         parameters=dict(whole.parameters),
         states=_state_cells(program, whole.states, whole.parameters),
-        replies=tuple(cell for v in whole.outputs for cell in v.cells()),
+        replies=cells_of(whole.outputs),
         handlers=tuple(handlers),
         change=_change(program),
     )
@@ -227,7 +228,7 @@ def _state_cells(
                 node.span,
                 f"allowed are {allowed}",
             )
-        cells += [StateCell(cell, value) for cell in variable.cells()]
+        cells += [StateCell(cell, value) for cell in cells_of((variable,))]
     diagnosis.finish()
     return tuple(cells)
 

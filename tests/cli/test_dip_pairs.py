@@ -13,6 +13,7 @@ from dipapprox.checking.result import Outcome
 from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
+from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.selection import widening_by_pairs
 from tests.cli.running import run, run_json
@@ -85,10 +86,10 @@ def test_other_programs_and_other_pairs_keep_the_domain(
     assert "too long or too extreme" in capsys.readouterr().err
     program = load(folder / "svt.dip", {})
     kept = widening_by_pairs("all", program)
-    assert kept.apply({"q": program.inputs[0].domain}) == {}
+    assert wider_domains(kept, {"q": program.inputs[0].domain}) == {}
     wider = widening_by_pairs(str(folder / "pairs.json"), program)
     numbers = (Fraction(-1), Fraction(0), Fraction(1, 2), Fraction(1))
-    assert wider.apply({program.inputs[0].variable: program.inputs[0].domain}) == {
+    assert wider_domains(wider, {program.inputs[0].variable: program.inputs[0].domain}) == {
         program.inputs[0].variable: numbers
     }
 

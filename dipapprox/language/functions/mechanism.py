@@ -29,7 +29,7 @@ from typing import Generic, ParamSpec, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError, shorten
 from dipapprox.language import ast, core
-from dipapprox.language.declarations import elaborate_declarations
+from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
@@ -146,7 +146,7 @@ class Mechanism(Generic[Arguments, Returned]):
                 places.span_of_definition(code),
             )
         declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
-        inputs = [cell for variable in declarations.inputs for cell in variable.cells()]
+        inputs = cells_of(declarations.inputs)
         domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
         names, texts = names_in(declarations), texts_in(declarations)
 

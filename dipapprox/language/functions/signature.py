@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dipapprox.language import ast, core
 from dipapprox.language.core import Cell
-from dipapprox.language.declarations import Declarations, Variable
+from dipapprox.language.declarations import Declarations, Variable, cells_of
 from dipapprox.language.domains import AllIntegers, AllReals, Domain
 from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
@@ -120,7 +120,7 @@ class Head:
         for name in self.weights:
             given[name] = Weight(run, ast.Name(name), frozenset(), None)
         for variable in declarations.inputs:
-            cells = [_input(run, cell) for cell in variable.cells()]
+            cells = [_input(run, cell) for cell in cells_of((variable,))]
             given[variable.name] = cells[0] if variable.size is None else cells
         return [given.pop(name) for name in self.placed], given
 
