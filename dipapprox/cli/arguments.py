@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dipapprox.limits import Limits
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
-from dipapprox.questions.computing import Computing, computing_arguments, read_computing
+from dipapprox.questions.computing import computing_arguments, read_limits, read_options
 from dipapprox.questions.question import (
     AnyQuestion,
     Argument,
@@ -40,7 +40,7 @@ def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQu
 
 
 def add_computing(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> None:
-    """Add some of the flags of `Computing`."""
+    """Add some of the flags of how it is computed."""
     add_arguments(parser, computing_arguments(names))
     if "optimizer" in names:
         parser.add_argument(
@@ -52,22 +52,13 @@ def add_computing(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> No
         )
 
 
-def computing_of(words: argparse.Namespace) -> Computing:
-    """Read the flags of `add_computing`.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return read_computing(vars(words), spelled_as_flag)
-
-
 def options_of(words: argparse.Namespace) -> Options:
-    """Read the same as options; the clock of their limits starts now.
+    """Read the flags of `add_computing`; the clock of their limits starts now.
 
     Raises:
         UserError: If a value is malformed or out of range, or they do not go together.
     """
-    return computing_of(words).options(limits_of(words))
+    return read_options(vars(words), spelled_as_flag, limits_of(words))
 
 
 def limits_of(words: argparse.Namespace) -> Limits:
@@ -78,7 +69,7 @@ def limits_of(words: argparse.Namespace) -> Limits:
     """
     memory = words.max_memory
     given = {**vars(words), "max_memory": default_memory() if memory is None else memory}
-    return read_computing(given, spelled_as_flag).limits()
+    return read_limits(given, spelled_as_flag)
 
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument]) -> None:
@@ -96,11 +87,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
-    help = argument.help.replace("%", "%%")
+    flag, help = spelled_as_flag(argument.name), argument.help.replace("%", "%%")
     if argument.read is kinds.flag:
         on = argument.default == "true"
         parser.add_argument(
-            f"--no-{argument.flag[2:]}" if on else argument.flag,
+            f"--no-{flag[2:]}" if on else flag,
             dest=argument.name,
             action="store_const",
             const="false" if on else "true",
@@ -111,7 +102,7 @@ def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
     if argument.default and "(default" not in help:
         help += f" (default: {argument.default})"
     parser.add_argument(
-        argument.flag,
+        flag,
         required=argument.required,
         metavar=argument.metavar or None,
         choices=choices,

@@ -9,7 +9,7 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.questions.calibrate import Calibrate
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(command: Asking[Calibrate], console: Console) -> int:
     asking.check_places(None, command.report)
     listings = asking.listing_of(command)
     program = command.program.load(command.question.pairs.text, reals=True)
-    with Reporter() as reporter:
+    with reporting() as reporter:
         found = command.question.answer(program, command.options, reporter)
     show_answer(console, found, json=command.json)
     asking.write_report(command, listings, found, None)

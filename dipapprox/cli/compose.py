@@ -10,7 +10,7 @@ from dipapprox.cli import arguments, asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -160,7 +160,7 @@ def run(command: ComposeCommand, console: Console) -> int:
     described = [] if command.report is None else _described(command.files)
     pipeline = command.pipeline()
     asking.check_places(command.certificate, command.report)
-    with Reporter("grids") as reporter:
+    with reporting("grids") as reporter:
         found = command.question.answer(pipeline, command.options, reporter)
     if command.plot is not None and found.curve is not None:
         plots.plot_composed(found, command.plot)

@@ -9,7 +9,7 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.questions.decide import Decide
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(command: Asking[Decide], console: Console) -> int:
     listings = asking.listing_of(command)
     question = command.question
     program = asking.loaded(command.program, question.pairs)
-    with Reporter() as reporter:
+    with reporting() as reporter:
         decision = question.answer(program, command.options, reporter)
     show_answer(console, decision, json=command.json)
     digest = asking.write_certificate(command, program, decision, question.pairs)

@@ -24,11 +24,10 @@ from dipapprox.cli.explanation_view import (
 from dipapprox.cli.output import show_json, write
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
-from dipapprox.limits import Limits
 from dipapprox.numerics.rounding import sound_arithmetic
+from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import LIMITS, STRUCTURE
 from dipapprox.semantics.execution import execute
@@ -62,9 +61,7 @@ class ExplainCommand:
     eps: Fraction
     input: str | None
     closed_form: bool
-    merge: bool
-    strategy: Strategy
-    limits: Limits
+    options: Options
     format: str
     json: bool
 
@@ -101,15 +98,12 @@ def read(words: argparse.Namespace) -> ExplainCommand:
     Raises:
         UserError: If a value is malformed or out of range.
     """
-    computing = arguments.computing_of(words)
     return ExplainCommand(
         program=program_of(words),
         eps=kinds.positive(words.eps, "--eps"),
         input=words.input,
         closed_form=words.closed_form,
-        merge=computing.merge,
-        strategy=computing.optimizer,
-        limits=arguments.limits_of(words),
+        options=arguments.options_of(words),
         format=words.format,
         json=words.json,
     )
@@ -118,14 +112,14 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 @sound_arithmetic()
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
-    program = command.program.load()
+    program, options = command.program.load(), command.options
     if command.closed_form:
         return run_closed_forms(
             program,
             None if command.input is None else parse_input(command.input, program, "--input"),
             command.format,
-            merge=command.merge,
-            limits=command.limits,
+            merge=options.merge,
+            limits=options.limits,
             json=command.json,
             console=console,
         )
@@ -137,14 +131,14 @@ def run(command: ExplainCommand, console: Console) -> int:
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end:
-        states = execute(program, command.merge, command.limits, real_outputs=True)
-        explanation = explain(states, command.eps, inputs, command.strategy, command.limits)
+        states = execute(program, options.merge, options.limits, real_outputs=True)
+        explanation = explain(states, command.eps, inputs, options.strategy, options.limits)
         if command.json:
             fields = as_fields(explanation)
         else:
             text = _FORMATS[command.format](explanation) + "\n"
     if end.reason is not None:
-        fields = unfinished_fields(program, command.merge, command.eps, end.reason)
+        fields = unfinished_fields(program, options.merge, command.eps, end.reason)
     if command.json:
         show_json(console, fields)
     elif end.reason is None:

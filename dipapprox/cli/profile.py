@@ -14,7 +14,7 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer, write
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
@@ -106,7 +106,7 @@ def run(command: ProfileCommand, console: Console) -> int:
     listings = asking.listing_of(asked)
     question = asked.question
     program = asked.program.load(question.pairs.text, reals=True, delta=question.delta)
-    with Reporter() as reporter:
+    with reporting() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
         plots.plot_curve(answer, command.plot)

@@ -8,7 +8,11 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from typing import Protocol, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from dipapprox.pairs.search import Progress, silent
 
 _PATIENCE = 1.0
 _INTERVAL = 0.1
@@ -25,36 +29,29 @@ class Bar(Protocol):
         """Remove the bar."""
 
 
-class Reporter:
-    """A progress callback that opens a bar when the run turns out to be long.
+@contextmanager
+def reporting(unit: str = "pairs") -> Iterator[Progress]:
+    """Yield what is told about progress; it opens a bar when the run turns out to be long.
 
     Args:
         unit: What is counted.
     """
+    bar: Bar | None = None
+    due = time.monotonic() + _PATIENCE
 
-    def __init__(self, unit: str = "pairs") -> None:
-        self._unit = unit
-        self._next = time.monotonic() + _PATIENCE
-        self._bar: Bar | None = None
-        self._watched = sys.stderr.isatty()
-
-    def __call__(self, done: int, total: int | None) -> None:
-        """Count `done` of `total`."""
-        if not self._watched:
-            return
+    def report(done: int, total: int | None) -> None:
+        nonlocal bar, due
         now = time.monotonic()
-        if now < self._next:
+        if now < due:
             return
-        self._next = now + _INTERVAL
-        if self._bar is None:
-            module = importlib.import_module("dipapprox.cli.progress_bar")
-            self._bar = module.open_bar(self._unit)
-        if self._bar is not None:
-            self._bar.update(done, total)
+        due = now + _INTERVAL
+        if bar is None:
+            opened: Bar = importlib.import_module("dipapprox.cli.progress_bar").open_bar(unit)
+            bar = opened
+        bar.update(done, total)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    try:
+        yield report if sys.stderr.isatty() else silent
+    finally:
+        if bar is not None:
+            bar.close()

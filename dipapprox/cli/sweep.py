@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import make_folder, show
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.cli.sweep_report import count_cases, summary_report
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
@@ -129,7 +129,7 @@ def run(command: SweepCommand, console: Console) -> int:
     assert command.spec is not None
     assert command.out is not None
     sweep = Sweep(read_spec(command.spec), command.out, command.jobs, command.cluster)
-    with Reporter("cases") as reporter:
+    with reporting("cases") as reporter:
         try:
             sweep.run(reporter)
         except KeyboardInterrupt:

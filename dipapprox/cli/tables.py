@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import make_folder, show
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.data_classes import dataclass
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.experiments.tables.plan import TablePlan, plan
@@ -85,7 +85,7 @@ def run(command: TablesCommand, console: Console) -> int:
     if command.out is not None:
         make_folder(command.out)
     made = []
-    with Reporter("tables") as reporter:
+    with reporting("tables") as reporter:
         for table in make_tables(plan(), command.tables, quick=command.quick, progress=reporter):
             made.append(table)
             _show(table, console)

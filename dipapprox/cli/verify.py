@@ -9,7 +9,7 @@ from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import Reporter
+from dipapprox.cli.progress import reporting
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.privacy.verdict import Verdict
@@ -59,7 +59,7 @@ def run(command: Asking[Verify], console: Console) -> int:
         raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
     program = asking.loaded(command.program, question.pairs, reals=True, delta=question.delta)
-    with Reporter("thousandths of the interval" if everywhere else "pairs") as reporter:
+    with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
     show_answer(console, verdict, json=command.json)
     digest: str | None = None

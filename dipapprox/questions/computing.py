@@ -1,11 +1,9 @@
-"""How an answer is computed: what does not change the question, declared as questions are."""
+"""How an answer is computed: the arguments behind `Options` and `Limits`, declared as data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
 
-from dipapprox.data_classes import dataclass
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
@@ -18,91 +16,74 @@ from dipapprox.privacy.options import (
     Options,
 )
 from dipapprox.questions import kinds
-from dipapprox.questions.question import Argument, Spelled, argument, arguments_of, read_values
-
-_GROUP = "computing"
-_LIMITS = "limits (when one is reached, the answer is Unknown)"
+from dipapprox.questions.kinds import Reader
+from dipapprox.questions.question import Argument, Spelled, read_values
 
 
-def _computing(read: Any, metavar: str, help: str, default: str | None, swept: bool = True) -> Any:
-    return argument(read, metavar, help, default=default, swept=swept, group=_GROUP)
+def _computing(
+    name: str, read: Reader[object], metavar: str, help: str, default: str, swept: bool = True
+) -> Argument:
+    return Argument(name, read, metavar, help, default, False, swept, "computing")
 
 
-def _limit(read: Any, metavar: str, help: str, default: str | None = None) -> Any:
-    return argument(read, metavar, help, default=default, swept=False, group=_LIMITS)
+def _limit(
+    name: str, read: Reader[object], metavar: str, help: str, default: str | None = None
+) -> Argument:
+    group = "limits (when one is reached, the answer is Unknown)"
+    return Argument(name, read, metavar, help, default, False, False, group)
 
 
-@dataclass(frozen=True, slots=True)
-class Computing:
-    """The arguments behind `Options` and `Limits`."""
-
-    name: ClassVar[str] = "computing"
-
-    engine: Engine = _computing(
+COMPUTING = (
+    _computing(
+        "engine",
         kinds.Word(Engine),
         "",
         "what computes probabilities; auto: elimination, then nested",
         "auto",
-    )
-    tier: Tier = _computing(
-        kinds.Word(Tier), "", "numbers that elimination uses; auto: doubles, then balls", "auto"
-    )
-    optimizer: Strategy = _computing(
+    ),
+    _computing(
+        "tier",
+        kinds.Word(Tier),
+        "",
+        "numbers that elimination uses; auto: doubles, then balls",
+        "auto",
+    ),
+    _computing(
+        "optimizer",
         kinds.Word(Strategy),
         "",
         "how integrals are ordered and pulled apart",
         "least-nesting",
         swept=False,
-    )
-    merge: bool = _computing(
-        kinds.flag, "", "keep every final state, as the papers count them", "true"
-    )
-    precision: int = _computing(
+    ),
+    _computing("merge", kinds.flag, "", "keep every final state, as the papers count them", "true"),
+    _computing(
+        "precision",
         kinds.whole(2, LARGEST_PRECISION, "bits"),
         "BITS",
         "first attempt: enclosures at most 2^-BITS wide",
         str(FIRST_PRECISION),
-    )
-    max_precision: int = _computing(
+    ),
+    _computing(
+        "max_precision",
         kinds.whole(2, LARGEST_PRECISION, "bits"),
         "BITS",
         "what is undecided is refined up to this",
         str(LAST_PRECISION),
-    )
-    jobs: int = _computing(
+    ),
+    _computing(
+        "jobs",
         kinds.whole(1, MOST_JOBS),
         "N",
         "processes, for work that takes more than a second",
         "1",
         swept=False,
-    )
-    timeout: float | None = _limit(kinds.seconds, "SECONDS", "wall-clock time")
-    max_states: int = _limit(kinds.whole(1), "N", "symbolic states", "100000")
-    max_memory: int | None = _limit(
-        kinds.whole(1), "MB", "resident memory (default: 60% of the machine's)"
-    )
-
-    def limits(self) -> Limits:
-        """Return the limits; their clock starts now."""
-        return Limits(seconds=self.timeout, memory=self.max_memory, states=self.max_states)
-
-    def options(self, limits: Limits) -> Options:
-        """Return the same as options.
-
-        Raises:
-            UserError: If they do not go together.
-        """
-        return Options(
-            engine=self.engine,
-            tier=self.tier,
-            strategy=self.optimizer,
-            precision=self.precision,
-            max_precision=self.max_precision,
-            merge=self.merge,
-            jobs=self.jobs,
-            limits=limits,
-        )
-
+    ),
+    _limit("timeout", kinds.seconds, "SECONDS", "wall-clock time"),
+    _limit("max_states", kinds.whole(1), "N", "symbolic states", "100000"),
+    _limit("max_memory", kinds.whole(1), "MB", "resident memory (default: 60% of the machine's)"),
+)
+"""All of them."""
 
 LIMITS = ("timeout", "max_states", "max_memory")
 STRUCTURE = ("optimizer", "merge")
@@ -112,13 +93,35 @@ WHOLE = ("engine", "tier", *STRUCTURE, "precision", "max_precision", "jobs", *LI
 
 def computing_arguments(names: tuple[str, ...]) -> tuple[Argument, ...]:
     """Return the arguments of some names, in the order of the declaration."""
-    return tuple(each for each in arguments_of(Computing) if each.name in names)
+    return tuple(each for each in COMPUTING if each.name in names)
 
 
-def read_computing(given: Mapping[str, object], spelled: Spelled) -> Computing:
-    """Read what an edge was given; None stands for nothing.
+def read_limits(given: Mapping[str, object], spelled: Spelled) -> Limits:
+    """Read the limits from what an edge was given, None stands for nothing; their clock starts now.
 
     Raises:
         UserError: If a value is malformed or out of range.
     """
-    return Computing(**read_values(Computing, given, spelled))
+    read = read_values(computing_arguments(LIMITS), given, spelled)
+    return Limits(
+        seconds=read.get("timeout"), memory=read.get("max_memory"), states=read["max_states"]
+    )
+
+
+def read_options(given: Mapping[str, object], spelled: Spelled, limits: Limits) -> Options:
+    """Read the rest likewise.
+
+    Raises:
+        UserError: If a value is malformed or out of range, or they do not go together.
+    """
+    read = read_values(COMPUTING, given, spelled)
+    return Options(
+        engine=read["engine"],
+        tier=read["tier"],
+        strategy=read["optimizer"],
+        precision=read["precision"],
+        max_precision=read["max_precision"],
+        merge=read["merge"],
+        jobs=read["jobs"],
+        limits=limits,
+    )

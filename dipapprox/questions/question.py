@@ -12,7 +12,7 @@ arguments; all are read by `read`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
@@ -39,7 +39,7 @@ class Question(ABC):
     """The command, the task of a sweep."""
 
     computing: ClassVar[tuple[str, ...]]
-    """The names of the arguments of `Computing` that its answer depends on."""
+    """The names of the arguments of `computing` that its answer depends on."""
 
     @classmethod
     def check(cls, given: Collection[str], spelled: Spelled) -> None:
@@ -84,11 +84,6 @@ class Argument:
     swept: bool
     group: str
 
-    @property
-    def flag(self) -> str:
-        """Its name on the command line."""
-        return spelled_as_flag(self.name)
-
 
 def argument(
     read: Reader[Any],
@@ -131,7 +126,7 @@ def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spel
         UserError: If an argument is missing or wrong, or they do not go together.
     """
     question.check({name for name, value in given.items() if value is not None}, spelled)
-    return question(**read_values(question, given, spelled))
+    return question(**read_values(arguments_of(question), given, spelled))
 
 
 def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
@@ -146,14 +141,16 @@ def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> A
     return read(question, given, spelled_as_keyword)
 
 
-def read_values(declared: type, given: Mapping[str, object], spelled: Spelled) -> dict[str, Any]:
-    """Read the arguments that a type declares, as the values of its fields.
+def read_values(
+    declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
+) -> dict[str, Any]:
+    """Read declared arguments; what has neither a value nor a default is left out.
 
     Raises:
         UserError: If one is missing or wrong.
     """
     values = {}
-    for each in arguments_of(declared):
+    for each in declared:
         value = given.get(each.name)
         if value is None:
             value = each.default

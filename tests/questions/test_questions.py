@@ -18,7 +18,7 @@ from dipapprox import Limits, Options, UserError
 from dipapprox.cli import arguments
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
 from dipapprox.questions.calibrate import Calibrate
-from dipapprox.questions.computing import Computing, read_computing
+from dipapprox.questions.computing import COMPUTING, read_limits, read_options
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
@@ -172,15 +172,22 @@ def test_other_edges_name_it_in_their_own_words(name: str, wrong: str) -> None:
 def test_engines_and_bits_are_named_too() -> None:
     for name, wrong in (("engine", "fast"), ("precision", 1), ("jobs", "1/2"), ("timeout", -3)):
         with pytest.raises(UserError, match=f"^--{name}"):
-            read_computing({name: wrong}, spelled_as_flag)
-    assert read_computing({}, spelled_as_flag) == read_computing({"merge": True}, spelled_as_flag)
-    assert read_computing({"merge": "false"}, spelled_as_flag).merge is False
+            read_options({name: wrong}, spelled_as_flag, Limits())
+    with pytest.raises(UserError, match=r"^--timeout"):
+        read_limits({"timeout": -3}, spelled_as_flag)
+    limits = Limits()
+    plain = read_options({}, spelled_as_flag, limits)
+    assert plain == read_options({"merge": True}, spelled_as_flag, limits)
+    assert plain == Options(limits=limits)
+    assert read_options({"merge": "false"}, spelled_as_flag, limits).merge is False
+    assert read_limits({"timeout": "5"}, spelled_as_flag).seconds == 5
+    assert read_limits({}, spelled_as_flag).states == Limits().states
 
 
 def test_sweeps_have_the_keys_that_are_declared() -> None:
     for task, question in TASKS.items():
         keys = [key.name for key in keys_of(task)]
-        declared = (*arguments_of(question), *arguments_of(Computing))
+        declared = (*arguments_of(question), *COMPUTING)
         swept = {each.name for each in declared if each.swept}
         assert len(set(keys)) == len(keys)
         assert set(keys) <= {*swept, "widen"}

@@ -11,7 +11,7 @@ from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.compose import Compose
-from dipapprox.questions.computing import computing_arguments, read_computing
+from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import Argument, Question, arguments_of, read
@@ -74,5 +74,5 @@ def answer(program: Program, task: str, fields: Fields, limits: Limits) -> dict[
     def spelled(name: str) -> str:
         return name
 
-    options = read_computing(fields, spelled).options(limits)
+    options = read_options(fields, spelled, limits)
     return read(TASKS[task], fields, spelled).answer(program, options).to_dict()
