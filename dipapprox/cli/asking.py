@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
@@ -58,43 +57,37 @@ REPORT = "--report"
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramFile:
-    """A program as the command line names it; the file is not read yet."""
+class GivenProgram:
+    """A program as the command line gives it: read once, and not elaborated yet."""
 
-    path: Path
-    parameters: Mapping[str, Fraction]
+    source: Source
     widening: Widening
     rounds: FiniteRounds | None = None
 
-    def load(self, pairs: str = "all", *, reals: bool = False, delta: object = None) -> Program:
-        """Read, check and elaborate the program.
 
-        Args:
-            pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
-            reals: Whether inputs may be any real numbers.
-            delta: Of the claim, if it is a number.
+def load(
+    given: GivenProgram, pairs: str = "all", *, reals: bool = False, delta: object = None
+) -> Program:
+    """Check and elaborate a program.
 
-        Raises:
-            UserError: If the file or the program is wrong, or a parameter or a domain does not
-                suit it.
-        """
-        source = self.source()
-        if isinstance(delta, Fraction):
-            source = with_claimed_delta(source, delta)
-        program = program_from(source, self.widening, self.rounds, reals=reals)
-        warn_unused(source)
-        if source.language != DIP:
-            return program
-        wider = widening_by_pairs(pairs, program)
-        return program if wider is AS_DECLARED else program_from(source, wider)
+    Args:
+        given: The program.
+        pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
+        reals: Whether inputs may be any real numbers.
+        delta: Of the claim, if it is a number.
 
-    def source(self) -> Source:
-        """Read the program as it is written.
-
-        Raises:
-            UserError: If the file is wrong.
-        """
-        return read_source(self.path, self.parameters)
+    Raises:
+        UserError: If the program is wrong, or a parameter or a domain does not suit it.
+    """
+    source = given.source
+    if isinstance(delta, Fraction):
+        source = with_claimed_delta(source, delta)
+    program = program_from(source, given.widening, given.rounds, reals=reals)
+    warn_unused(source)
+    if source.language != DIP:
+        return program
+    wider = widening_by_pairs(pairs, program)
+    return program if wider is AS_DECLARED else program_from(source, wider)
 
 
 def warn_unused(source: Source) -> None:
@@ -148,14 +141,16 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program_of(words: argparse.Namespace) -> ProgramFile:
-    """Read the words of `add_program`.
+def program_of(words: argparse.Namespace) -> GivenProgram:
+    """Read the words of `add_program`, and the file.
 
     Raises:
-        UserError: If a parameter is not NAME=VALUE, a domain is malformed, or a name comes twice.
+        UserError: If a parameter is not NAME=VALUE, a domain is malformed, a name comes twice, or
+            the file is wrong.
     """
-    rounds = read_rounds(words.rounds, words.values)
-    return ProgramFile(words.file, parameters_of(words), read_widening(words.widen), rounds)
+    rounds, parameters = read_rounds(words.rounds, words.values), parameters_of(words)
+    widening = read_widening(words.widen)
+    return GivenProgram(read_source(words.file, parameters), widening, rounds)
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
@@ -191,14 +186,14 @@ STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[AnyQuestion]):
-    """A command line, read: its program is not loaded yet.
+    """A command line, read: its program is not elaborated yet.
 
     Attributes:
         certificate: Where to write one; None for nowhere.
         report: Where to write the page for a reviewer; None for nowhere.
     """
 
-    program: ProgramFile
+    program: GivenProgram
     question: AnyQuestion
     options: Options
     json: bool
@@ -244,52 +239,37 @@ def check_places(certificate_path: Path | None, report: Path | None) -> None:
         check_new(report, REPORT)
 
 
-def listing_of(command: Asking[AnyQuestion]) -> tuple[pages.Listing, ...]:
-    """Read the text of the program for its report, if one is wanted: before it is loaded.
-
-    Raises:
-        UserError: If the file is wrong.
-    """
-    if command.report is None:
-        return ()
-    source = command.program.source()
-    return (pages.Listing(source.name, source.language, source.text),)
-
-
 def write_report(
-    command: Asking[AnyQuestion],
-    listings: tuple[pages.Listing, ...],
-    found: Result,
-    digest: str | None,
-    *others: Chart,
+    command: Asking[AnyQuestion], found: Result, digest: str | None, *others: Chart
 ) -> None:
     """Write the page for a reviewer, if one is wanted.
 
     Args:
         command: What was asked.
-        listings: What `listing_of` has read before.
         found: The answer.
         digest: Of the certificate that was written; None for none.
         others: Pictures besides those of the answer.
 
     Raises:
-        UserError: If it cannot be written, or the program's file has changed.
+        UserError: If it cannot be written.
     """
     if command.report is not None:
-        review.refuse_changes(listings, listing_of(command))
-        review.write(command.report, found, listings, command.certificate, digest, others)
+        source = command.program.source
+        listing = pages.Listing(source.name, source.language, source.text)
+        review.write(command.report, found, (listing,), command.certificate, digest, others)
 
 
 def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
     """Read the words of `add_asking` and `add_certificate`.
 
     Raises:
-        UserError: If a value is malformed or out of range.
+        UserError: If a value is malformed or out of range, or the file is wrong.
     """
+    asked, options = arguments.question_of(words, question), arguments.options_of(words)
     return Asking(
         program=program_of(words),
-        question=arguments.question_of(words, question),
-        options=arguments.options_of(words),
+        question=asked,
+        options=options,
         json=words.json,
         certificate=getattr(words, "certificate", None),
         report=getattr(words, "report", None),
@@ -297,14 +277,14 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
 
 
 def loaded(
-    program: ProgramFile, pairs: Pairs, *, reals: bool = False, delta: object = None
+    program: GivenProgram, pairs: Pairs, *, reals: bool = False, delta: object = None
 ) -> Program:
     """Load a program about which something is claimed; warn if the claim says nothing.
 
     Raises:
         UserError: If the program or the pairs are wrong.
     """
-    found = program.load(pairs.text, reals=reals, delta=delta)
+    found = load(program, pairs.text, reals=reals, delta=delta)
     if count_selected(found, pairs.select(found)) == 0:
         print(_VACUOUS, file=sys.stderr)
     return found
@@ -322,7 +302,7 @@ def write_certificate(
         return None
     return certificate.write(
         command.certificate,
-        command.program.source(),
+        command.program.source,
         program,
         found,
         pairs.select(program),

@@ -44,10 +44,9 @@ def add_parser(commands: Commands) -> None:
 def run(command: Asking[Calibrate], console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
     asking.check_places(None, command.report)
-    listings = asking.listing_of(command)
-    program = command.program.load(command.question.pairs.text, reals=True)
+    program = asking.load(command.program, command.question.pairs.text, reals=True)
     with reporting() as reporter:
         found = command.question.answer(program, command.options, reporter)
     show_answer(console, found, json=command.json)
-    asking.write_report(command, listings, found, None)
+    asking.write_report(command, found, None)
     return 0 if found.reason is None else Status.UNKNOWN

@@ -46,12 +46,11 @@ def add_parser(commands: Commands) -> None:
 def run(command: Asking[Decide], console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
     asking.check_places(command.certificate, command.report)
-    listings = asking.listing_of(command)
     question = command.question
     program = asking.loaded(command.program, question.pairs)
     with reporting() as reporter:
         decision = question.answer(program, command.options, reporter)
     show_answer(console, decision, json=command.json)
     digest = asking.write_certificate(command, program, decision, question.pairs)
-    asking.write_report(command, listings, decision, digest)
+    asking.write_report(command, decision, digest)
     return asking.status_of(decision)

@@ -10,7 +10,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments
-from dipapprox.cli.asking import ProgramFile, add_program, program_of
+from dipapprox.cli.asking import GivenProgram, add_program, load, program_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
@@ -57,7 +57,7 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 class ExplainCommand:
     """The command line, read."""
 
-    program: ProgramFile
+    program: GivenProgram
     eps: Fraction
     input: str | None
     closed_form: bool
@@ -112,7 +112,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
 @sound_arithmetic()
 def run(command: ExplainCommand, console: Console) -> int:
     """Explain on `console` and return the exit status."""
-    program, options = command.program.load(), command.options
+    program, options = load(command.program), command.options
     if command.closed_form:
         return run_closed_forms(
             program,

@@ -83,7 +83,7 @@ def run(command: ProbabilityCommand, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
     asked = command.asking
     bins = 0 if command.plot is None else _BINS
-    result = asked.question.with_densities(asked.program.load(), asked.options, bins)
+    result = asked.question.with_densities(asking.load(asked.program), asked.options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
     if command.plot is not None and result.histograms:

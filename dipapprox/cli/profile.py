@@ -103,9 +103,8 @@ def run(command: ProfileCommand, console: Console) -> int:
     """Answer on `console`, and return the exit status."""
     asked = command.asking
     asking.check_places(None, asked.report)
-    listings = asking.listing_of(asked)
     question = asked.question
-    program = asked.program.load(question.pairs.text, reals=True, delta=question.delta)
+    program = asking.load(asked.program, question.pairs.text, reals=True, delta=question.delta)
     with reporting() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
     if command.plot is not None and isinstance(answer, PrivacyCurve):
@@ -118,7 +117,7 @@ def run(command: ProfileCommand, console: Console) -> int:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
-    asking.write_report(asked, listings, answer, None)
+    asking.write_report(asked, answer, None)
     return 0 if answer.reason is None else Status.UNKNOWN
 
 

@@ -54,7 +54,6 @@ def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     question = command.question
     asking.check_places(command.certificate, command.report)
-    listings = asking.listing_of(command)
     if command.certificate is not None and question.claim is None:
         raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
@@ -68,5 +67,5 @@ def run(command: Asking[Verify], console: Console) -> int:
         digest = asking.write_certificate(command, program, verdict, question.pairs)
         if command.report is not None:
             profile = review.profile_of(program, verdict, question.pairs, command.options)
-    asking.write_report(command, listings, verdict, digest, *profile)
+    asking.write_report(command, verdict, digest, *profile)
     return asking.status_of(verdict)
