@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
@@ -29,52 +29,17 @@ _MISSING: Any = type("_Missing", (), {"__repr__": lambda _: "<factory>"})()
 _FIELDS = "__data_fields__"
 
 
-class _Field:
+class _Field(NamedTuple):
     """What is said of an attribute, in the words of `dataclasses.field`."""
 
-    __slots__ = (
-        "compare",
-        "default",
-        "default_factory",
-        "hash",
-        "init",
-        "kw_only",
-        "metadata",
-        "repr",
-    )
-
-    def __init__(
-        self,
-        *,
-        default: Any = _MISSING,
-        default_factory: Any = _MISSING,
-        init: bool = True,
-        repr: bool = True,
-        hash: bool | None = None,
-        compare: bool = True,
-        kw_only: bool = False,
-        metadata: Mapping[str, Any] = _MISSING,
-    ) -> None:
-        if type(default).__hash__ is None:
-            raise ValueError("objects would share a default that can change; use default_factory")
-        self.default = default
-        self.default_factory = default_factory
-        self.init = init
-        self.repr = repr
-        self.hash = compare if hash is None else hash
-        self.compare = compare
-        self.kw_only = kw_only
-        self.metadata = metadata
-
-    @property
-    def is_positional(self) -> bool:
-        """Whether `__init__` and patterns take it by its place."""
-        return self.init and not self.kw_only
-
-    @property
-    def is_optional(self) -> bool:
-        """Whether `__init__` does without a value."""
-        return self.default is not _MISSING or self.default_factory is not _MISSING
+    default: Any = _MISSING
+    default_factory: Any = _MISSING
+    init: bool = True
+    repr: bool = True
+    hash: bool | None = None
+    compare: bool = True
+    kw_only: bool = False
+    metadata: Any = _MISSING
 
 
 class _Late:
@@ -109,12 +74,16 @@ def _dataclass(
         own: dict[str, _Field] = {}
         for name in _annotations(cls):
             said = given.pop(name, _MISSING)
-            own[name] = said if isinstance(said, _Field) else _Field(default=said)
+            own[name] = said if isinstance(said, _Field) else _Field(said)
+            if type(own[name].default).__hash__ is None:
+                raise ValueError(f"objects would share '{name}': use default_factory")
         fields = _fields(cls) | own
         namespace: dict[str, Any] = {
             "__init__": _Late(_make_init),
             "__repr__": _repr,
-            "__match_args__": tuple(n for n, each in fields.items() if each.is_positional),
+            "__match_args__": tuple(
+                n for n, each in fields.items() if each.init and not each.kw_only
+            ),
             "__dataclass_fields__": _Late(_make_standard_fields),
         }
         if eq:
@@ -180,11 +149,12 @@ def _make_init(cls: type) -> Any:
     keywords: list[str] = []
     body: list[str] = []
     for name, each in _fields(cls).items():
+        is_optional = each.default is not _MISSING or each.default_factory is not _MISSING
         if each.init:
             names[f"_{name}"] = each.default
-            word = f"{name}=_{name}" if each.is_optional else name
+            word = f"{name}=_{name}" if is_optional else name
             (keywords if each.kw_only else ordinary).append(word)
-        elif not each.is_optional:
+        elif not is_optional:
             continue  # `__post_init__` sets it
         value = name if each.init else f"_{name}"
         if each.default_factory is not _MISSING:
@@ -222,7 +192,11 @@ def _make_eq(cls: type) -> Any:
 
 
 def _make_hash(cls: type) -> Any:
-    names = [name for name, each in _fields(cls).items() if each.hash]
+    names = [
+        name
+        for name, each in _fields(cls).items()
+        if (each.compare if each.hash is None else each.hash)
+    ]
     return _compile(cls, "__hash__(self)", [f"return hash({_values('self', names)})"], {})
 
 
@@ -238,7 +212,7 @@ def _make_standard_fields(cls: type) -> Any:
     for name, each in _fields(cls).items():
         said = {
             word: getattr(each, word)
-            for word in _Field.__slots__
+            for word in _Field._fields
             if getattr(each, word) is not _MISSING
         }
         fields.append((name, hints[name], standard.field(**said)))

@@ -166,7 +166,10 @@ def test_an_object_checks_itself_and_matches() -> None:
         case Point(x, y):
             assert (x, y, Point.unit, Point.__doc__) == (5, 2, "m", "A place.")
     with pytest.raises(ValueError, match="default_factory"):
-        data_classes.field(default=[])
+
+        @data_classes.dataclass(slots=True)
+        class Shared:
+            items: list[int] = data_classes.field(default=[])
 
 
 def test_the_package_has_no_others() -> None:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from dipapprox.cli import plain
 from dipapprox.cli.alarm import watching
-from dipapprox.cli.command import COMMANDS, Status
-from dipapprox.cli.parser import Parser
+from dipapprox.cli.command import COMMANDS, Parser, Status
 from dipapprox.deferred import Deferred
 from dipapprox.errors import (
     INTERRUPTED,

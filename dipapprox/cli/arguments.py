@@ -98,14 +98,13 @@ def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
             help=help,
         )
         return
-    choices = argument.read.choices if isinstance(argument.read, kinds.Word) else None
     if argument.default and "(default" not in help:
         help += f" (default: {argument.default})"
     parser.add_argument(
         flag,
         required=argument.required,
         metavar=argument.metavar or None,
-        choices=choices,
+        choices=argument.choices or None,
         help=help,
     )
 

@@ -1,11 +1,20 @@
-"""What a command is: a parser, `read` (words to values) and `run` (values to an exit status)."""
+"""Commands and their parser: what a command is, and mistakes in a line or two, not the whole usage.
+
+A command is a parser, `read` (words to values) and `run` (values to an exit status).
+
+dipapprox verify svt.dpg --esp 1    →    error: --esp is no flag of verify
+                                         hint: did you mean '--eps'?
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+
+from dipapprox.errors import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,3 +84,70 @@ def add_command(
     )
     parser.set_defaults(read=read, run=run)
     return parser
+
+
+_FILE = re.compile(r".+\.(dpg|dip|dipa|py(:\w+)?)")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, of the program or of one command."""
+
+    given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; what was given is what messages are about."""
+        self.given = () if args is None else tuple(args)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and exit."""
+        said, hint = self._said(message)
+        self.exit(Status.BAD_INPUT, f"error: {said}\nhint: {hint}\n")
+
+    def _said(self, message: str) -> tuple[str, str]:
+        help = f"{self.prog} --help explains it"
+        unknown = self._unknown_flag()
+        if unknown is not None:
+            parser, flag = unknown
+            name = parser.prog.partition(" ")[2]
+            hint = did_you_mean(flag, parser._option_string_actions, f"{parser.prog} --help")
+            return f"{flag} is no flag{f' of {name}' if name else ''}", hint
+        required = message.partition("arguments are required: ")[2]
+        if required == "COMMAND":
+            return "a command is missing", f"{self.prog} --help lists them"
+        if required:
+            listed = required.split(", ")
+            joined = " and ".join((", ".join(listed[:-1]), listed[-1]) if listed[1:] else listed)
+            return f"{joined} {'are' if listed[1:] else 'is'} missing", help
+        invalid = re.match(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if invalid is not None and invalid[1] == "COMMAND":
+            if _FILE.fullmatch(invalid[2]):
+                hint = f"{self.prog} verify {invalid[2]} --eps 1 --delta 0"
+            else:
+                hint = did_you_mean(invalid[2], COMMANDS, f"{self.prog} --help lists them")
+            return f"there is no command '{invalid[2]}'", hint
+        if invalid is not None:
+            choices = [each.strip("'") for each in invalid[3].split(", ")]
+            hint = did_you_mean(invalid[2], choices, f"one of {', '.join(choices)}")
+            return f"{invalid[1]} cannot be '{invalid[2]}'", hint
+        valueless = re.match(r"argument (\S+): expected one argument", message)
+        return (f"{valueless[1]} needs a value" if valueless else message), help
+
+    def _unknown_flag(self) -> tuple[argparse.ArgumentParser, str] | None:
+        """Return the first flag that does not exist, and the parser that it was given to."""
+        parser: argparse.ArgumentParser = self
+        chosen = commands_of(self).get(next(iter(self.given), ""))
+        parser = self if chosen is None else chosen
+        for word in self.given:
+            flag = word.partition("=")[0]
+            if re.fullmatch(r"--[a-z][\w-]*", flag) and flag not in parser._option_string_actions:
+                return parser, flag
+        return None
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parsers of its commands, by name; of a command none."""
+    for each in parser._actions:
+        if isinstance(each, argparse._SubParsersAction):
+            return each.choices
+    return {}

@@ -14,10 +14,9 @@ import shtab
 
 from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import Commands, add_command
+from dipapprox.cli.command import Commands, add_command, commands_of
 from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
-from dipapprox.cli.parser import commands_of
 from dipapprox.data_classes import dataclass
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from dipapprox.cli.app import build_parser
+from dipapprox.cli.command import commands_of
 from dipapprox.cli.described import WORDS
-from dipapprox.cli.parser import commands_of
 
 _SAID = ("nargs", "default", "choices", "metavar", "help")
 

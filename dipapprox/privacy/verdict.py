@@ -41,24 +41,16 @@ class Answer(Word):
     NOT_DP = "Not_DP"
     UNKNOWN = "Unknown"
 
-    @property
-    def sentence(self) -> str:
-        """What it says of a claim."""
-        return _SENTENCES[self]
 
-    @property
-    def tone(self) -> Tone:
-        """What kind of answer it is."""
-        return _TONES[self]
-
-
-_SENTENCES = {
+SENTENCES = {
     Answer.DP: "the claim holds",
     Answer.NOT_DP: "the claim is violated",
     Answer.UNKNOWN: "not decided",
 }
+"""What an answer says of a claim."""
 
-_TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
+TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
+"""What kind of answer it is."""
 
 _MOST_ROWS = 20
 """Of a witness, in its table."""
@@ -221,9 +213,9 @@ class Verdict(RunResult):
         claimed = f"(ε_prv, δ) = ({self.eps_prv_text}, {self.delta_text})"
         delta = None if self.delta_enclosure is None else interval(self.delta_enclosure)
         return self.described(
-            f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
+            f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",
             label=self.answer.value,
-            tone=self.answer.tone,
+            tone=TONES[self.answer],
             asked=(("claim", f"{claimed}, program run at ε = {self.claim.eps}"),),
             found=(
                 ("reason", self.reason),

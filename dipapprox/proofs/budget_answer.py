@@ -17,7 +17,7 @@ from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.privacy.description import Description, Result, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import TONES, Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class BudgetAnswer(Result):
         )
         headline = f"{self.program}: {self._sentence()}"
         return Description(
-            headline, self.answer.value, self.answer.tone, facts, tuple(self._below())
+            headline, self.answer.value, TONES[self.answer], facts, tuple(self._below())
         )
 
     def _sentence(self) -> str:

@@ -68,6 +68,7 @@ class Compose(Question):
         "which data sets are adjacent: all runs are stated for it (default: what a spec says, or "
         "its mechanisms are for; add/remove)",
         default=None,
+        choices=kinds.choices_of(Adjacency),
     )
     delta: Fraction | None = argument(
         kinds.probability,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
@@ -19,11 +20,19 @@ from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Reader
 from dipapprox.questions.question import Argument, Spelled, read_values
 
+_GROUP = "computing"
+
 
 def _computing(
     name: str, read: Reader[object], metavar: str, help: str, default: str, swept: bool = True
 ) -> Argument:
-    return Argument(name, read, metavar, help, default, False, swept, "computing")
+    return Argument(name, read, metavar, help, default, False, swept, _GROUP)
+
+
+def _word(name: str, words: type[Enum], help: str, default: Enum, swept: bool = True) -> Argument:
+    choices = kinds.choices_of(words)
+    read, written = kinds.word(words), str(default.value)
+    return Argument(name, read, "", help, written, False, swept, _GROUP, choices)
 
 
 def _limit(
@@ -34,26 +43,15 @@ def _limit(
 
 
 COMPUTING = (
-    _computing(
-        "engine",
-        kinds.Word(Engine),
-        "",
-        "what computes probabilities; auto: elimination, then nested",
-        "auto",
+    _word(
+        "engine", Engine, "what computes probabilities; auto: elimination, then nested", Engine.AUTO
     ),
-    _computing(
-        "tier",
-        kinds.Word(Tier),
-        "",
-        "numbers that elimination uses; auto: doubles, then balls",
-        "auto",
-    ),
-    _computing(
+    _word("tier", Tier, "numbers that elimination uses; auto: doubles, then balls", Tier.AUTO),
+    _word(
         "optimizer",
-        kinds.Word(Strategy),
-        "",
+        Strategy,
         "how integrals are ordered and pulled apart",
-        "least-nesting",
+        Strategy.LEAST_NESTING,
         swept=False,
     ),
     _computing("merge", kinds.flag, "", "keep every final state, as the papers count them", "true"),

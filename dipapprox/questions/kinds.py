@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
@@ -136,25 +136,24 @@ def seconds(given: object, name: str) -> float:
 # --- words ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Word(Generic[WordT]):
-    """The reader of the values of an `Enum`."""
+def word(words: type[WordT]) -> Reader[WordT]:
+    """Return a reader of the values of an `Enum`."""
+    choices = choices_of(words)
 
-    words: type[WordT]
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """What may be written."""
-        return tuple(str(each.value) for each in self.words)
-
-    def __call__(self, given: object, name: str) -> WordT:
-        """Read one of them."""
-        if isinstance(given, self.words):
+    def read(given: object, name: str) -> WordT:
+        if isinstance(given, words):
             return given
-        if given not in self.choices:
-            hint = did_you_mean(str(given), self.choices, f"one of {', '.join(self.choices)}")
+        if given not in choices:
+            hint = did_you_mean(str(given), choices, f"one of {', '.join(choices)}")
             raise UserError(f"{name}: unknown value '{shorten(str(given))}'", hint)
-        return self.words(given)
+        return words(given)
+
+    return read
+
+
+def choices_of(words: type[Enum]) -> tuple[str, ...]:
+    """Return what may be written for the values of an `Enum`."""
+    return tuple(str(each.value) for each in words)
 
 
 def names(given: object, name: str) -> tuple[str, ...]:

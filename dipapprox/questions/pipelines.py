@@ -67,7 +67,7 @@ def read_rate(given: object, name: str) -> Fraction:
 read_times = kinds.whole(1, MOST_RUNS)
 """Reads how often something is run."""
 
-read_adjacency = kinds.Word(Adjacency)
+read_adjacency = kinds.word(Adjacency)
 """Reads which data sets are adjacent."""
 
 

@@ -41,10 +41,11 @@ class Prove(Question):
         default=None,
     )
     stops: Stops = argument(
-        kinds.Word(Stops),
+        kinds.word(Stops),
         "",
         "is it seen that the automaton stops where no guard holds?",
         default="hidden",
+        choices=kinds.choices_of(Stops),
     )
     reals: bool = argument(
         kinds.flag,

@@ -73,6 +73,7 @@ class Argument:
         required: Whether it must be given.
         swept: Whether it is a key of grids.
         group: Its heading on the command line; "" for none.
+        choices: All that may be written; none: whatever `read` takes.
     """
 
     name: str
@@ -82,7 +83,8 @@ class Argument:
     default: str | None
     required: bool
     swept: bool
-    group: str
+    group: str = ""
+    choices: tuple[str, ...] = ()
 
 
 def argument(
@@ -93,6 +95,7 @@ def argument(
     default: str | None = _REQUIRED,
     swept: bool = True,
     group: str = "",
+    choices: tuple[str, ...] = (),
 ) -> Any:
     """Declare a field of a question; see `Argument`."""
     required = default is _REQUIRED
@@ -104,6 +107,7 @@ def argument(
         "required": required,
         "swept": swept,
         "group": group,
+        "choices": choices,
     }
     if required:
         return field(kw_only=True, metadata=said)

@@ -11,11 +11,10 @@ import pytest
 from cli.running import run
 from dipapprox.bundled import BUNDLED
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import COMMANDS
+from dipapprox.cli.command import COMMANDS, commands_of
 from dipapprox.cli.completion import SHELLS, script
 from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
-from dipapprox.cli.parser import commands_of
 from dipapprox.cli.write_words import describe
 
 

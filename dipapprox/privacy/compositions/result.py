@@ -37,7 +37,7 @@ from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import TONES, Answer
 
 _FACTOR_BITS = 96
 
@@ -203,7 +203,7 @@ class ComposedAnswer(Result):
         return Description(
             headline=f"{count(self.pipeline.times, 'run')} of {of}: {self._found()}",
             label="compose" if self.answer is None else self.answer.value,
-            tone=Tone.PLAIN if self.answer is None else self.answer.tone,
+            tone=Tone.PLAIN if self.answer is None else TONES[self.answer],
             facts=known(
                 *(("runs" if k == 0 else "and", run.text()) for k, run in enumerate(runs)),
                 ("data sets", _RELATIONS[self.pipeline.adjacency]),

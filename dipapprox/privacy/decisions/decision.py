@@ -30,7 +30,14 @@ from dipapprox.privacy.notation import (
     valuation_text,
 )
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Answer, WitnessRow, pair_table, witness_bars
+from dipapprox.privacy.verdict import (
+    SENTENCES,
+    TONES,
+    Answer,
+    WitnessRow,
+    pair_table,
+    witness_bars,
+)
 
 _PLACES = 9
 
@@ -302,7 +309,7 @@ class Decision(RunResult):
 
     def describe(self) -> Description:
         """Return what people see of it: the decision, then the violation."""
-        words = self.answer.sentence
+        words = SENTENCES[self.answer]
         if self.answer is Answer.DP:
             words += f" for {interval_words(self.epsilons)}"
         cause = None if self.cause is None else f"{self.cause.value}: {self.reason}"
@@ -311,7 +318,7 @@ class Decision(RunResult):
         return self.described(
             f"{self.program}: {words}{self.scope.restriction}",
             label=self.answer.value,
-            tone=self.answer.tone,
+            tone=TONES[self.answer],
             asked=(("claim", claim),),
             found=(
                 ("reason", cause),

@@ -13,7 +13,7 @@ from dipapprox.privacy.description import Description, count, interval
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Answer, Verdict, Witness, delta_name
+from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Verdict, Witness, delta_name
 
 _MOST_PARTS = 10
 """Undecided parts of the interval that are shown."""
@@ -99,9 +99,9 @@ class IntervalVerdict(RunResult):
             pairs = count(self.pairs or 0, "ordered pair")
         everywhere = f"program run at every ε in [{self.lower}, {self.upper}]"
         return self.described(
-            f"{self.program}: {self.answer.sentence}{self.scope.restriction}",
+            f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",
             label=self.answer.value,
-            tone=self.answer.tone,
+            tone=TONES[self.answer],
             asked=(("claim", f"{claimed}, {everywhere}"),),
             found=(
                 ("reason", self.reason),
