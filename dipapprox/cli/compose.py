@@ -91,7 +91,8 @@ class ComposeCommand:
         first = self.files[0]
         if first.suffix.lower() != ".toml":
             programs = [load(path, self.parameters) for path in self.files]
-            return self.question.pipeline(programs, [text_of(path) for path in self.files])
+            texts = [text_of(path, self.parameters) for path in self.files]
+            return self.question.pipeline(programs, texts)
         if len(self.files) > 1:
             raise UserError("a pipeline is one file", "put all runs into it")
         for name in _OF_PROGRAMS:
@@ -118,7 +119,7 @@ def add_parser(commands: Commands) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="programs (.dpg, .dip), or one pipeline (.toml)",
+        help="programs (.dpg, .dip, module.py:name), or one pipeline (.toml)",
     )
     add_parameters(parser)
     arguments.add_question(parser, Compose)

@@ -48,7 +48,7 @@ from dipapprox.elementary import (
 )
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, evaluate_exponent, monomial
-from dipapprox.language.symbols import LOGARITHM, ROOT
+from dipapprox.language.symbols import DELTA, LOGARITHM, ROOT
 from dipapprox.language.traversal import computed_in
 
 ACCURACY = 256
@@ -83,7 +83,10 @@ def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> S
             return ScaleInUse(_scale(value.coefficient, degree, node), Fraction(0))
         near, error = approximate(value, ACCURACY)
     except NoValue as none:
-        raise Wrong("value error", f"not a number > 0: {none}", node.span) from None
+        hint = ""
+        if constants.get(DELTA) == 0:
+            hint = f"the scale depends on delta, which is 0 here; -p {DELTA}=1e-6 sets another one"
+        raise Wrong("value error", f"not a number > 0: {none}", node.span, hint) from None
     return ScaleInUse(_scale(near, degree, node), error)
 
 

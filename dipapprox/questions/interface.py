@@ -185,7 +185,7 @@ def verify(
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
     question = read_keywords(Verify, given)
-    known = known_program(program, reals=True)
+    known = known_program(program, reals=True, delta=question.delta)
     return question.answer(known, known_options(options))
 
 
@@ -283,32 +283,39 @@ def pair_distributions(
     return loss.pair_distributions(known, exact, first, second, known_options(options))
 
 
-def known_program(program: object, *, reals: bool = False) -> Program:
+def known_program(program: object, *, reals: bool = False, delta: object = None) -> Program:
     """Return a program, or function, that Python gives, if it is one for all questions but `prove`.
 
     Args:
         program: As given.
         reals: Whether inputs may be any real numbers.
+        delta: Of the claim, if it is a number: for functions that depend on it.
 
     Raises:
         UserError: If it is none.
     """
     if isinstance(program, Program):
         return finite(program, reals=reals)
-    made = program_of_mechanism(program)
+    made = program_of_mechanism(program, delta)
     if made is None:
         hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
     return finite(made, reals=reals)
 
 
-def program_of_mechanism(given: object) -> Program | None:
+def program_of_mechanism(given: object, delta: object = None) -> Program | None:
     """Return the program of a Python function with its default parameters; None if it is none.
+
+    Args:
+        given: Perhaps a function.
+        delta: Of the claim, if it is a number.
 
     Raises:
         SourceError: If the function cannot be a program.
     """
-    return given.program() if isinstance(given, mechanism.Mechanism) else None
+    if not isinstance(given, mechanism.Mechanism):
+        return None
+    return given.program_for(delta) if isinstance(delta, Fraction) else given.program()
 
 
 def known_options(options: object) -> Options:

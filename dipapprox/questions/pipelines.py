@@ -50,7 +50,7 @@ from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, Pipelin
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import known_options
+from dipapprox.questions.interface import known_options, program_of_mechanism
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""
@@ -278,8 +278,9 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
 def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramText | None]:
     given = table["program"]
     check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
-    if isinstance(given, Program):
-        return given, None
+    made = given if isinstance(given, Program) else program_of_mechanism(given)
+    if made is not None:
+        return made, None
     if not isinstance(given, str | Path):
         raise UserError(f"{where}: program must name a file, got {shorten(repr(given))}")
     parameters = table.get("params", {})
@@ -290,7 +291,7 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
     path = folder / given
-    return load(path, exact, widening_of(wider)), text_of(path)
+    return load(path, exact, widening_of(wider)), text_of(path, exact)
 
 
 def _required(table: Table, key: str, where: str) -> object:

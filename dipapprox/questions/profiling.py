@@ -113,7 +113,8 @@ def profile(
         "pairs": pairs,
     }
     question = read_keywords(Profile, given)
-    return question.answer(known_program(program, reals=True), known_options(options))
+    known = known_program(program, reals=True, delta=question.delta)
+    return question.answer(known, known_options(options))
 
 
 @explained('calibrate(program, eps_prv=1, delta="1e-5")')

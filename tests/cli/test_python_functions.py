@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import dipapprox
+from examples import mechanisms
 from tests.cli.running import run
 
 FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
@@ -28,6 +30,17 @@ def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
     assert status == 0
     assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
     assert run("check", str(out))[0] == 0
+
+
+def test_they_are_composed(tmp_path: Path) -> None:
+    out = tmp_path / "many.json"
+    words = ["--eps", "1/2", "--times", "9", "--delta", "1e-6", "--width", "1"]
+    status, shown = run("compose", f"{FILE}:sign", *words, "--certificate", str(out))
+    assert status == 0
+    assert "9 runs of sign" in shown
+    assert run("check", str(out))[0] == 0
+    tables = [{"program": function, "eps": "1/2", "times": 9} for function in (mechanisms.sign,)]
+    assert dipapprox.compose(tables).delta(1).reason is None
 
 
 def test_show_prints_the_program() -> None:

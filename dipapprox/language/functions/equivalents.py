@@ -79,7 +79,10 @@ _CALL = re.compile(r"((?:\b\w+\.)*)\b(\w+)\(")
 _FLOAT = re.compile(r"\d\.\d|\de-|\d\s*/\s*\d")
 _CONVERTED = re.compile("no value to compute with|conversion|asked for its type|is no float")
 _MISCALLED = re.compile(r"TypeError: (\w+)\(\) (?:got|missing|takes)")
-_UNKNOWN = re.compile(r"NameError: name '(\w+)'|'dipapprox' has no attribute '(\w+)'")
+_UNKNOWN = re.compile(
+    r"NameError: name '(\w+)'|'dipapprox' has no attribute '(\w+)'"
+    r"|cannot import name '(\w+)' from 'dipapprox'"
+)
 
 
 def with_hints(error: SourceError) -> SourceError:
@@ -90,7 +93,7 @@ def with_hints(error: SourceError) -> SourceError:
 def _with_hint(diagnostic: Diagnostic) -> Diagnostic:
     hint = ""
     if (unknown := _UNKNOWN.search(diagnostic.message)) is not None:
-        name = unknown[1] or unknown[2]
+        name = unknown[1] or unknown[2] or unknown[3]
         hint = _BY_NAME.get(name) or did_you_mean(name, _SIGNATURES)
     elif (called := _MISCALLED.search(diagnostic.message)) is not None:
         if called[1] in _SIGNATURES:

@@ -21,6 +21,7 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Never
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.core_expressions import Value
 from dipapprox.language.functions import outside, places
@@ -155,7 +156,8 @@ class _Ended(BaseException):
 def _failed(run: PathRun, error: BaseException) -> SourceError:
     """Return the error for what the function raised."""
     if isinstance(error, SourceError):
-        return error
+        hint = _path_text(run)
+        return SourceError(replace(d, hint=d.hint or hint) for d in error.diagnostics)
     place = places.span_behind(error.__traceback__)
     message = f"the function fails: {type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, RecursionError):

@@ -24,7 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import update_wrapper
 from types import CodeType, FunctionType
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, Never, ParamSpec, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError, shorten
@@ -42,6 +42,7 @@ from dipapprox.language.functions.surroundings import surroundings_of
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
+from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import exact_rational
 
 Arguments = ParamSpec("Arguments")
@@ -66,6 +67,7 @@ class Executed:
         return f"# {self.name}, a Python function as a program\n\n{print_program(self.program)}"
 
 
+_CALLED = '@dipapprox.mechanism(adjacent="linf 1")'
 _REMEMBERS = "the function changes what it finds again when it runs again"
 _FORGET = (
     "lists, attributes, generators and defaults that it changes belong inside it; functools.cache "
@@ -85,8 +87,7 @@ class Mechanism(Generic[Arguments, Returned]):
         if not isinstance(function, FunctionType):
             raise UserError(f"a mechanism must be a function, got {shorten(repr(function))}")
         if not isinstance(adjacent, str):
-            hint = '@dipapprox.mechanism(adjacent="linf 1")'
-            raise UserError(f"adjacent must be a text, got {shorten(repr(adjacent))}", hint)
+            raise UserError(f"adjacent must be a text, got {shorten(repr(adjacent))}", _CALLED)
         update_wrapper(self, function)
         self.name = function.__name__
         self._function = function
@@ -110,6 +111,17 @@ class Mechanism(Generic[Arguments, Returned]):
         exact = {name: exact_rational(value, name) for name, value in parameters.items()}
         executed = self.execute(exact)
         return elaborate(executed.program, {}, executed.name, irrational=True)
+
+    def program_for(self, delta: Fraction) -> core.Program:
+        """Execute the function with its default parameters, and with `delta` that of a claim.
+
+        Raises:
+            SourceError: As for `program`.
+            UserError: As for `program`.
+        """
+        executed = self.execute({})
+        claimed = {DELTA: delta} if needs_delta(executed.program) else {}
+        return elaborate(executed.program, claimed, executed.name, irrational=True)
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
         """Return the same as the text of a `.dpg` file.
@@ -177,7 +189,7 @@ class Mechanism(Generic[Arguments, Returned]):
 
 
 def mechanism(
-    *, adjacent: str
+    *misplaced: Never, adjacent: str = ""
 ) -> Callable[[Callable[Arguments, Returned]], Mechanism[Arguments, Returned]]:
     """Make a function a mechanism that dipapprox can ask about.
 
@@ -186,9 +198,15 @@ def mechanism(
             return laplace(q, 1 / eps) >= 0
 
     Args:
+        misplaced: Nothing: the decorator is called, with a name.
         adjacent: Which inputs are neighbours, as in a program: "all", "linf 1", "l1 2", "l0 1",
             "{ (0, 0) ~ (0, 1) }".
+
+    Raises:
+        UserError: If it is not called so.
     """
+    if misplaced or not adjacent:
+        raise UserError("a mechanism needs the rule which inputs are neighbours", _CALLED)
 
     def wrap(function: Callable[Arguments, Returned]) -> Mechanism[Arguments, Returned]:
         return Mechanism(function, adjacent)

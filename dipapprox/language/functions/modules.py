@@ -15,6 +15,7 @@ from typing import Any
 
 from dipapprox.errors import LimitReached, SourceError, UserError, did_you_mean
 from dipapprox.language.functions import places
+from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.mechanism import Mechanism
 from dipapprox.language.functions.surroundings import surround, surroundings_of
 from dipapprox.source import Diagnostic, SourceFile, Span
@@ -76,12 +77,15 @@ def _run(path: str, text: str) -> ModuleType:
     try:
         with surroundings_of(vars(module)), redirect_stdout(sys.stderr):
             exec(code, vars(module))
-    except (UserError, LimitReached, KeyboardInterrupt):
+    except (SourceError, LimitReached, KeyboardInterrupt):
         raise
+    except UserError as error:
+        span = places.span_behind(error.__traceback__)
+        raise SourceError([Diagnostic("error", error.message, span, error.hint)]) from None
     except (Exception, SystemExit) as error:
         message = f"the file fails: {type(error).__name__}: {error}"
         span = places.span_behind(error.__traceback__)
-        raise SourceError([Diagnostic("error", message, span)]) from None
+        raise with_hints(SourceError([Diagnostic("error", message, span)])) from None
     return module
 
 

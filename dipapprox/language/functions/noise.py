@@ -18,7 +18,7 @@ from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun, cell_name, running
 from dipapprox.language.functions.symbolic import Exact, exact, is_number, number_node
-from dipapprox.language.functions.weights import Weight, weight
+from dipapprox.language.functions.weights import Weight, constant_weight, weight
 from dipapprox.language.traversal import rewrite
 
 Mean = Quantity | Condition | Exact
@@ -76,15 +76,21 @@ def choose(
         raise run.refusal("value error", "a choice needs at least one value")
     if any(isinstance(value, Weight) for value, _ in pairs):
         raise run.refusal("type error", "a value depends on eps", _PAIRED)
-    values = [run.quantity(value, "a value") for value, _ in pairs]
+    weights = [_weight(run, given, "a probability") for _, given in pairs]
+    _check_probabilities(
+        run, pairs, weights, isinstance(options, Mapping) or probabilities is not None
+    )
+    given = [run.quantity(value, "a value") for value, _ in pairs]
+    possible = [(v, w) for v, w in zip(given, weights, strict=True) if w.known != 0]
+    values = [value for value, _ in possible]
+    if len(values) == 1:
+        return values[0]
     if not all(isinstance(value, Condition) for value in values):
         values = [value.number() if isinstance(value, Condition) else value for value in values]
-    weights = [_weight(run, given, "a probability") for _, given in pairs]
-    _check_probabilities(run, pairs, isinstance(options, Mapping) or probabilities is not None)
     call = ast.Choose(
         tuple(
             ast.Option(value.node, weight.node)
-            for value, weight in zip(values, weights, strict=True)
+            for value, (_, weight) in zip(values, possible, strict=True)
         ),
         span=places.here(),
     )
@@ -121,22 +127,25 @@ def _with_probabilities(
     return [(each, Weight(run, share, frozenset(), None)) for each in values]
 
 
-def _check_probabilities(run: PathRun, pairs: list[tuple[Any, Any]], told_apart: bool) -> None:
+def _check_probabilities(
+    run: PathRun, pairs: list[tuple[Any, Any]], weights: list[Weight], told_apart: bool
+) -> None:
     """Refuse numbers that are no probabilities, and pairs that stand the other way round.
 
     Args:
         run: The run.
         pairs: (value, probability), as they are given.
+        weights: The probabilities.
         told_apart: Whether it is clear which is which.
 
     Raises:
         SourceError: If they do not add up to 1, or are 0 and 1 where the values look like
             probabilities.
     """
-    values, given = zip(*pairs, strict=True)
-    if not all(map(is_number, given)):
+    shares = [weight.known for weight in weights if weight.known is not None]
+    if len(shares) < len(weights):
         return  # they depend on eps or inputs: the program is checked
-    shares = [exact(run, each, "a probability") for each in given]
+    values = [value for value, _ in pairs]
     others = [exact(run, each, "a value") for each in values if is_number(each)]
     mirrored = (
         not told_apart and len(others) == len(values) > 1 and sum(others) == 1 and min(others) >= 0
@@ -190,6 +199,8 @@ def exp(exponent: Scale | Mean) -> Weight:
     """Return e ** exponent, for the probabilities of `choose`."""
     run = running()
     inner = _weight(run, exponent, "an exponent")
+    if inner.known == 0:
+        return constant_weight(run, _ONE)
     return Weight(run, ast.Call("exp", (inner.node,), span=places.here()), inner.cells, None)
 
 

@@ -41,17 +41,22 @@ def user_frame() -> FrameType | None:
 
 def is_own(frame: FrameType) -> bool:
     """Whether a frame runs code of this package."""
-    return _root(frame) == _OWN
+    return _root(frame.f_globals.get("__name__", "")) == _OWN
 
 
 def is_library(frame: FrameType) -> bool:
     """Whether a frame runs code of this package, numpy or the standard library."""
-    root = _root(frame)
+    return _is_library(frame.f_globals.get("__name__", ""))
+
+
+@lru_cache(maxsize=1024)
+def _is_library(module: object) -> bool:
+    root = _root(module)
     return root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
 
 
-def _root(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+def _root(module: object) -> str:
+    return str(module).partition(".")[0]
 
 
 def span_of(code: CodeType, offset: int) -> Span | None:

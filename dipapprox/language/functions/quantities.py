@@ -173,6 +173,15 @@ class Condition(Symbolic):
     __rand__ = __and__
     __ror__ = __or__
 
+    def __xor__(self, other: Any) -> Any:
+        if isinstance(other, bool):
+            return ~self if other else self
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return (self & ~other) | (~self & other)
+
+    __rxor__ = __xor__
+
     def __invert__(self) -> Condition:
         value = self.compute
         compute = None if value is None else lambda given: not value(given)
@@ -244,7 +253,7 @@ def named(run: Run, value: str) -> Quantity:
 
 _NOT_IMPLEMENTED: Never = NotImplemented
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
@@ -304,8 +313,10 @@ def _shortened(first: Quantity, operator: str, second: Quantity) -> Quantity | N
     """Leave out 0 in sums and 1 in products, and compute with constants."""
     known = [None if q.compute is None or q.cells else q.compute({}) for q in (first, second)]
     if None not in known:
-        return constant(first.run, _OPERATIONS[operator](*known))
+        return constant(first.run, OPERATIONS[operator](*known))
     if operator == "*" and 0 in known:
+        return constant(first.run, Fraction(0))
+    if operator == "-" and first.node == second.node:
         return constant(first.run, Fraction(0))
     neutral = 0 if operator in "+-" else 1
     if known[1] == neutral:
@@ -316,7 +327,7 @@ def _shortened(first: Quantity, operator: str, second: Quantity) -> Quantity | N
 
 
 def _operation(operator: str, first: Quantity, second: Quantity) -> Compute | None:
-    left, right, operate = first.compute, second.compute, _OPERATIONS[operator]
+    left, right, operate = first.compute, second.compute, OPERATIONS[operator]
     if left is None or right is None:
         return None
     return lambda given: operate(left(given), right(given))

@@ -32,7 +32,7 @@ from dipapprox.language.symbols import (
 )
 from dipapprox.language.traversal import operands_of
 
-MOST_FORKS = 2_000
+MOST_FORKS = 300
 """On one path."""
 
 MOST_STEPS = 100_000

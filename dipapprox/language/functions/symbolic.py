@@ -95,6 +95,7 @@ class Symbolic(ABC):
         raise self.run.refusal(
             "type error",
             f"{self.WHAT} has an unhashable type: it is no key, and no element of a set",
+            "choose takes pairs as well: choose([(q, p), (1 - q, 1 - p)])",
         )
 
     def __repr__(self) -> str:
@@ -185,7 +186,7 @@ def exact(run: Run, value: object, what: str) -> Fraction:
             raise run.refusal(
                 "type error",
                 f"{what} must be an exact number, got the float {value!r}",
-                f"write {shown}; the quotient of two int is a float in Python",
+                f"write {shown}; of two int, a / b is a float in Python, and Fraction(a, b) is not",
             )
         case Symbolic():
             raise run.refusal(

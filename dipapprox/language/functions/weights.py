@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Never, NoReturn
 
 from dipapprox.language import ast
 from dipapprox.language.functions.places import here
-from dipapprox.language.functions.quantities import Condition, Quantity
+from dipapprox.language.functions.quantities import OPERATIONS, Condition, Quantity
 from dipapprox.language.functions.symbolic import (
     Run,
     Symbolic,
@@ -23,6 +24,11 @@ class Weight(Symbolic):
     __slots__ = ()
 
     WHAT = "eps"
+
+    @property
+    def known(self) -> Fraction | None:
+        """Its value, if it depends on nothing."""
+        return None if self.compute is None or self.cells else self.compute({})
 
     def __bool__(self) -> bool:
         self._unknown()
@@ -87,8 +93,20 @@ def _weighed(left: Any, operator: str, right: Any) -> Weight:
     first, second = weight(run, left), weight(run, right)
     if first is None or second is None:
         return _NOT_IMPLEMENTED
+    known = first.known, second.known
+    if operator == "/" and known[1] == 0:
+        raise run.refusal("value error", "division by zero")
+    if known[0] is not None and known[1] is not None:
+        return constant_weight(run, OPERATIONS[operator](*known))
+    if operator == "*" and 0 in known:
+        return constant_weight(run, Fraction(0))
     node = chained(first.node, operator, second.node)
     return Weight(run, node, first.cells | second.cells, None)
+
+
+def constant_weight(run: Run, value: Fraction) -> Weight:
+    """Return a number as a weight."""
+    return Weight(run, number_node(value, here()), frozenset(), lambda _: value)
 
 
 def weight(run: Run, value: Any) -> Weight | None:
@@ -104,9 +122,7 @@ def weight(run: Run, value: Any) -> Weight | None:
     if isinstance(value, Quantity):
         if not value.is_finite:
             raise run.refusal("type error", "a scale or a probability depends on a sample")
-        return Weight(run, value.node, value.cells, None)
-    if not is_number(value):
-        return None
-    return Weight(
-        run, number_node(exact(run, value, "a scale or a weight"), here()), frozenset(), None
+        return Weight(run, value.node, value.cells, None if value.cells else value.compute)
+    return (
+        constant_weight(run, exact(run, value, "a scale or a weight")) if is_number(value) else None
     )

@@ -367,6 +367,12 @@ WRONG = {
     "return numpy.mean([q, q]) > 0": "sum(values) / n",
     "return Lap(q, 1) > 0": "dipapprox.laplace(mean, scale)",
     "return discrete_laplac(q, 1) > 0": "did you mean 'discrete_laplace'?",
+    "return q + numpy.random.laplace(0, 1 / eps)": "dipapprox.laplace(mean, scale)",
+    "return choose({q: 1, 1 - q: 0})": "choose([(q, p), (1 - q, 1 - p)])",
+    "return discrete_gaussian(q, 1) > 0": "did you mean 'discrete_gauss'?",
+    "from dipapprox import discrete_gaussian\nreturn q": "did you mean 'discrete_gauss'?",
+    "if laplace(q, 1) > 0: return 1": "on the path where 'laplace(q, 1) > 0' at line",
+    "while True:\n    r = laplace(0, 1)\n    if abs(r) < 1: return r": "a loop without end?",
     "return laplace(q, sqrt(eps)) > 0": "'sqrt' of something that depends on eps",
     "def h(n): return h(n + 1)\nreturn h(0)": "a recursion without end?",
     "return 1 if q < float('nan') else 0": "must be a number, got nan",
@@ -412,6 +418,44 @@ def test_signatures_that_say_too_little() -> None:
         made("return 0", "q: Bit, N: int = 2").program(M=3)
 
 
+def test_what_has_no_probability_is_not_followed() -> None:
+    text = made("if choose({1: 1, 0: 0}) == 1: return 0\nreturn [][0]").text()
+    assert text.endswith("out <- 0\n")
+    flipped = made(
+        """
+        best, rest = max(s), [0, 1]
+        while True:
+            i = choose(rest)
+            p = exp(eps / 2 * (s[i] - best))
+            if choose([1, 0], [p, 1 - p]):
+                return i
+            rest.remove(i)
+        """,
+        'eps: Weight, s: Annotated[list[int], "[2] in 0..2"]',
+    )
+    assert dipapprox.verify(flipped, eps=1, delta=0).answer is Answer.DP
+    tight = dipapprox.verify(flipped, eps=1, eps_prv="0.9", delta=0)
+    assert tight.answer is Answer.NOT_DP
+
+
+def test_conditions_may_differ() -> None:
+    assert "r > 0 and not on or r <= 0 and on" in text_of_two("(r > 0) ^ on")
+    assert "out <- not on" in text_of_two("True ^ on")
+
+
+def text_of_two(result: str) -> str:
+    body = f"r = laplace(0, 1 / eps)\nreturn {result}"
+    return str(made(body, "on: bool, eps: Weight", "bool", "all").text())
+
+
+def test_the_decorator_is_called() -> None:
+    with pytest.raises(UserError, match="which inputs are neighbours"):
+        dipapprox.mechanism(print)  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(SourceError, match="which inputs are neighbours") as error:
+        read_mechanism(Path("f.py"), f"{HEAD}@mechanism\ndef f(q: Bit) -> Out: return 0\n", "f")
+    assert 'adjacent="linf 1"' in error.value.render()
+
+
 def test_types_are_domains() -> None:
     signature = 'q: Literal["low", "high"], on: bool, k: Literal[0, 2], eps: Weight'
     body = "r = laplace(k, 1 / eps)\nreturn 'low' if r > 0 and on else q"
@@ -427,6 +471,10 @@ def test_delta_is_that_of_the_claim() -> None:
     textbook = made(body, "q: Bit, eps: Weight, delta: Weight")
     assert "Gauss(q, sqrt(2 * log(1.25 / delta)) / eps)" in textbook.text()
     assert "log(12.5)" in textbook.text(delta="0.1")
+    assert dipapprox.verify(textbook, eps=1, delta="0.1").answer is Answer.DP
+    assert dipapprox.profile(textbook, eps=1, delta="0.1").eps_prv_enclosure.lower > 0
+    with pytest.raises(SourceError, match="the scale depends on delta, which is 0 here"):
+        dipapprox.verify(textbook, eps=1, delta=0)
 
 
 def test_scales_may_depend_on_what_has_finitely_many_values() -> None:
