@@ -20,6 +20,7 @@ from typing import Any
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.functions import places
+from dipapprox.language.functions.endless import endless_in
 from dipapprox.source import Span
 
 RANDOMNESS = "the function uses another source of randomness"
@@ -117,6 +118,8 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         if asked.word.startswith("is "):
             hint = "a comparison is a condition: write it alone, or after 'not'"
         return Wrong(message, places.span_of(code, asked.offset), hint)
+    if (place := endless_in(code)) is not None:
+        return Wrong("this goes on for ever: nothing inside it is counted", place)
     stored = _assigned_global(code)
     if stored is not None:
         message = f"'{code.co_name}', which is called, assigns the global '{stored}'"

@@ -6,6 +6,7 @@ computed there, so that messages about Python functions point as those about pro
 
 from __future__ import annotations
 
+import ast
 import dis
 import linecache
 import sys
@@ -73,6 +74,12 @@ def span_of(code: CodeType, offset: int) -> Span | None:
 def span_of_line(code: CodeType, line: int) -> Span | None:
     """Return the text of a line of a function's file."""
     return _span(code.co_filename, line, None, line, None)
+
+
+def span_of_node(file: str, node: ast.expr) -> Span | None:
+    """Return the place of an expression of a file's tree."""
+    end_line = node.end_lineno or node.lineno
+    return _span(file, node.lineno, node.col_offset, end_line, node.end_col_offset)
 
 
 def span_of_definition(code: CodeType) -> Span | None:

@@ -178,6 +178,8 @@ def test_arguments_may_be_positional_only() -> None:
 
 def test_what_it_reaches_may_stay_as_it_is() -> None:
     body = """
+    first = sum(itertools.repeat(0, 3)) + next(itertools.count())
+    for _ in zip(itertools.cycle([0, first]), range(2)): pass
     tables = [box, {"a": held, "b": Held}, steps, functools.partial(max, 1), numbers, {1, 2}]
     return laplace(q, Fraction(1) / 2 + len(tables)) > Fraction(1, 3) - q + math.floor(0)
     """
@@ -347,6 +349,9 @@ WRONG = {
     "import builtins\nreturn int(builtins.type(q) is int)": "'type' tells what is known",
     "return 1 if (q > 0) is True else 0": "'is True' tells",
     "match q > 0:\n    case True: return 1\nreturn 0": "a comparison is a condition",
+    "return sum(iter(int, 1))": "this goes on for ever",
+    "return q + max(*itertools.count())": "this goes on for ever",
+    "return len([x for x in list(itertools.repeat(q))])": "this goes on for ever",
     "yield q": "the mechanism yields",
     "while True:\n    try: k = q * 0.5\n    except Exception: pass": "got the float 0.5",
     "return choose([(0, 1), (1, 0)])": "pairs are (value, probability)",
