@@ -25,6 +25,7 @@ from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 
 _MOST_ROUNDS = 1000
@@ -125,7 +126,7 @@ def _all_paths(
     eps: Fraction,
     limits: Limits,
 ) -> Iterator[Path]:
-    start = _State(_Rest(program.body, 0, None), store, symbols, Facts(), len(symbols))
+    start = _State(_Rest(written_out(program.body), 0, None), store, symbols, Facts(), len(symbols))
     for state in _run(start, eps, limits):
         outputs = _outputs(program, state.store)
         reals = _reals(program, state.store)

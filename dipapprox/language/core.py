@@ -2,16 +2,16 @@
 
 It is the DiPGauss grammar (DiPApprox paper, Figure 1) with parameters bound, loops unrolled and
 argmax/max expanded, plus `exit` and compound conditions, which would otherwise have to be copied
-into nested branches. Cells of arrays are named "q[1]", scalars "q". Input and output cells, local
+into nested branches. Equal turns of a loop are there once (`Repeat`); `written_out` writes them
+all. Cells of arrays are named "q[1]", scalars "q". Input and output cells, local
 variables: one name space. Nothing here depends on eps or on input values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
-from typing import Self
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.distributions import Family, Scale
@@ -46,6 +46,7 @@ __all__ = [
     "Any",
     "Assign",
     "Block",
+    "Body",
     "Cell",
     "Choose",
     "Comparison",
@@ -66,12 +67,11 @@ __all__ = [
     "Product",
     "Program",
     "Relation",
+    "Repeat",
     "Rounding",
     "Rounds",
     "Statement",
     "Sum",
-    "UniformLoop",
-    "UnrolledBlock",
     "Value",
     "Variable",
     "Weight",
@@ -159,54 +159,31 @@ Block = tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UniformLoop:
-    """Statements of a block that are the turns of a loop, equal but for indices.
+class Repeat:
+    """Turns of a loop that are equal but for indices; in the body of a program only.
 
-    Turn k = 0, 1, … is the statements from start + k * size on. It is turn 0 with the elements
-    `first` + k of some arrays, which it has no others of, in place of those numbered `first`, and
-    the sites of draws larger by k * sites. The arrays are inputs, or outputs with finitely many
-    values. Turns assign, draw, branch and exit only.
+    Turn k = 0, 1, … is `body` with the elements `first` + k of some arrays, which it has no others
+    of, in place of those numbered `first`, and the sites of draws larger by k * sites. The arrays
+    are inputs, or outputs with finitely many values. Turns assign, draw, branch and exit only.
 
     Attributes:
-        start: Place of the first statement.
-        size: Statements of a turn.
+        body: Turn 0.
         turns: How many there are.
         first: The index in turn 0.
         arrays: The arrays.
         sites: Draws of a turn.
     """
 
-    start: int
-    size: int
+    body: Block
     turns: int
     first: int
     arrays: tuple[str, ...]
     sites: int
-
-    def turn(self, block: Block, number: int) -> Block:
-        """Return the statements of a turn, of the block that has the loop."""
-        start = self.start + number * self.size
-        return block[start : start + self.size]
-
-    @property
-    def places(self) -> range:
-        """The places of all its statements."""
-        return range(self.start, self.start + self.size * self.turns)
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-class UnrolledBlock(Block):
-    """A block that knows which of its statements are uniform loops; any copy is a plain tuple."""
-
-    loops: tuple[UniformLoop, ...]
-
-    def __new__(cls, statements: Iterable[Statement], loops: Iterable[UniformLoop]) -> Self:
-        """Make a block; the loops do not overlap."""
-        block = super().__new__(cls, statements)
-        block.loops = tuple(loops)
-        return block
-
-    def __getnewargs__(self) -> tuple[Block, tuple[UniformLoop, ...]]:
-        return tuple(self), self.loops
+Body = tuple[Statement | Repeat, ...]
+"""Of a program."""
 
 
 # --- adjacency ----------------------------------------------------------------------------------
@@ -349,7 +326,7 @@ class Program:
     parameters: Mapping[str, Fraction] = field(hash=False)
     inputs: tuple[Cell, ...]
     outputs: tuple[Cell, ...]
-    body: Block
+    body: Body
     adjacency: Adjacency
     declared: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, hash=False)
     discretises: bool = False

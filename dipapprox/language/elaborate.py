@@ -3,9 +3,9 @@
 Conditions that are assigned become ifs: a Boolean variable, one that is assigned nothing but
 conditions, gets the named values `true` and `false`, every other target the number 1 or 0.
 
-A loop whose variable is nothing but an index of input and output arrays is *uniform*: turn k of it,
-unrolled, is its first turn with the elements k in place of the first ones, but for fresh variables
-and the numbers of draws.
+A loop whose variable is nothing but an index of input and output arrays has equal turns: each is
+the first one with its own elements in place of the first ones, but for the numbers of draws. Their
+statements are elaborated once, as a `Repeat`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from dipapprox.language import any_number
 else:
     any_number = Deferred("dipapprox.language.any_number")
+
+
+_MANY_TURNS = 4
+"""A loop of no more turns, the last one apart, is unrolled."""
 
 
 def elaborate(
@@ -119,7 +123,7 @@ def elaborate_block(
     symbols: Mapping[str, Symbol],
     declarations: Declarations,
     publishes: bool = False,
-) -> tuple[core.Block, Calls, core.Rounds | None]:
+) -> tuple[core.Body, Calls, core.Rounds | None]:
     """Elaborate the statements of a checked program.
 
     Args:
@@ -167,12 +171,13 @@ class _Unrolling:
         known = {name: ends for name, ends in ranges.items() if ends is not None}
         self.calls = Calls(self.expressions, self.emitter, publishes, known)
         self.dry = dry
-        self.body = self.emitter.block
-        self.loops: list[core.UniformLoop] = []
+        self.sizes = sizes
+        self.body: list[core.Statement | core.Repeat] = []  # before what the emitter collects
+        self.top = self.emitter.block
         self.rounds: core.Rounds | None = None
         self.largest: dict[str, int] = {}
 
-    def run(self, block: ast.Block) -> core.Block:
+    def run(self, block: ast.Block) -> core.Body:
         """Return the core statements.
 
         Raises:
@@ -184,12 +189,12 @@ class _Unrolling:
         inputs = cells_of(declared.inputs)
         outputs = cells_of((*declared.outputs, *declared.states))
         rounds = () if self.rounds is None else self.rounds.body
-        whole = (*self.emitter.block, *rounds)
+        whole = (*self.body, *self.top, *rounds)
         check_whole_numbers(
             whole, list(map(_integer, inputs)), list(map(_integer, outputs)), self.diagnosis
         )
         self.diagnosis.finish()
-        return core.UnrolledBlock(self.emitter.block, self.loops)
+        return (*self.body, *self.top)
 
     def measure(self, block: ast.Block) -> dict[str, int]:
         """Return the largest constant index assigned to each local array."""
@@ -236,22 +241,46 @@ class _Unrolling:
         first = evaluate_integer(loop.first, self.constants, "the start of a loop")
         last = evaluate_integer(loop.last, self.constants, "the end of a loop")
         self.emitter.count(max(0, last - first + 1), loop.span)
-        block, start = self.emitter.block, len(self.emitter.block)
-        turns = set[tuple[int, int]]()  # statements and draws
-        fresh = self.calls.named
-        for i in range(first, last + 1):
-            size, sites = len(block), self.calls.sites
-            self.constants[loop.variable] = Fraction(i)
-            self._statements(loop.body)
-            turns.add((len(block) - size, self.calls.sites - sites))
+        arrays = self._equal_turns(loop, first, last)
+        turns = range(first, last + 1)
+        if arrays is not None:
+            # What matters after the last turn may matter less after the others: it stays apart.
+            self._repeat(loop, first, last - first, arrays)
+            turns = range(last, last + 1)
+        for i in turns:
+            self._turn(loop, i)
         self.constants.pop(loop.variable, None)
-        if block is not self.body or len(turns) != 1 or self.calls.named > fresh:
-            return
+
+    def _turn(self, loop: ast.For, index: int) -> None:
+        self.constants[loop.variable] = Fraction(index)
+        self._statements(loop.body)
+
+    def _repeat(self, loop: ast.For, first: int, turns: int, arrays: tuple[str, ...]) -> None:
+        """Elaborate the first of equal turns for all of them."""
+        sites, rounding = self.calls.sites, self.calls.rounding
+        counted = self.emitter.counted
+        with self.emitter.inner() as body:
+            self._turn(loop, first)
+        self.emitter.count((turns - 1) * (self.emitter.counted - counted), loop.span)
+        drawn = self.calls.sites - sites
+        self.calls.sites = sites + turns * drawn
+        if self.calls.rounding is not None:
+            before = Fraction(0) if rounding is None else rounding.error
+            error = before + turns * (self.calls.rounding.error - before)
+            self.calls.rounding = replace(self.calls.rounding, error=error)
+        if body:
+            repeat = core.Repeat(tuple(body), turns, first, arrays, drawn, span=loop.span)
+            self.body += (*self.top, repeat)
+            self.top.clear()
+
+    def _equal_turns(self, loop: ast.For, first: int, last: int) -> tuple[str, ...] | None:
+        """Return the arrays that a loop with many equal turns goes through; None for others."""
+        if self.dry or self.emitter.block is not self.top or last - first < _MANY_TURNS:
+            return None
         arrays = _uniform_arrays(loop, self.expressions.symbols)
-        if arrays is not None and len(block) > start:
-            ((size, sites),) = turns
-            uniform = core.UniformLoop(start, size, last - first + 1, first, arrays, sites)
-            self.loops.append(uniform)
+        if arrays is None or not all(first >= 1 and last <= self.sizes[name] for name in arrays):
+            return None
+        return arrays
 
     def _forever(self, loop: ast.Forever) -> None:
         with self.emitter.inner() as body:

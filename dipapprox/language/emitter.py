@@ -26,6 +26,7 @@ class Emitter:
 
     Attributes:
         block: Where statements are added now.
+        counted: Statements and turns of loops so far.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Emitter:
             for variable in variables
         }
         self._diagnosis = diagnosis
-        self._count = 0
+        self.counted = 0
 
     @contextmanager
     def inner(self, block: list[core.Statement] | None = None) -> Iterator[list[core.Statement]]:
@@ -63,8 +64,8 @@ class Emitter:
         Raises:
             SourceError: If there are too many of them.
         """
-        self._count += steps
-        if self._count > MOST_STATEMENTS:
+        self.counted += steps
+        if self.counted > MOST_STATEMENTS:
             raise self._diagnosis.abort(
                 "limit",
                 f"the program unrolls to more than {MOST_STATEMENTS} statements",

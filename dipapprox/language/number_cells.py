@@ -14,6 +14,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 
 
 def with_number_cells(program: core.Program, cuts: Sequence[Sequence[Fraction]]) -> core.Program:
@@ -42,7 +43,7 @@ def with_number_cells(program: core.Program, cuts: Sequence[Sequence[Fraction]])
         program,
         outputs=(*program.outputs, *cells),
         real_outputs=(),
-        body=(*_before_exits(program.body, tuple(last)), *last),
+        body=(*_before_exits(written_out(program.body), tuple(last)), *last),
     )
 
 

@@ -28,6 +28,7 @@ from dipapprox.language.declarations import (
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.traversal import statements_of
+from dipapprox.language.written_out import written_out
 from dipapprox.source import Span
 
 DATA = "data"
@@ -161,7 +162,8 @@ def elaborate_service(
         called, users = (
             (handler.name, handler.users) if isinstance(handler, ast.OnQuery) else (DATA, ())
         )
-        handlers.append(Handler(called, arguments, users, body, calls.clamps, span=handler.span))
+        block = written_out(body)
+        handlers.append(Handler(called, arguments, users, block, calls.clamps, span=handler.span))
     return Service(
         name=name,
         parameters=dict(whole.parameters),

@@ -21,7 +21,7 @@ from dipapprox.source import Span
 
 
 def check_whole_numbers(
-    body: core.Block,
+    body: core.Body,
     inputs: Sequence[core.Cell],
     outputs: Sequence[core.Cell],
     diagnosis: Diagnosis,
@@ -192,11 +192,14 @@ def _stem(place: core.Variable | core.Element) -> str:
     return place.array if isinstance(place, core.Element) else place.name.partition("[")[0]
 
 
-def _statements(block: core.Block) -> Iterator[core.Statement]:
-    """Yield the statements of a block and of the blocks in it."""
+def _statements(block: core.Body) -> Iterator[core.Statement]:
+    """Yield the statements of a block and of the blocks in it, of equal turns the first one's."""
     pending = list(block)
     while pending:
         statement = pending.pop()
+        if isinstance(statement, core.Repeat):
+            pending += statement.body
+            continue
         yield statement
         match statement:
             case core.If(_, then, otherwise):

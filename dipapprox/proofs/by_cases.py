@@ -17,6 +17,7 @@ from math import prod
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 from dipapprox.proofs.part_proofs import Atoms, PartRun, atoms_of, is_within, tells_atoms
 from dipapprox.proofs.places import PlaceLoss, Places, loss_between
@@ -179,7 +180,7 @@ def _cases(program: core.Program) -> Iterator[tuple[Case, core.Program]]:
     if prod(map(len, options)) > MOST_CASES:
         raise LimitReached(f"the choices of the program go in more than {MOST_CASES} ways")
     for case in product(*options):
-        yield case, replace(program, body=_without_choices(program.body, dict(case)))
+        yield case, replace(program, body=_without_choices(written_out(program.body), dict(case)))
 
 
 def _possible(choice: core.Choose) -> Iterator[int]:

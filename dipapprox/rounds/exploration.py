@@ -25,6 +25,7 @@ from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import Liveness
@@ -118,7 +119,7 @@ class _Exploration:
         self._demands, self._added = demands, demands.added
         program.check_rational_scales()
         self._rounds = replace(rounds, body=hoisted(rounds.body))
-        self._prelude = hoisted(program.body)
+        self._prelude = hoisted(written_out(program.body))
         self._integers = _integers(self._prelude, self._rounds.body)
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = Liveness(self._rounds)

@@ -15,11 +15,14 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import core
 
 
-def statements_in(block: Iterable[core.Statement]) -> Iterator[core.Statement]:
-    """Yield statements and those inside them, in the order of the text."""
+def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[core.Statement]:
+    """Yield statements and those inside them, in their order; of equal turns the first one."""
     waiting = list(block)[::-1]
     while waiting:
         each = waiting.pop()
+        if isinstance(each, core.Repeat):
+            waiting += each.body[::-1]
+            continue
         yield each
         match each:
             case core.If(then=then, otherwise=otherwise):
@@ -113,7 +116,7 @@ def used(statement: core.Statement) -> Iterator[str]:
         yield from read(target.index)
 
 
-def assigned(block: Iterable[core.Statement]) -> Iterator[str]:
+def assigned(block: Iterable[core.Statement | core.Repeat]) -> Iterator[str]:
     """Yield the cells that statements, or those inside them, may assign."""
     for each in statements_in(block):
         match each:
@@ -125,7 +128,7 @@ def assigned(block: Iterable[core.Statement]) -> Iterator[str]:
                 assert_never(each)
 
 
-def tainted(block: core.Block) -> frozenset[str]:
+def tainted(block: core.Body) -> frozenset[str]:
     """Return the cells that may hold forms over samples somewhere in a block."""
     readers: dict[str, list[core.Variable | core.Element]] = {}
     found = set[str]()

@@ -19,22 +19,21 @@ here; where they are, and none that is not the zero function is 0, the loop ends
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
-from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, Trail
-from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
-from dipapprox.semantics.guard_lines import GuardLines
-from dipapprox.semantics.liveness import Liveness
+from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.loops import endless, situation
-from dipapprox.semantics.order import Points
-from dipapprox.semantics.splitting import Splitter, split_on_input
-from dipapprox.semantics.statements import Statements
+from dipapprox.semantics.path_ends import refuse
+from dipapprox.semantics.run import Run, number_of
+from dipapprox.semantics.splitting import Refused, split, split_on_input
+from dipapprox.semantics.statements import assign, assign_value, target_name, weighed
 from dipapprox.source import Span
 
 CERTAINLY = ExponentialRatio.constant(1)
@@ -164,184 +163,158 @@ class Open(Exception):
 _Node = tuple[_Frame, State] | ChainEnd
 
 
-class Chains:
-    """Explores the loops of a program.
+def explore(run: Run, loop: core.While, state: State) -> list[tuple[State, Chain]]:
+    """Split a state that reaches a loop until each part has one chain; the state is used up.
 
-    Args:
-        statements: Runs the statements that do not branch.
-        evaluator: Evaluates what is compared.
-        points: The points of the run.
-        live: The live cells.
-        limits: Of states; those of all loops together are bounded alike.
-        number: Numbers the statements that decide.
-        lines: Is told where guards are written.
-        refuse: Gets the states from which something goes wrong in a loop, with the fault.
+    Raises:
+        LimitReached: If there are too many situations.
     """
+    found: list[tuple[State, Chain]] = []
+    waiting = [state]
+    while waiting:
+        state = waiting.pop()
+        try:
+            found.append((state, _chain(run, loop, state)))
+        except Open as condition:
+            waiting += _settled(run, condition, state)[::-1]
+        except NeedsValue as need:
+            waiting += split_on_input(state, need.cell)[::-1]
+        except PathFault as fault:
+            refuse(run, state, fault)
+    return found
 
-    def __init__(
-        self,
-        statements: Statements,
-        evaluator: Evaluator,
-        points: Points,
-        live: Liveness,
-        limits: Limits,
-        number: Callable[[core.Statement], int],
-        lines: GuardLines,
-        refuse: Callable[[State, PathFault], None],
-    ) -> None:
-        self._statements = statements
-        self._faults: list[tuple[State, PathFault]] = []  # of the condition that is looked at
-        self._splitter = Splitter(evaluator, points, statements.integers, lines, refuse)
-        faults = self._faults  # not a method: that would be a cycle, and all states part of it
-        self._prober = Splitter(
-            evaluator, points, statements.integers, lines, lambda *refused: faults.append(refused)
-        )
-        self._live = live
-        self._limits = limits
-        self._number = number
-        self._refuse = refuse
-        self._explored = 0
 
-    def explore(self, loop: core.While, state: State) -> list[tuple[State, Chain]]:
-        """Split a state that reaches a loop until each part has one chain; the state is used up.
+def _chain(run: Run, loop: core.While, entry: State) -> Chain:
+    """Follow a loop from a state, which stays as it is.
 
-        Raises:
-            LimitReached: If there are too many situations.
-        """
-        found: list[tuple[State, Chain]] = []
-        waiting = [state]
-        while waiting:
-            state = waiting.pop()
-            try:
-                found.append((state, self._chain(loop, state)))
-            except Open as condition:
-                waiting += self._settled(condition, state)[::-1]
-            except NeedsValue as need:
-                waiting += split_on_input(state, need.cell)[::-1]
-            except PathFault as fault:
-                self._refuse(state, fault)
-        return found
+    Raises:
+        NeedsValue: If a choice needs an input that the path does not know.
+        Open: If a condition is not decided by the path.
+        PathFault: If a course goes wrong, or the loop may never end.
+    """
+    nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
+    numbers = {_key(run, loop, nodes[0]): 0}
+    transitions: list[dict[int, ExponentialRatio]] = []
+    for node in nodes:  # grows
+        _count(run)
+        found: dict[int, ExponentialRatio] = {}
+        if not isinstance(node, ChainEnd):
+            for weight, following in _courses(run, *node):
+                number = numbers.setdefault(_key(run, loop, following), len(nodes))
+                if number == len(nodes):
+                    nodes.append(following)
+                found[number] = found[number] + weight if number in found else weight
+        transitions.append({k: weight for k, weight in found.items() if weight.numerator})
+    ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
+    terminating = reaching(transitions, ends)
+    if len(terminating) < len(nodes):
+        raise endless(_loop_of(nodes, terminating))
+    law, outcomes = law_of_end(transitions, ends)
+    return Chain(law, tuple(ends[node] for node in outcomes))
 
-    def _chain(self, loop: core.While, entry: State) -> Chain:
-        """Follow a loop from a state, which stays as it is.
 
-        Raises:
-            NeedsValue: If a choice needs an input that the path does not know.
-            Open: If a condition is not decided by the path.
-            PathFault: If a course goes wrong, or the loop may never end.
-        """
-        nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
-        numbers = {self._key(loop, nodes[0]): 0}
-        transitions: list[dict[int, ExponentialRatio]] = []
-        for node in nodes:  # grows
-            self._count()
-            found: dict[int, ExponentialRatio] = {}
-            if not isinstance(node, ChainEnd):
-                for weight, following in self._courses(*node):
-                    number = numbers.setdefault(self._key(loop, following), len(nodes))
-                    if number == len(nodes):
-                        nodes.append(following)
-                    found[number] = found[number] + weight if number in found else weight
-            transitions.append({k: weight for k, weight in found.items() if weight.numerator})
-        ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
-        terminating = reaching(transitions, ends)
-        if len(terminating) < len(nodes):
-            raise endless(_loop_of(nodes, terminating))
-        law, outcomes = law_of_end(transitions, ends)
-        return Chain(law, tuple(ends[node] for node in outcomes))
+def _settled(run: Run, condition: Open, state: State) -> list[State]:
+    """Split a state that reaches a loop on a condition in it."""
+    before, number = state.copy(), number_of(run, condition.statement)
+    state.take_values(condition.state)
+    refused: list[Refused] = []
+    held, failed = split(run, state, condition.statement.condition, refused)
+    for lost, fault in refused:
+        refuse(run, lost, fault)
+    for outcome, parts in ((True, held), (False, failed)):
+        for part in parts:
+            part.trail = Trail(before.trail, condition.statement, number, outcome)
+            part.take_values(before)
+    return held + failed
 
-    def _settled(self, condition: Open, state: State) -> list[State]:
-        """Split a state that reaches a loop on a condition in it."""
-        before, number = state.copy(), self._number(condition.statement)
-        state.take_values(condition.state)
-        held, failed = self._splitter.split(state, condition.statement.condition)
-        for outcome, parts in ((True, held), (False, failed)):
-            for part in parts:
-                part.trail = Trail(before.trail, condition.statement, number, outcome)
-                part.take_values(before)
-        return held + failed
 
-    def _count(self) -> None:
-        self._limits.check()
-        self._explored += 1
-        if self._explored > self._limits.states:
-            raise LimitReached(f"loop limit: more than {self._limits.states} states in loops")
+def _count(run: Run) -> None:
+    run.limits.check()
+    run.explored += 1
+    if run.explored > run.limits.states:
+        raise LimitReached(f"loop limit: more than {run.limits.states} states in loops")
 
-    def _key(self, loop: core.While, node: _Node) -> object:
-        """Equal for equal situations. Forgets the cells that are not live."""
-        if isinstance(node, ChainEnd):
-            live = self._live.at_end if node.by_exit else self._live.after[id(loop)]
-            place: tuple[int, ...] = (node.by_exit,)
-            state = node.state
-        else:
-            frame, state = node
-            live, place = self._live.before[id(frame.block[frame.place])], frame.key()
-        state.store = state.store.restricted(live)
-        return place, situation(state, live)
 
-    def _courses(self, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
-        """Yield the courses from a place where courses meet to the next one, or the end."""
-        first = frame.block[frame.place]
-        start: _Frame | None = frame
-        if isinstance(first, core.While):
-            start = self._after_test(first, frame, state)
-        waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = []
-        if isinstance(first, core.Choose):
-            waiting += self._outcomes(first, frame.next(), state)
-        else:
-            waiting.append((CERTAINLY, start, state.copy()))
-        while waiting:
-            weight, here, state = waiting.pop()
-            if here is None:
-                yield weight, ChainEnd(state)
-                continue
-            if here.place == len(here.block):
-                waiting.append((weight, here.parent, state))
-                continue
-            statement = here.block[here.place]
-            match statement:
-                case core.Assign():
-                    self._statements.assign(statement, state)
-                    waiting.append((weight, here.next(), state))
-                case core.If():
-                    holds = self._decide(statement, state)
-                    block = statement.then if holds else statement.otherwise
-                    waiting.append((weight, _Frame(block, 0, here.next()), state))
-                case core.While() | core.Choose():
-                    yield weight, (here, state)
-                case core.Exit():
-                    yield weight, ChainEnd(state, True, statement.span)
-                case core.Draw():
-                    raise AssertionError("a sample drawn in a loop was not refused")
+def _key(run: Run, loop: core.While, node: _Node) -> object:
+    """Equal for equal situations. Forgets the cells that are not live."""
+    if isinstance(node, ChainEnd):
+        live = run.live.at_end if node.by_exit else run.live.after[id(loop)]
+        place: tuple[int, ...] = (node.by_exit,)
+        state = node.state
+    else:
+        frame, state = node
+        live, place = run.live.before[id(frame.block[frame.place])], frame.key()
+    kept = set(run.live.among(live, [name for name, _ in state.store.items()]))
+    state.store = state.store.restricted(kept)
+    return place, situation(run, state, live)
 
-    def _after_test(self, test: core.While, frame: _Frame, state: State) -> _Frame | None:
-        if self._decide(test, state):
-            return _Frame(test.body, 0, frame)  # and back to the test
-        return frame.next()
 
-    def _decide(self, statement: core.If | core.While, state: State) -> bool:
-        """Whether a condition holds on all of the path; it may also be a fault on all of it."""
-        self._faults.clear()
-        held, failed = self._prober.split(state.copy(), statement.condition)
-        first, *others = [*held, *failed, *(part for part, _ in self._faults)]
-        if others or first.path is not state.path or first.knowledge is not state.knowledge:
-            raise Open(statement, state)
-        if self._faults:
-            raise self._faults[0][1]
-        return bool(held)
+def _courses(run: Run, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
+    """Yield the courses from a place where courses meet to the next one, or the end."""
+    first = frame.block[frame.place]
+    start: _Frame | None = frame
+    if isinstance(first, core.While):
+        start = _after_test(run, first, frame, state)
+    waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = []
+    if isinstance(first, core.Choose):
+        waiting += _outcomes(run, first, frame.next(), state)
+    else:
+        waiting.append((CERTAINLY, start, state.copy()))
+    while waiting:
+        weight, here, state = waiting.pop()
+        if here is None:
+            yield weight, ChainEnd(state)
+            continue
+        if here.place == len(here.block):
+            waiting.append((weight, here.parent, state))
+            continue
+        statement = here.block[here.place]
+        match statement:
+            case core.Assign():
+                assign(run, statement, state)
+                waiting.append((weight, here.next(), state))
+            case core.If():
+                holds = _decide(run, statement, state)
+                block = statement.then if holds else statement.otherwise
+                waiting.append((weight, _Frame(block, 0, here.next()), state))
+            case core.While() | core.Choose():
+                yield weight, (here, state)
+            case core.Exit():
+                yield weight, ChainEnd(state, True, statement.span)
+            case core.Draw():
+                raise AssertionError("a sample drawn in a loop was not refused")
 
-    def _outcomes(
-        self, statement: core.Choose, following: _Frame, state: State
-    ) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
-        self._count()
-        name = self._statements.target(state, statement.target)
-        found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
-        law, values = self._statements.weighed(statement, name, state)
-        for value, own in zip(values, law.weights, strict=True):
-            part = state.copy()
-            self._statements.put(part, name, value, statement.span)
-            found.append((own, following, part))
-        return found[::-1]
+
+def _after_test(run: Run, test: core.While, frame: _Frame, state: State) -> _Frame | None:
+    if _decide(run, test, state):
+        return _Frame(test.body, 0, frame)  # and back to the test
+    return frame.next()
+
+
+def _decide(run: Run, statement: core.If | core.While, state: State) -> bool:
+    """Whether a condition holds on all of the path; it may also be a fault on all of it."""
+    refused: list[Refused] = []
+    held, failed = split(run, state.copy(), statement.condition, refused)
+    first, *others = [*held, *failed, *(part for part, _ in refused)]
+    if others or first.path is not state.path or first.knowledge is not state.knowledge:
+        raise Open(statement, state)
+    if refused:
+        raise refused[0][1]
+    return bool(held)
+
+
+def _outcomes(
+    run: Run, statement: core.Choose, following: _Frame, state: State
+) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
+    _count(run)
+    name = target_name(run, state, statement.target)
+    found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
+    law, values = weighed(run, statement, name, state)
+    for value, own in zip(values, law.weights, strict=True):
+        part = state.copy()
+        assign_value(run, part, name, value, statement.span)
+        found.append((own, following, part))
+    return found[::-1]
 
 
 def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While:

@@ -100,12 +100,14 @@ class Trail:
         statement: Where it was decided.
         number: Of the statement or, for random choices, of the statement and the outcome.
         outcome: Whether the condition held; for choices what came out, for people.
+        cells: What some cells in the statement stand for, in the turn of a loop.
     """
 
     parent: Trail | None
     statement: core.If | core.While | core.Choose
     number: int
     outcome: bool | core.Value
+    cells: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def taken(self) -> bool:

@@ -38,6 +38,14 @@ class ValueOfAny(Exception):
         self.cell = cell
 
 
+class NeedsValue(Exception):
+    """The value of the input `cell` is needed to go on."""
+
+    def __init__(self, cell: str) -> None:
+        super().__init__(cell)
+        self.cell = cell
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
     """The inputs that may take a path: domains, restricted cell by cell, and linear conditions.

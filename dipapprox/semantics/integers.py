@@ -33,8 +33,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
-from dipapprox.semantics.evaluation import NeedsValue
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import Guard
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 
 from dipapprox.language import core
 from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.run import Run
 
 Situation = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 """The values of live cells and of outputs, by identity: equal values are one object."""
 
 
-def situation(state: State, live: Container[str]) -> Situation:
+def situation(run: Run, state: State, live: int) -> Situation:
     """Return all that the further course depends on, inputs and samples apart."""
-    cells = frozenset((name, id(v)) for name, v in state.store.items() if name in live)
+    stored = dict(state.store.items())
+    cells = frozenset((name, id(stored[name])) for name in run.live.among(live, stored))
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
 
 

@@ -19,7 +19,8 @@ from itertools import chain
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.semantics.cells import Use, cells_of, sources_of, statements_in, use_of
+from dipapprox.language.written_out import written_out
+from dipapprox.semantics.cells import Use, assigned, sources_of, statements_in, use_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,16 @@ def is_seen_whole(program: core.Program) -> bool:
     statements are one unit, which is random and the last one.
     """
     for number, statement in enumerate(program.body):
-        inside = isinstance(statement, core.If | core.While | core.Exit)
-        if inside and any(isinstance(each, core.Exit) for each in statements_in((statement,))):
+        if any(isinstance(each, core.Exit) for each in statements_in((statement,))):
             missing = {cell.name for cell in (*program.outputs, *program.real_outputs)}
-            for each in statements_in(program.body[number:]):
-                if isinstance(each, core.Assign | core.Draw | core.Choose):
-                    target = each.target
-                    if isinstance(target, core.Variable):
-                        missing.discard(target.name)
-                    else:
-                        missing.difference_update(cells_of(target))
-                    if not missing:
-                        return True
-            return False
+            for each in program.body[number:]:
+                missing.difference_update(assigned((each,)))
+                if isinstance(each, core.Repeat):
+                    places = range(each.first, each.first + each.turns)
+                    arrays = {name.partition("[")[0] for name in assigned(each.body)}
+                    for array in arrays.intersection(each.arrays):
+                        missing.difference_update([f"{array}[{place}]" for place in places])
+            return not missing
     return False
 
 
@@ -73,7 +71,7 @@ def independent_parts(program: core.Program) -> tuple[Part, ...]:
         the parts are those of the program.
     """
     program.check_rational_scales()
-    units, uses = _units(program.body)
+    units, uses = _units(written_out(program.body))
     size = len(units)
     published = (*program.outputs, *program.real_outputs)
     sources = sources_of(uses, [frozenset((cell.name,)) for cell in published])

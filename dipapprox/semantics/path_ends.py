@@ -17,7 +17,7 @@ the guards, exclude it:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import xor
@@ -27,15 +27,12 @@ from dipapprox.deferred import Deferred
 from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
-from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.liveness import CellSet
-from dipapprox.semantics.order import Points
-from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.polyhedra import has_interior
+from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (
     FinalState,
     Guard,
@@ -44,7 +41,6 @@ from dipapprox.semantics.state import (
     assigned_apart,
     guards_of,
 )
-from dipapprox.semantics.statements import Statements
 from dipapprox.source import Diagnostic, Span
 
 if TYPE_CHECKING:
@@ -54,29 +50,22 @@ else:
 
 
 def join_states(
-    states: list[State],
-    live: Container[str],
-    points: Points,
-    sets: OutcomeSets,
-    limits: Limits,
-    dead: Collection[str] = (),
+    run: Run, states: list[State], live: int, dead: Collection[str] = ()
 ) -> list[State]:
-    """Merge states with equal outputs and `live` variables as far as possible.
+    """Merge states with equal outputs and live variables as far as possible.
 
     The first of those that become one stands for all.
 
     Args:
+        run: The execution.
         states: They are used up.
-        live: The variables that matter.
-        points: The points of the run.
-        sets: The sets of outcomes of the run.
-        limits: Of time.
+        live: The mask of the variables that matter, see `Liveness`.
         dead: Outputs that do not matter, for they are about to be assigned.
     """
     if len(states) < 2:
         return states
     apart = assigned_apart([state.store for state in states])
-    cells = [name for name in apart if name in live]
+    cells = run.live.among(live, apart)
     groups: dict[tuple[int, ...], list[list[State]]] = {}
     for state in states:
         # By identity: equal values are one object.
@@ -95,11 +84,12 @@ def join_states(
     result: list[State] = []
     for alike in groups.values():
         for group in alike:
-            result += _merged(group, points, sets, limits) if len(group) > 1 else group
+            result += _merged(run, group) if len(group) > 1 else group
     return result
 
 
-def _merged(group: list[State], points: Points, sets: OutcomeSets, limits: Limits) -> list[State]:
+def _merged(run: Run, group: list[State]) -> list[State]:
+    points = run.points
     regions = []
     for place, state in enumerate(group):
         cone = state.settle(points)
@@ -107,7 +97,7 @@ def _merged(group: list[State], points: Points, sets: OutcomeSets, limits: Limit
             raise BrokenInvariant("an infeasible state was to be merged")
         regions.append(merging.Region(state.knowledge, cone, state.outcomes, place, state.share))
     result = []
-    for region in merging.merge_regions(regions, points, sets, limits):
+    for region in merging.merge_regions(regions, points, run.sets, run.limits):
         state = group[region.member]
         state.share = region.share
         if region.merged:
@@ -205,7 +195,7 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     there are none, the last ones.
     """
     steps = list(trail.steps()) if trail is not None else []
-    relevant = [step for step in steps if fault.cell in _assigned(step.statement)]
+    relevant = [step for step in steps if fault.cell in _assigned(step)]
     named = (relevant or steps)[:_MOST_STEPS][::-1]
     message = fault.message
     if named:
@@ -224,8 +214,8 @@ def _describe(step: Trail) -> str:
     return f"'{' '.join(span.text.split())}' at line {span.line} {verb} {outcome}"
 
 
-def _assigned(statement: core.Statement) -> Iterator[str]:
-    waiting = [statement]
+def _assigned(step: Trail) -> Iterator[str]:
+    waiting: list[core.Statement] = [step.statement]
     while waiting:
         match waiting.pop():
             case (
@@ -233,7 +223,7 @@ def _assigned(statement: core.Statement) -> Iterator[str]:
                 | core.Draw(target=core.Variable(name=name))
                 | core.Choose(target=core.Variable(name=name))
             ):
-                yield name
+                yield step.cells.get(name, name)
             case core.If(then=then, otherwise=otherwise):
                 waiting += [*then, *otherwise]
             case core.While(body=body):
@@ -246,133 +236,99 @@ _MANY_POINTS = 4096
 """An order has as many bits for a point: those of thousands of ended states are not kept."""
 
 
-class PathEnds:
-    """Collects what paths end with.
+def finish(run: Run, states: Iterable[State], span: Span | None) -> None:
+    """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
+    for state in states:
+        missing = [cell for cell in run.program.real_outputs if state.store.get(cell.name) is None]
+        if len(state.outputs) == len(run.program.outputs) and not missing:
+            run.ended.append(state)
+            if state.cone is not None and len(run.points) > _MANY_POINTS:
+                state.cone = None
+            continue
+        run.refused ^= state.share
+        missing += [cell for cell in run.program.outputs if state.outputs.get(cell.name) is None]
+        for cell in missing:
+            message = f"output '{cell.name}' is never assigned"
+            hint = f"assign '{cell.name}' on every path"
+            place = span or cell.span
+            _report(run, state, PathFault("value error", message, place, hint, cell.name))
+    run.limits.check_states(len(run.ended))
 
-    Args:
-        program: The program.
-        statements: Knows the samples of the run.
-        points: The points of the run.
-        sets: The sets of outcomes of the run.
-        live: The cells that matter after the end.
-        limits: Of states.
 
-    Attributes:
-        states: The states that ended with all outputs.
-        diagnostics: The faults, the first of each cell and place.
-        refused: The shares of the states that ended by a fault.
+def refuse(run: Run, state: State, fault: PathFault) -> None:
+    """End a path by a fault."""
+    run.refused ^= state.share
+    _report(run, state, fault)
+
+
+def _report(run: Run, state: State, fault: PathFault) -> None:
+    """Record the fault of a path, the first one of each cell and place.
+
+    The path ends here: it must be recorded, or be proved to be a null set for every input.
     """
+    key = (fault.cell or fault.message, fault.kind, fault.span)
+    if key in run.diagnostics:
+        return
+    guards = guards_of(state.path)
+    if are_contradictory(guards, run.points):
+        return
+    guards = (*guards, *supports(guards, tuple(run.samples.values())))
+    if can_be_taken(state.knowledge, guards, run.limits.check):
+        run.diagnostics[key] = describe_fault(fault, state.trail)
 
-    def __init__(
-        self,
-        program: core.Program,
-        statements: Statements,
-        points: Points,
-        sets: OutcomeSets,
-        live: CellSet,
-        limits: Limits,
-    ) -> None:
-        self._outputs = program.outputs
-        self._reals = program.real_outputs
-        self._names = tuple(cell.name for cell in program.outputs)
-        self._statements = statements
-        self._points = points
-        self._sets = sets
-        self._live = live
-        self._limits = limits
-        self._known: dict[int, list[Valuation]] = {}
-        self.states: list[State] = []
-        self.diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = {}
-        self.refused = 0
 
-    def finish(self, states: Iterable[State], span: Span | None) -> None:
-        """Keep the states that have all outputs; `span` is the exit, None at the program's end."""
-        for state in states:
-            missing = [cell for cell in self._reals if state.store.get(cell.name) is None]
-            if len(state.outputs) == len(self._outputs) and not missing:
-                self.states.append(state)
-                if state.cone is not None and len(self._points) > _MANY_POINTS:
-                    state.cone = None
-                continue
-            self.refused ^= state.share
-            missing += [cell for cell in self._outputs if state.outputs.get(cell.name) is None]
-            for cell in missing:
-                message = f"output '{cell.name}' is never assigned"
-                hint = f"assign '{cell.name}' on every path"
-                place = span or cell.span
-                self._report(state, PathFault("value error", message, place, hint, cell.name))
-        self._limits.check_states(len(self.states))
+def final_states(run: Run) -> list[FinalState]:
+    """Return what is left of all states at their ends.
 
-    def refuse(self, state: State, fault: PathFault) -> None:
-        """End a path by a fault."""
-        self.refused ^= state.share
-        self._report(state, fault)
+    They are joined if states merge; if not, they keep their decisions, in the order of a
+    depth-first execution.
 
-    def _report(self, state: State, fault: PathFault) -> None:
-        """Record the fault of a path, the first one of each cell and place.
+    Raises:
+        BrokenInvariant: If states were lost on the way: a bug.
+    """
+    finals = run.ended
+    if run.merge:
+        _restore_cones(run)
+        finals = join_states(run, finals, run.live.at_end)
+    if reduce(xor, (state.share for state in finals), run.refused):
+        raise BrokenInvariant("symbolic states were lost during execution")
+    found = [_final_state(run, state) for state in finals]
+    if not run.merge:
+        found.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
+    return found
 
-        The path ends here: it must be recorded, or be proved to be a null set for every input.
-        """
-        key = (fault.cell or fault.message, fault.kind, fault.span)
-        if key in self.diagnostics:
-            return
-        guards = guards_of(state.path)
-        if are_contradictory(guards, self._points):
-            return
-        guards = (*guards, *supports(guards, self._statements.samples))
-        if can_be_taken(state.knowledge, guards, self._limits.check):
-            self.diagnostics[key] = describe_fault(fault, state.trail)
 
-    def final_states(self, merge: bool) -> list[FinalState]:
-        """Return what is left of all states at their ends.
+def _restore_cones(run: Run) -> None:
+    """Build the cones anew of states that may have outputs in common."""
+    alike: dict[int, list[State]] = {}
+    for state in run.ended:
+        alike.setdefault(state.fingerprint, []).append(state)
+    bare = [s for group in alike.values() if len(group) > 1 for s in group if s.cone is None]
+    for state, cone in zip(bare, cones_of([s.path for s in bare], run.points), strict=True):
+        state.cone, state.settled = cone, state.path
 
-        Args:
-            merge: Whether to join states; if not, they keep their decisions, in the order of a
-                depth-first execution.
 
-        Raises:
-            BrokenInvariant: If states were lost on the way: a bug.
-        """
-        finals = self.states
-        if merge:
-            self._restore_cones()
-            finals = join_states(finals, self._live, self._points, self._sets, self._limits)
-        if reduce(xor, (state.share for state in finals), self.refused):
-            raise BrokenInvariant("symbolic states were lost during execution")
-        found = [self._final_state(state, not merge) for state in finals]
-        if not merge:
-            found.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
-        return found
+def _final_state(run: Run, state: State) -> FinalState:
+    """Return what is left of a state at its end; equal outputs are one object."""
+    outputs = Valuation(run.names, state.outputs)
+    alike = run.valuations.setdefault(state.fingerprint, [])
+    for known in alike:
+        if known == outputs:
+            outputs = known
+            break
+    else:
+        alike.append(outputs)
+    decisions: tuple[tuple[int, bool], ...] = ()
+    if not run.merge and state.trail is not None:
+        steps = [(step.number, step.taken) for step in state.trail.steps()]
+        decisions = tuple(reversed(steps))
+    conditions = state.knowledge.conditions()
+    reals = tuple(_real(state, cell) for cell in run.program.real_outputs)
+    return FinalState(outputs, conditions, state.path, decisions, state.outcomes, reals)
 
-    def _restore_cones(self) -> None:
-        """Build the cones anew of states that may have outputs in common."""
-        alike: dict[int, list[State]] = {}
-        for state in self.states:
-            alike.setdefault(state.fingerprint, []).append(state)
-        bare = [s for group in alike.values() if len(group) > 1 for s in group if s.cone is None]
-        for state, cone in zip(bare, cones_of([s.path for s in bare], self._points), strict=True):
-            state.cone, state.settled = cone, state.path
 
-    def _final_state(self, state: State, with_decisions: bool) -> FinalState:
-        """Return what is left of a state at its end; equal outputs are one object."""
-        outputs = Valuation(self._names, state.outputs)
-        alike = self._known.setdefault(state.fingerprint, [])
-        for known in alike:
-            if known == outputs:
-                outputs = known
-                break
-        else:
-            alike.append(outputs)
-        decisions: tuple[tuple[int, bool], ...] = ()
-        if with_decisions and state.trail is not None:
-            steps = [(step.number, step.taken) for step in state.trail.steps()]
-            decisions = tuple(reversed(steps))
-        conditions = state.knowledge.conditions()
-        reals = tuple(self._real(state, cell) for cell in self._reals)
-        return FinalState(outputs, conditions, state.path, decisions, state.outcomes, reals)
-
-    def _real(self, state: State, cell: core.Cell) -> LinearForm:
-        form = state.store.get(cell.name)
-        if not isinstance(form, LinearForm):
-            raise BrokenInvariant(f"the output '{cell.name}' of a final state is no number")
-        return form
+def _real(state: State, cell: core.Cell) -> LinearForm:
+    form = state.store.get(cell.name)
+    if not isinstance(form, LinearForm):
+        raise BrokenInvariant(f"the output '{cell.name}' of a final state is no number")
+    return form

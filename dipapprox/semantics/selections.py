@@ -20,14 +20,13 @@ and v[k]: N - 1 comparisons that tell ties apart (`ties_apart`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.semantics.cells import read
 from dipapprox.semantics.configuration import State, StoredValue
-from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
 from dipapprox.semantics.integers import at_most_zero, below_zero
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
@@ -68,28 +67,17 @@ class Selection:
         return (each for each in self.branches[branch].then if isinstance(each, core.Assign))
 
 
-def candidates(
-    selection: Selection,
-    state: State,
-    evaluator: Evaluator,
-    points: Points,
-    integers: Set[int],
+def selectable(
+    values: Sequence[StoredValue | None], state: State, points: Points, integers: Set[int]
 ) -> list[LinearForm] | None:
-    """Return the values of the candidates, the best so far first, if they can be selected.
+    """Return the values of candidates if they can be selected; see above.
 
     Args:
-        selection: Of candidates.
-        state: At its first branch.
-        evaluator: Evaluates the candidates.
+        values: Of the best so far, and of the candidates.
+        state: At the first branch.
         points: The points of the run.
         integers: The samples that are integers.
     """
-    values: list[StoredValue | None] = [state.store.get(selection.best)]
-    try:
-        for candidate in selection.candidates:
-            values.append(evaluator.evaluate(candidate, state))
-    except (NeedsValue, PathFault):
-        return None
     forms = [value for value in values if isinstance(value, LinearForm)]
     samples = {form.sole_sample for form in forms} - {None}
     if len(samples) < len(values):
@@ -119,7 +107,7 @@ def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> It
         yield below_zero(form) if is_strict else at_most_zero(form)
 
 
-def selections_in(block: core.Block) -> dict[int, Selection]:
+def selections_in(block: core.Body) -> dict[int, Selection]:
     """Find the selections among the statements of a block, by the place of the first branch."""
     found: dict[int, Selection] = {}
     run: list[_Branch] = []

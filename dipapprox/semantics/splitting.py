@@ -6,18 +6,16 @@ convex: a conjunction of guards and of conditions on the inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
 from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
-from dipapprox.semantics.evaluation import Evaluator, NeedsValue, PathFault
-from dipapprox.semantics.guard_lines import GuardLines
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.evaluation import PathFault, evaluate
+from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.order import Points
+from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import Guard, SampleComparison
 from dipapprox.source import Span
 
@@ -32,152 +30,146 @@ _SAMPLES_APART = {
 Split = tuple[list[State], list[State]]
 """The states where a condition holds and those where it does not; all disjoint."""
 
+Refused = tuple[State, PathFault]
+"""A state in which something goes wrong, and what."""
 
-class Splitter:
-    """Splits states on conditions. A state that is split is used up.
+
+def split(run: Run, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
+    """Split a state, which is used up, on a condition; compound ones by short circuit.
 
     Args:
-        evaluator: Evaluates what is compared.
-        points: The points of the run.
-        integers: The samples that are integers; grows during the run.
-        lines: Is told where guards are written.
-        refuse: Gets every piece on which the condition has no meaning, with the fault. Only that
+        run: The execution.
+        state: To be split.
+        condition: To be decided.
+        refused: Gets every piece on which the condition has no meaning, with the fault. Only that
             piece is lost; the pieces that are returned and those refused make up the state.
     """
+    match condition:
+        case core.Comparison():
+            return _split_on_comparison(run, state, condition, refused)
+        case core.All():
+            held, failed = [state], list[State]()
+            for part in condition.parts:
+                held, new = _split_each(run, held, part, refused)
+                failed += new
+            return held, failed
+        case core.Any():
+            held, failed = list[State](), [state]
+            for part in condition.parts:
+                new, failed = _split_each(run, failed, part, refused)
+                held += new
+            return held, failed
+    assert_never(condition)
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        points: Points,
-        integers: Set[int],
-        lines: GuardLines,
-        refuse: Callable[[State, PathFault], None],
-    ) -> None:
-        self._evaluator = evaluator
-        self._points = points
-        self._integers = integers
-        self._lines = lines
-        self._refuse = refuse
 
-    def split(self, state: State, condition: core.Condition) -> Split:
-        """Split a state, which is used up, on a condition; compound ones by short circuit."""
-        match condition:
-            case core.Comparison():
-                return self._split_on_comparison(state, condition)
-            case core.All():
-                held, failed = [state], list[State]()
-                for part in condition.parts:
-                    held, new = self._split_each(held, part)
-                    failed += new
-                return held, failed
-            case core.Any():
-                held, failed = list[State](), [state]
-                for part in condition.parts:
-                    new, failed = self._split_each(failed, part)
-                    held += new
-                return held, failed
-        assert_never(condition)
+def _split_each(
+    run: Run, states: list[State], condition: core.Condition, refused: list[Refused]
+) -> Split:
+    held, failed = list[State](), list[State]()
+    for state in states:
+        more_held, more_failed = split(run, state, condition, refused)
+        held += more_held
+        failed += more_failed
+    return held, failed
 
-    def _split_each(self, states: list[State], condition: core.Condition) -> Split:
-        held, failed = list[State](), list[State]()
-        for state in states:
-            more_held, more_failed = self.split(state, condition)
-            held += more_held
-            failed += more_failed
-        return held, failed
 
-    def _split_on_comparison(self, state: State, comparison: core.Comparison) -> Split:
-        try:
-            return self._compared(state, comparison)
-        except NeedsValue as need:
-            return self._split_each(split_on_input(state, need.cell), comparison)
-        except PathFault as fault:
-            self._refuse(state, fault)
-            return [], []
+def _split_on_comparison(
+    run: Run, state: State, comparison: core.Comparison, refused: list[Refused]
+) -> Split:
+    try:
+        return _compared(run, state, comparison)
+    except NeedsValue as need:
+        return _split_each(run, split_on_input(state, need.cell), comparison, refused)
+    except PathFault as fault:
+        refused.append((state, fault))
+        return [], []
 
-    def _compared(self, state: State, comparison: core.Comparison) -> Split:
-        """Split on one comparison; if it raises, the state is as it was."""
-        left = self._evaluator.evaluate(comparison.left, state)
-        right = self._evaluator.evaluate(comparison.right, state)
-        relation = comparison.relation
-        if isinstance(left, str) or isinstance(right, str):
-            return _split_on_names(state, comparison, left, right)
-        first, second = left.sole_sample, right.sole_sample
-        if first is not None and second is not None and first != second:
-            neither = first not in self._integers and second not in self._integers
-            if neither and relation in _SAMPLES_APART:
-                less, strict = _SAMPLES_APART[relation]
-                small, large = (first, second) if less else (second, first)
-                guard = SampleComparison(small, large, strict)
-                self._lines.note_pair(first, second, comparison.span)
-                return split_on_guard(state, guard, self._points)
-        form = left - right
-        samples = form.samples()
-        if samples:
-            integers = sum(sample in self._integers for sample in samples)
-            if not integers:
-                return self._split_on_reals(state, form, relation, comparison.span)
-            if integers < len(samples):
-                raise PathFault(
-                    "type error", "integer and real samples are compared", comparison.span
-                )
-            return self._split_on_integers(state, form, relation, comparison.span)
-        if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-            equal, unequal = _split_on_equality(state, form)
-            return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
-        if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
-            form = -form
-        return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
 
-    def _split_on_guard(self, state: State, guard: Guard, span: Span | None) -> Split:
-        self._lines.note(guard.form, span)
-        return split_on_guard(state, guard, self._points)
+def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
+    """Split on one comparison; if it raises, the state is as it was."""
+    left = evaluate(run, comparison.left, state)
+    right = evaluate(run, comparison.right, state)
+    relation = comparison.relation
+    if isinstance(left, str) or isinstance(right, str):
+        return _split_on_names(state, comparison, left, right)
+    first, second = left.sole_sample, right.sole_sample
+    if first is not None and second is not None and first != second:
+        neither = first not in run.integers and second not in run.integers
+        if neither and relation in _SAMPLES_APART:
+            less, strict = _SAMPLES_APART[relation]
+            small, large = (first, second) if less else (second, first)
+            guard = SampleComparison(small, large, strict)
+            run.lines.note_pair(first, second, comparison.span)
+            return split_on_guard(state, guard, run.points)
+    form = left - right
+    samples = form.samples()
+    if samples:
+        integers = sum(sample in run.integers for sample in samples)
+        if not integers:
+            return _split_on_reals(run, state, form, relation, comparison.span)
+        if integers < len(samples):
+            raise PathFault("type error", "integer and real samples are compared", comparison.span)
+        return _split_on_integers(run, state, form, relation, comparison.span)
+    if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
+        equal, unequal = _split_on_equality(state, form)
+        return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
+    if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
+        form = -form
+    return _split_on_inputs(state, form, relation in (Relation.LESS, Relation.GREATER))
 
-    def _split_on_reals(
-        self, state: State, form: LinearForm, relation: Relation, span: Span | None
-    ) -> Split:
-        match relation:
-            case Relation.EQUAL:  # a null set, since samples are continuous
-                return [], [state]
-            case Relation.NOT_EQUAL:
-                return [state], []
-            case Relation.LESS | Relation.LESS_EQUAL:
-                guard = Guard(form.normalised(), relation is Relation.LESS)
-            case Relation.GREATER | Relation.GREATER_EQUAL:
-                guard = Guard((-form).normalised(), relation is Relation.GREATER)
-            case _:
-                assert_never(relation)
-        return self._split_on_guard(state, guard, span)
 
-    def _split_on_integers(
-        self, state: State, form: LinearForm, relation: Relation, span: Span | None
-    ) -> Split:
-        form = with_integer_inputs(coprime(form), state.knowledge)
-        match relation:
-            case Relation.LESS:
-                return self._split_on_guard(state, below_zero(form), span)
-            case Relation.LESS_EQUAL:
-                return self._split_on_guard(state, at_most_zero(form), span)
-            case Relation.GREATER:
-                return self._split_on_guard(state, below_zero(-form), span)
-            case Relation.GREATER_EQUAL:
-                return self._split_on_guard(state, at_most_zero(-form), span)
-            case Relation.EQUAL:
-                return self._split_on_equal_integers(state, form, span)
-            case Relation.NOT_EQUAL:
-                equal, unequal = self._split_on_equal_integers(state, form, span)
-                return unequal, equal
-        assert_never(relation)
+def _split_on_guard(run: Run, state: State, guard: Guard, span: Span | None) -> Split:
+    run.lines.note(guard.form, span)
+    return split_on_guard(state, guard, run.points)
 
-    def _split_on_equal_integers(self, state: State, form: LinearForm, span: Span | None) -> Split:
-        """Split on form = 0, which is form <= 0 and form >= 0."""
-        not_above, above = self._split_on_guard(state, at_most_zero(form), span)
-        equal, below = list[State](), list[State]()
-        for part in not_above:
-            more_equal, more_below = self._split_on_guard(part, at_most_zero(-form), span)
-            equal += more_equal
-            below += more_below
-        return equal, below + above
+
+def _split_on_reals(
+    run: Run, state: State, form: LinearForm, relation: Relation, span: Span | None
+) -> Split:
+    match relation:
+        case Relation.EQUAL:  # a null set, since samples are continuous
+            return [], [state]
+        case Relation.NOT_EQUAL:
+            return [state], []
+        case Relation.LESS | Relation.LESS_EQUAL:
+            guard = Guard(form.normalised(), relation is Relation.LESS)
+        case Relation.GREATER | Relation.GREATER_EQUAL:
+            guard = Guard((-form).normalised(), relation is Relation.GREATER)
+        case _:
+            assert_never(relation)
+    return _split_on_guard(run, state, guard, span)
+
+
+def _split_on_integers(
+    run: Run, state: State, form: LinearForm, relation: Relation, span: Span | None
+) -> Split:
+    form = with_integer_inputs(coprime(form), state.knowledge)
+    match relation:
+        case Relation.LESS:
+            return _split_on_guard(run, state, below_zero(form), span)
+        case Relation.LESS_EQUAL:
+            return _split_on_guard(run, state, at_most_zero(form), span)
+        case Relation.GREATER:
+            return _split_on_guard(run, state, below_zero(-form), span)
+        case Relation.GREATER_EQUAL:
+            return _split_on_guard(run, state, at_most_zero(-form), span)
+        case Relation.EQUAL:
+            return _split_on_equal_integers(run, state, form, span)
+        case Relation.NOT_EQUAL:
+            equal, unequal = _split_on_equal_integers(run, state, form, span)
+            return unequal, equal
+    assert_never(relation)
+
+
+def _split_on_equal_integers(run: Run, state: State, form: LinearForm, span: Span | None) -> Split:
+    """Split on form = 0, which is form <= 0 and form >= 0."""
+    not_above, above = _split_on_guard(run, state, at_most_zero(form), span)
+    equal, below = list[State](), list[State]()
+    for part in not_above:
+        more_equal, more_below = _split_on_guard(run, part, at_most_zero(-form), span)
+        equal += more_equal
+        below += more_below
+    return equal, below + above
 
 
 def split_on_input(state: State, cell: str) -> list[State]:

@@ -1,4 +1,4 @@
-"""Turns of a uniform loop, executed once for all that begin in the same configuration.
+"""Turns of a loop of equal turns, executed once for all that begin in the same configuration.
 
 In: a state at the head of a turn, and what the turn before did. Out: the same state at the head of
 a later turn, and the states that ended in between, without any statement being looked at.
@@ -14,32 +14,28 @@ next elements in place of its own: the same guards, the same values, the same en
 do all turns. What a turn assigns is seen by comparing values; a cell with the value that it had
 keeps it in later turns if it has that value there, too.
 
-Merging depends on which cells matter later. At the heads of all turns they are the same: those read
-before they are assigned, and those that matter after the loop and are not assigned in a turn. So
-they are at the ends of all turns but the last, which is followed by the rest of the program: where
-more matters in it than in the one before it is run as it is written. Not merging is always right,
-so it does not matter if a merge would be found in a later turn alone.
+Merging depends on which cells matter later, which is the same at the ends of all turns of a
+`Repeat`: those read before they are assigned, and those that matter after the loop and are not
+assigned in a turn. Not merging is always right, so it does not matter if a merge would be found in
+a later turn alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from random import getrandbits
-from typing import TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
-from dipapprox.semantics.evaluation import Evaluator
-from dipapprox.semantics.guard_lines import GuardLines
+from dipapprox.semantics.evaluation import shared_form
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.liveness import Liveness
-from dipapprox.semantics.order import Points, bits
-from dipapprox.semantics.path_ends import PathEnds
-from dipapprox.semantics.selections import Selection
+from dipapprox.semantics.order import bits
+from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (
     Extreme,
     Guard,
@@ -49,9 +45,7 @@ from dipapprox.semantics.state import (
     Step,
     Store,
 )
-from dipapprox.semantics.statements import Statements
-
-V = TypeVar("V", bound=object)
+from dipapprox.semantics.statements import draw_again
 
 Rename = dict[Symbol, Symbol]
 """Samples and input cells of one turn, by those of another."""
@@ -137,259 +131,229 @@ class Course:
     before: tuple[tuple[str, core.Value | None], ...]
 
 
-_FEW_TURNS = 4
-"""A loop of no more turns is run as it is written."""
-
 _MOST_TRIES = 3
 """Turns that are compared with the ones before them; then the rest is run as it is written."""
 
 
-def uniform_loops(
-    block: core.Block, selections: Mapping[int, Selection], live: Liveness
-) -> dict[int, core.UniformLoop]:
-    """Return the loops of a block whose turns may be repeated, by their first statement.
+@dataclass(slots=True, eq=False)
+class Repetition:
+    """What is known of the turns of a loop.
 
-    Args:
-        block: Statements.
-        selections: Those of the block; what is in one is not in a loop that is returned.
-        live: Learns about the turns of the other loops.
-    """
-    found: dict[int, core.UniformLoop] = {}
-    if not isinstance(block, core.UnrolledBlock):
-        return found
-    selected = {
-        place + k for place, selection in selections.items() for k in range(len(selection.branches))
-    }
-    for loop in block.loops:
-        if loop.turns > _FEW_TURNS and selected.isdisjoint(loop.places):
-            found[loop.start] = loop
-            continue
-        for turn in range(loop.turns):
-            live.fill(block, loop, turn)
-    return found
-
-
-class Turns:
-    """Repeats the turns of one uniform loop.
-
-    Args:
-        program: The program.
-        block: Of the program's statements.
-        loop: One of the block's loops.
-        statements: Knows the samples of the run.
-        evaluator: Shares equal forms.
-        points: The points of the run.
-        ends: Collects ended states.
-        lines: Knows where guards were written.
-        live: Knows which cells matter in the last two turns.
+    Attributes:
+        reads: The variables that a turn reads before it assigns them.
+        read: The arrays of the loop that are inputs.
+        written: Those that are outputs.
+        tries: Turns that may still be compared with the ones before them.
+        before: The state at the head of the last turn, if that turn may be repeated.
     """
 
-    def __init__(
-        self,
-        program: core.Program,
-        block: core.Block,
-        loop: core.UniformLoop,
-        statements: Statements,
-        evaluator: Evaluator,
-        points: Points,
-        ends: PathEnds,
-        lines: GuardLines,
-        live: Liveness,
-    ) -> None:
-        inputs = frozenset(cell.name for cell in program.inputs)
-        outputs = frozenset(cell.name for cell in program.outputs)
-        reads = use_of(loop.turn(block, 0)).reads
-        self._loop = loop
-        self._alike = loop.turns if live.ends_alike(block, loop) else loop.turns - 1
-        self._statements = statements
-        self._evaluator = evaluator
-        self._points = points
-        self._ends = ends
-        self._lines = lines
-        self._reads = tuple(sorted(reads - inputs))
-        self._outputs = len(outputs)
-        self._read, self._written = (
-            tuple([array for array in loop.arrays if f"{array}[{loop.first}]" in cells])
-            for cells in (inputs, outputs)
-        )
-        may_repeat = reads.isdisjoint(outputs) and not program.real_outputs
-        self._tries = _MOST_TRIES if may_repeat else 0
-        self._before: Head | None = None
+    loop: core.Repeat
+    reads: tuple[str, ...]
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+    tries: int
+    before: Head | None = None
 
-    def repeated(self, turn: int, states: list[State], check: Callable[[], None]) -> int:
-        """Take the turns that do the same as the one before.
 
-        Args:
-            turn: The first of them.
-            states: At its head; a single one is changed.
-            check: Called in every turn; raises to stop.
+def repetition(run: Run, loop: core.Repeat) -> Repetition:
+    """Return what is known of a loop before its first turn."""
+    reads = use_of(loop.body).reads
+    inputs, outputs = run.inputs.keys(), run.outputs.keys()
+    read, written = (
+        tuple([array for array in loop.arrays if f"{array}[{loop.first}]" in cells])
+        for cells in (inputs, outputs)
+    )
+    may_repeat = run.merge and reads.isdisjoint(outputs) and not run.reals
+    tries = _MOST_TRIES if may_repeat else 0
+    return Repetition(loop, tuple(sorted(reads - inputs)), read, written, tries)
 
-        Returns:
-            The turn to go on with.
-        """
-        before, self._before = self._before, None
-        if turn >= self._alike or not self._tries or len(states) > 1:
-            return turn
-        (state,) = states
-        after = self.head(state)
-        if before is not None and after is not None:
-            self._tries -= 1
-            course = self.course(turn - 1, before, after)
-            if course is not None:
-                return self.repeat(course, state, turn, check)
-        self._before = after
+
+@contextmanager
+def in_turn(run: Run, loop: core.Repeat, turn: int) -> Iterator[None]:
+    """Let the body of a loop stand for one of its turns."""
+    first, now = loop.first, loop.first + turn
+    run.turn, run.sites = turn, turn * loop.sites
+    run.cells = {f"{array}[{first}]": f"{array}[{now}]" for array in loop.arrays}
+    try:
+        yield
+    finally:
+        run.turn, run.sites, run.cells = 0, 0, {}
+
+
+def skip_turns(run: Run, known: Repetition, turn: int, states: list[State]) -> int:
+    """Take the turns that do the same as the one before.
+
+    Args:
+        run: The execution.
+        known: What is known of the loop; learns.
+        turn: The first of them.
+        states: At its head; a single one is changed.
+
+    Returns:
+        The turn to go on with.
+    """
+    before, known.before = known.before, None
+    if turn >= known.loop.turns or not known.tries or len(states) > 1:
         return turn
+    (state,) = states
+    after = _head(run, known, state)
+    if before is not None and after is not None:
+        known.tries -= 1
+        course = _course(run, known, turn - 1, before, after)
+        if course is not None:
+            return _repeated(run, known, course, state, turn)
+    known.before = after
+    return turn
 
-    def head(self, state: State) -> Head | None:
-        """Describe a state at the head of a turn; None if no turn that begins so is repeated."""
-        cone = state.settle(self._points)
-        if cone is None:
+
+def _head(run: Run, known: Repetition, state: State) -> Head | None:
+    """Describe a state at the head of a turn; None if no turn that begins so is repeated."""
+    cone = state.settle(run.points)
+    if cone is None:
+        return None
+    values = tuple([state.store.get(name) for name in known.reads])
+    order = cone.order
+    samples = {s for v in values if isinstance(v, LinearForm) for s in v.samples()}
+    scope = run.points.mask(samples) | order.fixed
+    below = {point: order.below.get(point, 0) & scope for point in bits(scope)}
+    return Head(
+        values,
+        below,
+        order.fixed,
+        frozenset(g for g in cone.others.values() if samples.issuperset(g.form.samples())),
+        state.knowledge,
+        state.outcomes,
+        state.store.fork(),
+        state.outputs.fork(),
+        state.path,
+        len(state.outputs) == len(run.outputs),
+        len(run.drawn_on),
+        len(run.ended),
+        (run.refused, len(run.diagnostics)),
+    )
+
+
+def _course(run: Run, known: Repetition, turn: int, before: Head, after: Head) -> Course | None:
+    """Read what a turn did that began and ended in the same configuration.
+
+    Returns:
+        None if it is not one that can be repeated.
+    """
+    if not before.is_like(after) or before.refused != after.refused:
+        return None
+    if after.ended > before.ended and not before.is_complete:
+        return None
+    if before.path is None and after.path is not None:
+        return None  # a path that a merge made anew could not be told from one that went on
+    numbers: dict[int, int] = {id(before.path): 0}
+    nodes: list[tuple[int, Step]] = []
+    ends = []
+    for state in run.ended[before.ended :]:
+        if state.knowledge is not before.knowledge or state.outcomes != before.outcomes:
             return None
-        values = tuple([state.store.get(name) for name in self._reads])
-        order = cone.order
-        samples = {s for v in values if isinstance(v, LinearForm) for s in v.samples()}
-        scope = self._points.mask(samples) | order.fixed
-        below = {point: order.below.get(point, 0) & scope for point in bits(scope)}
-        return Head(
-            values,
-            below,
-            order.fixed,
-            frozenset(g for g in cone.others.values() if samples.issuperset(g.form.samples())),
-            state.knowledge,
-            state.outcomes,
-            state.store.fork(),
-            state.outputs.fork(),
-            state.path,
-            len(state.outputs) == self._outputs,
-            len(self._statements.drawn),
-            len(self._ends.states),
-            (self._ends.refused, len(self._ends.diagnostics)),
-        )
-
-    def course(self, turn: int, before: Head, after: Head) -> Course | None:
-        """Read what a turn did that began and ended in the same configuration.
-
-        Returns:
-            None if it is not one that can be repeated.
-        """
-        if not before.is_like(after) or before.refused != after.refused:
+        if not _number_guards(state.path, numbers, nodes):
             return None
-        if after.ended > before.ended and not before.is_complete:
-            return None
-        if before.path is None and after.path is not None:
-            return None  # a path that a merge made anew could not be told from one that went on
-        numbers: dict[int, int] = {id(before.path): 0}
-        nodes: list[tuple[int, Step]] = []
-        ends = []
-        for state in self._ends.states[before.ended :]:
-            if state.knowledge is not before.knowledge or state.outcomes != before.outcomes:
-                return None
-            if not _number_guards(state.path, numbers, nodes):
-                return None
-            ends.append(self._end(turn, numbers[id(state.path)], before.outputs, state.outputs))
-        if not _number_guards(after.path, numbers, nodes):
-            return None
-        left = self._end(turn, numbers[id(after.path)], before.outputs, after.outputs)
-        if left.cells:
-            return None
-        stored = tuple(after.store.changes(before.store))
-        index = self._index(turn)
-        values = tuple([(a, before.outputs.get(a + index)) for a in self._written])
-        samples = self._statements.samples[before.samples :]
-        return Course(
-            turn, before.samples, samples, tuple(nodes), tuple(ends), left, stored, values
-        )
+        ends.append(_end(known, turn, numbers[id(state.path)], before.outputs, state.outputs))
+    if not _number_guards(after.path, numbers, nodes):
+        return None
+    left = _end(known, turn, numbers[id(after.path)], before.outputs, after.outputs)
+    if left.cells:
+        return None
+    stored = tuple(after.store.changes(before.store))
+    index = _index(known, turn)
+    values = tuple([(a, before.outputs.get(a + index)) for a in known.written])
+    samples = tuple(run.samples.values())[before.samples :]
+    return Course(turn, before.samples, samples, tuple(nodes), tuple(ends), left, stored, values)
 
-    def repeat(self, course: Course, state: State, turn: int, check: Callable[[], None]) -> int:
-        """Take turns that do the same.
 
-        Args:
-            course: What they do.
-            state: Is at the head of one of them, and is changed.
-            turn: The first of them.
-            check: Called in every turn; raises to stop.
+def _repeated(run: Run, known: Repetition, course: Course, state: State, turn: int) -> int:
+    """Take turns that do the same.
 
-        Returns:
-            The first turn that may do something else, or the number of all turns.
-        """
-        start, ended, store = turn, self._ends.states, state.store.fork()
-        rename: Rename = {}
-        while turn < self._alike:
-            index = self._index(turn)
-            outputs = state.outputs
-            if any(outputs.get(array + index) is not value for array, value in course.before):
-                break
-            check()
-            rename = self._renaming(course, index)
-            self._draw(course, turn, rename)
-            nodes = [state.path]
-            for parent, step in course.nodes:
-                path = nodes[parent]
-                length = 1 if path is None else path.length + 1
-                renamed = _renamed(step, rename)
-                if isinstance(step, Guard) and isinstance(renamed, Guard):
-                    self._lines.note_alike(step.form, renamed.form)
-                nodes.append(Path(path, renamed, length))
-            for end in course.ends:
-                share = getrandbits(SHARE_BITS)
-                state.share ^= share
-                own, path = state.outputs.fork(), nodes[end.node]
-                known, trail = state.knowledge, state.trail
-                outcomes, fingerprint = state.outcomes, state.fingerprint
-                part = State(
-                    store, own, known, None, None, path, trail, outcomes, fingerprint, share
-                )
-                _assign(part, end, index)
-                ended.append(part)
-            state.path = nodes[course.left.node]
-            _assign(state, course.left, index)
-            turn += 1
-        for name, value in course.stored if turn > start else ():
-            kept = value if isinstance(value, str) else self._form(value, rename)
-            state.store[name] = kept
-        return turn
+    Args:
+        run: The execution.
+        known: What is known of the loop.
+        course: What they do.
+        state: Is at the head of one of them, and is changed.
+        turn: The first of them.
 
-    def _index(self, turn: int) -> str:
-        """What follows the name of an array in that of a turn's element."""
-        return f"[{self._loop.first + turn}]"
-
-    def _end(
-        self, turn: int, node: int, before: Store[core.Value], after: Store[core.Value]
-    ) -> _End:
-        """Compare the outputs before and after a turn."""
-        elements = {array + self._index(turn): array for array in self._written}
-        changed = list(after.changes(before))
-        return _End(
-            node,
-            tuple([(elements[name], value) for name, value in changed if name in elements]),
-            tuple([(name, value) for name, value in changed if name not in elements]),
-        )
-
-    def _renaming(self, course: Course, index: str) -> Rename:
-        """The samples and elements of a turn, by those of the turn that was learnt."""
-        own = self._index(course.turn)
-        rename: Rename = {array + own: array + index for array in self._read}
-        first = len(self._statements.drawn)
-        for place in range(len(course.samples)):
-            rename[course.first + place] = first + place
-        return rename
-
-    def _draw(self, course: Course, turn: int, rename: Rename) -> None:
-        later = (turn - course.turn) * self._loop.sites
+    Returns:
+        The first turn that may do something else, or the number of all turns.
+    """
+    start, ended, store = turn, run.ended, state.store.fork()
+    rename: Rename = {}
+    while turn < known.loop.turns:
+        index = _index(known, turn)
+        outputs = state.outputs
+        if any(outputs.get(array + index) is not value for array, value in course.before):
+            break
+        run.limits.check()
+        rename = _renaming(run, known, course, index)
+        later = (turn - course.turn) * known.loop.sites
         for sample in course.samples:
-            mean = self._form(sample.mean, rename)
-            self._statements.repeat(sample, mean, sample.site + later)
+            draw_again(run, sample, _form(run, sample.mean, rename), sample.site + later)
+        nodes = [state.path]
+        for parent, step in course.nodes:
+            path = nodes[parent]
+            length = 1 if path is None else path.length + 1
+            renamed = _renamed(step, rename)
+            if isinstance(step, Guard) and isinstance(renamed, Guard):
+                run.lines.note_alike(step.form, renamed.form)
+            nodes.append(Path(path, renamed, length))
+        for end in course.ends:
+            share = getrandbits(SHARE_BITS)
+            state.share ^= share
+            own, path = state.outputs.fork(), nodes[end.node]
+            part = State(store, own, state.knowledge, None, None, path, state.trail)
+            part.outcomes, part.fingerprint, part.share = state.outcomes, state.fingerprint, share
+            _assign(part, end, index)
+            ended.append(part)
+        state.path = nodes[course.left.node]
+        _assign(state, course.left, index)
+        turn += 1
+    for name, value in course.stored if turn > start else ():
+        kept = value if isinstance(value, str) else _form(run, value, rename)
+        state.store[name] = kept
+    return turn
 
-    def _form(self, form: LinearForm, rename: Rename) -> LinearForm:
-        """Rename the symbols of a form; the result is the object that stands for equal forms."""
-        terms = form.terms
-        if len(terms) == 1 and isinstance(terms[0][0], str):
-            name = terms[0][0]
-            if self._evaluator.input(name) is form:
-                renamed = self._evaluator.input(str(rename.get(name, name)))
-                assert renamed is not None
-                return renamed
-        return self._evaluator.shared(_renamed_form(form, rename))
+
+def _index(known: Repetition, turn: int) -> str:
+    """What follows the name of an array in that of a turn's element."""
+    return f"[{known.loop.first + turn}]"
+
+
+def _end(
+    known: Repetition, turn: int, node: int, before: Store[core.Value], after: Store[core.Value]
+) -> _End:
+    """Compare the outputs before and after a turn."""
+    elements = {array + _index(known, turn): array for array in known.written}
+    changed = list(after.changes(before))
+    return _End(
+        node,
+        tuple([(elements[name], value) for name, value in changed if name in elements]),
+        tuple([(name, value) for name, value in changed if name not in elements]),
+    )
+
+
+def _renaming(run: Run, known: Repetition, course: Course, index: str) -> Rename:
+    """The samples and elements of a turn, by those of the turn that was learnt."""
+    own = _index(known, course.turn)
+    rename: Rename = {array + own: array + index for array in known.read}
+    first = len(run.drawn_on)
+    for place in range(len(course.samples)):
+        rename[course.first + place] = first + place
+    return rename
+
+
+def _form(run: Run, form: LinearForm, rename: Rename) -> LinearForm:
+    """Rename the symbols of a form; the result is the object that stands for equal forms."""
+    terms = form.terms
+    if len(terms) == 1 and isinstance(terms[0][0], str):
+        name = terms[0][0]
+        if run.inputs.get(name) is form:
+            renamed = run.inputs.get(str(rename.get(name, name)))
+            assert renamed is not None
+            return renamed
+    return shared_form(run, _renamed_form(form, rename))
 
 
 def _assign(state: State, end: _End, index: str) -> None:

@@ -333,12 +333,14 @@ def test_what_is_next_to_the_claim_is_neither_confirmed_nor_refuted() -> None:
             assert (partial.reason is None) == outcome
 
 
-def test_loops_stay_uniform() -> None:
+def test_equal_turns_are_rounded_each() -> None:
     text = (
-        "input q[3] in 0..1\noutput out in 0..1\nadjacent all\n"
-        "for i in 1..3 do r <- Gauss(q[i], sqrt(2)/eps); if r > 2 then out <- 1; exit end end\n"
+        "param N\ninput q[N] in 0..1\noutput out in 0..1\nadjacent all\n"
+        "for i in 1..N do r <- Gauss(q[i], sqrt(2)/eps); if r > 2 then out <- 1; exit end end\n"
         "out <- 0"
     )
-    body = elaborate(parse(text), {}, "f", irrational=True).body
-    assert isinstance(body, core.UnrolledBlock)
-    assert [loop.turns for loop in body.loops] == [3]
+    found = [elaborate(parse(text), {"N": Fraction(size)}, "f", irrational=True) for size in (1, 8)]
+    assert [isinstance(program.body[0], core.Repeat) for program in found] == [False, True]
+    one, eight = (program.rounding for program in found)
+    assert one is not None and eight is not None
+    assert eight.error == 8 * one.error and eight.span == one.span

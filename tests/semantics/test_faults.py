@@ -17,9 +17,11 @@ from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.semantics import execution
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.splitting import Split, Splitter
+from dipapprox.semantics.run import Run
+from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.source import Diagnostic, SourceFile, Span
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import Noise, Unassigned, run
@@ -150,12 +152,12 @@ def test_a_parity_that_is_found_out_late() -> None:
 
 
 def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lossy(self: Splitter, state: State, condition: core.Condition) -> Split:
-        held, _ = split(self, state, condition)
+    def lossy(run: Run, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
+        held, _ = split(run, state, condition, refused)
         return held, []
 
-    split = Splitter.split
-    monkeypatch.setattr(Splitter, "split", lossy)
+    split = execution.split
+    monkeypatch.setattr(execution, "split", lossy)
     body = [
         draw("r", 0, 0),
         choose(compare("r", ">", 0), [assign("out[1]", 1)]),

@@ -10,12 +10,12 @@ import pytest
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
-from dipapprox.semantics import path_ends
+from dipapprox.semantics import execution, path_ends
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import Guard, guards_of
-from dipapprox.semantics.statements import Statements
 from tests.semantics.examples import (
     assign,
     cells,
@@ -198,14 +198,14 @@ def test_a_branch_runs_once_for_states_that_differ_in_what_it_overwrites(
 ) -> None:
     """All that were the largest so far are forgotten before the new one is assigned."""
     runs = 0
-    assign_one = Statements.assign
+    assign_one = execution.assign
 
-    def counted(self: Statements, statement: core.Assign, state: State) -> list[State]:
+    def counted(run: Run, statement: core.Assign, state: State) -> list[State]:
         nonlocal runs
         runs += 1
-        return assign_one(self, statement, state)
+        return assign_one(run, statement, state)
 
-    monkeypatch.setattr(Statements, "assign", counted)
+    monkeypatch.setattr(execution, "assign", counted)
     execute(noisy_extreme(20), True, Limits())
     assert runs == 2 * 20
 

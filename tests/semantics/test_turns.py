@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dipapprox.errors import LimitReached
+from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
@@ -158,12 +158,11 @@ def final(states: FinalStates) -> list[object]:
 
 
 def plain(program: core.Program) -> core.Program:
-    """Forget what is known of loops."""
-    return replace(program, body=tuple(program.body))
+    """Write all turns out."""
+    return replace(program, body=written_out(program.body))
 
 
 def check(program: core.Program, merge: bool) -> None:
-    assert type(plain(program).body) is tuple
     repeated, executed = (execute(each, merge, Limits()) for each in (program, plain(program)))
     assert repeated.samples == executed.samples
     assert final(repeated) == final(executed)
@@ -178,6 +177,13 @@ def read(text: str, **parameters: int) -> core.Program:
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     check(read(HEAD + text, N=6 if merge else 4), merge)
+
+
+def test_variables_without_a_name_are_those_of_the_turn() -> None:
+    turn = "if Lap(q[i], 1 / eps) > x then out[i] <- 1; exit end"
+    program = read(f"{HEAD}{CLEARED}x <- Lap(t, 1 / eps)\nfor i in 1..N do {turn} end", N=7)
+    assert sum(map(repeats, program.body)) == 2
+    check(program, True)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -231,13 +237,35 @@ def work(program: core.Program) -> int:
     return calls(lambda: execute(program, True, Limits()))
 
 
-def test_blocks_with_loops_are_kept_by_pickles_and_lost_by_copies() -> None:
-    program = read(HEAD + LOOPS["sparse vector"])
-    again = pickle.loads(pickle.dumps(program))
-    assert isinstance(program.body, core.UnrolledBlock)
-    assert again.body == program.body and again.body.loops == program.body.loops
-    assert [loop.turns for loop in program.body.loops] == [9, 9]
-    assert not isinstance(program.body[:], core.UnrolledBlock)
+def unrolled(text: str) -> core.Program:
+    """Elaborate every turn of every loop."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dipapprox.language.elaborate._MANY_TURNS", 10**6)
+        return read(text)
+
+
+@pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
+def test_what_is_written_out_is_what_every_turn_elaborates_into(text: str) -> None:
+    assert plain(read(HEAD + text)) == unrolled(HEAD + text)
+
+
+@given(turns())
+def test_random_turns_are_written_out(turn: str) -> None:
+    text = f"{HEAD}{CLEARED}r <- Lap(t, 1)\ns <- r\nx <- r\ny <- r\nfor i in 1..N do {turn} end"
+    assert plain(read(text)) == unrolled(text)
+
+
+def test_what_a_loop_says_is_elaborated_once() -> None:
+    loops = [each for each in read(HEAD + LOOPS["sparse vector"]).body if repeats(each)]
+    assert [loop.turns for loop in loops if isinstance(loop, core.Repeat)] == [8, 8]
+    small, large = (
+        calls(lambda size=size: read(HEAD + LOOPS["sparse vector"], N=size)) for size in (40, 80)
+    )
+    assert large - small < 40 * 80
+
+
+def repeats(statement: core.Statement | core.Repeat) -> bool:
+    return isinstance(statement, core.Repeat)
 
 
 @pytest.mark.parametrize(
@@ -247,10 +275,14 @@ def test_blocks_with_loops_are_kept_by_pickles_and_lost_by_copies() -> None:
         "v[i] <- q[i]",
         "last <- q[1]; out[i] <- q[i]",
         "if i = 2 then last <- 1 end",
-        "if Lap(q[i], 1 / eps) > 0 then out[i] <- 1 end",
         "out[i] <- choose { 0 : 1/2, 1 : 1/2 }",
     ],
 )
-def test_what_is_not_uniform(turn: str) -> None:
-    body = read(f"{HEAD}for i in 1..N do {turn} end").body
-    assert not isinstance(body, core.UnrolledBlock) or not body.loops
+def test_turns_that_are_not_equal(turn: str) -> None:
+    assert not any(map(repeats, read(f"{HEAD}for i in 1..N do {turn} end").body))
+
+
+@pytest.mark.parametrize("range", ["0..N", "1..N + 1"])
+def test_what_is_wrong_in_one_turn_is_reported(range: str) -> None:
+    with pytest.raises(SourceError, match="of 'q' is out of range"):
+        read(f"{HEAD}x <- Lap(0, 1)\nfor i in {range} do if q[i] = 1 then x <- 2 end end")

@@ -32,6 +32,7 @@ from dipapprox.checking.trees import Messages
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import chance_form, divided
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 
 _ONE = constant(1)
@@ -73,7 +74,7 @@ class Forms:
     """
 
     def __init__(self, program: core.Program, inputs: list[core.Input], limits: Limits) -> None:
-        for draw in _draws(program.body):
+        for draw in _draws(written_out(program.body)):
             if draw.scale.power != -1:
                 raise Stuck("noise of a scale that is not a / eps")
         self._derived = Distributions(program, Fraction(1), limits)

@@ -20,6 +20,7 @@ from dipapprox.checking.real_inputs.runs import choices_of
 from dipapprox.checking.values import Stuck, closed
 from dipapprox.checking.weights import chance_form
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 
 _ALL = Interval(Fraction(0), None)
@@ -43,7 +44,7 @@ class Choices:
 
     def __init__(self, program: core.Program, limits: Limits) -> None:
         signs = KnownSigns(_ALL, limits)
-        choices = choices_of(program.body)
+        choices = choices_of(written_out(program.body))
         self._options = dict[int, list[int]]()
         self.have_constant_weights = True
         for choice in choices:

@@ -18,6 +18,7 @@ from dipapprox.checking.values import Datum, Stuck, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
+from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 
 _MOST_ROUNDS = 1000
@@ -76,7 +77,7 @@ def tape_of(program: core.Program) -> Tape:
     Raises:
         Stuck: If it draws integers beside real numbers, or chooses in a loop.
     """
-    draws = {each.site: each for each in _draws(program.body)}
+    draws = {each.site: each for each in _draws(written_out(program.body))}
     kinds = {each.family.is_discrete for each in draws.values()}
     if len(kinds) > 1:
         raise Stuck("integer noise beside real noise")
@@ -162,7 +163,7 @@ def runs(
     for line in tape.supports:
         facts = facts.knowing(line)
     symbols = tape.symbols
-    states = [_State(_Rest(program.body, 0, None), store, facts)]
+    states = [_State(_Rest(written_out(program.body), 0, None), store, facts)]
     while states:
         limits.check()
         limits.check_states(len(states))

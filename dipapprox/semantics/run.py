@@ -1,0 +1,178 @@
+"""What the paths of one execution share: its tables, which grow as it goes on.
+
+The functions that execute statements, evaluate expressions, split and end paths take a `Run` first.
+Equal values, forms and laws are one object in it: they are compared by identity from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.distributions import ChoiceLaw, FiniteLaw
+from dipapprox.language import core
+from dipapprox.language.domains import AllReals
+from dipapprox.limits import Limits
+from dipapprox.semantics.cells import Use
+from dipapprox.semantics.configuration import Cone, State, StoredValue
+from dipapprox.semantics.guard_lines import GuardLines
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.liveness import Liveness
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.outcomes import OutcomeSets
+from dipapprox.semantics.selections import Selection
+from dipapprox.semantics.state import Choice, Sample, Store, Valuation
+from dipapprox.source import Diagnostic, Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighing:
+    """A choice with its weights worked out.
+
+    Attributes:
+        written: The weights as they are written, but for those that are the zero function.
+        law: Of the values that can come out, each once.
+        places: For each outcome of `law` the first option with its value.
+    """
+
+    written: FiniteLaw
+    law: FiniteLaw
+    places: tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One execution of a program.
+
+    Attributes:
+        merge: Whether infeasible states are dropped and states joined.
+        points: The points of its orders.
+        live: Which cells matter where.
+        lines: Where guards are written.
+        sets: The sets of outcomes.
+        inputs: The form that an input is: a symbol, or a constant if the domain has one value; None
+            if values have names, and the path has to know which.
+        outputs: The values of each finite output, as the one object that stands for each.
+        names: Of the finite outputs.
+        reals: The real outputs.
+        constants: The one object that stands for a value.
+        literals: The same by the identity of an expression, which is kept alive so.
+        forms: The one object that stands for equal forms.
+        admitted: By the domain of an output and a literal, the literal, and its value in there.
+        samples: In the order of their numbers, by what makes draws the same.
+        drawn: The form that each of them is, likewise.
+        drawn_on: The line that each sample is drawn on.
+        integers: The samples that are integers.
+        choices: By number.
+        choice_numbers: By site and law.
+        laws: What must be a probability law, by site and law.
+        shared_laws: The one object that stands for equal laws.
+        weights: For a choice in the text the number of its weights, and the expressions in them.
+        weight_numbers: By weights.
+        weighings: By such a number, the values of the expressions, and which options are alike.
+        numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
+        uses: What blocks do with cells, by identity.
+        selections: The selections in blocks, likewise.
+        turn: Of the loop of equal turns that is run now; 0 if none is.
+        cells: The cells of this turn, by those of the first one.
+        sites: What is added to the sites of its draws.
+        rounds: Rounds of while loops so far.
+        explored: Situations in loops that choose so far.
+        ended: The states that ended with all outputs.
+        valuations: Of the outputs of final states, by fingerprint.
+        diagnostics: The faults, the first of each cell and place.
+        refused: The shares of the states that ended by a fault.
+    """
+
+    program: core.Program
+    merge: bool
+    limits: Limits
+    knowledge: Knowledge
+    points: Points
+    live: Liveness
+    inputs: Mapping[str, LinearForm | None]
+    outputs: dict[str, Mapping[core.Value, core.Value]]
+    names: tuple[str, ...]
+    reals: frozenset[str]
+    lines: GuardLines
+    forms: dict[LinearForm, LinearForm]
+    drawn_on: list[int | None]
+    sets: OutcomeSets = field(default_factory=OutcomeSets)
+    constants: dict[core.Value, StoredValue] = field(default_factory=dict)
+    literals: dict[int, tuple[core.Constant, StoredValue]] = field(default_factory=dict)
+    admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
+    samples: dict[Hashable, Sample] = field(default_factory=dict)
+    drawn: dict[Hashable, LinearForm] = field(default_factory=dict)
+    integers: set[int] = field(default_factory=set)
+    choices: list[Choice] = field(default_factory=list)
+    choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    laws: dict[tuple[int, int], Choice] = field(default_factory=dict)
+    shared_laws: dict[ChoiceLaw, ChoiceLaw] = field(default_factory=dict)
+    weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = field(default_factory=dict)
+    weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)
+    weighings: dict[Hashable, Weighing] = field(default_factory=dict)
+    numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    uses: dict[int, Use] = field(default_factory=dict)
+    selections: dict[int, dict[int, Selection]] = field(default_factory=dict)
+    turn: int = 0
+    cells: dict[str, str] = field(default_factory=dict)
+    sites: int = 0
+    rounds: int = 0
+    explored: int = 0
+    ended: list[State] = field(default_factory=list)
+    valuations: dict[int, list[Valuation]] = field(default_factory=dict)
+    diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = field(default_factory=dict)
+    refused: int = 0
+
+
+def new_run(program: core.Program, merge: bool, limits: Limits) -> Run:
+    """Return a run that has done nothing yet."""
+    knowledge = Knowledge({cell.name: cell.domain for cell in program.inputs}, {}, frozenset())
+    inputs = {cell.name: _symbolic(cell) for cell in program.inputs}
+    # The cells of an array have one domain.
+    domains = {id(cell.domain): cell.domain for cell in program.outputs}
+    values = {number: {v: v for v in domain} for number, domain in domains.items()}
+    drawn_on: list[int | None] = []
+    return Run(
+        program,
+        merge,
+        limits,
+        knowledge,
+        Points(knowledge),
+        Liveness(program),
+        inputs,
+        {cell.name: values[id(cell.domain)] for cell in program.outputs},
+        tuple(cell.name for cell in program.outputs),
+        frozenset(cell.name for cell in program.real_outputs),
+        GuardLines(drawn_on),
+        {form: form for form in inputs.values() if form is not None},
+        drawn_on,
+    )
+
+
+def first_state(run: Run) -> State:
+    """Return the state at the start of the program."""
+    return State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
+
+
+def number_of(run: Run, statement: core.Statement, outcome: int = 0) -> int:
+    """Number what decides where paths part: a statement, and its outcome."""
+    return run.numbers.setdefault((id(statement), outcome, run.turn), len(run.numbers))
+
+
+def check_states(run: Run, count: int) -> None:
+    """Raise `LimitReached` if so many states in progress, and those that ended, are too many."""
+    run.limits.check_states(count + len(run.ended))
+
+
+def _symbolic(cell: core.Cell) -> LinearForm | None:
+    """The form that an input is, or None if some of its values have names."""
+    if isinstance(cell.domain, AllReals):
+        return LinearForm.symbol(cell.name)
+    if not all(isinstance(value, Fraction) for value in cell.domain):
+        return None
+    if len(cell.domain) == 1 and isinstance(cell.domain[0], Fraction):
+        return LinearForm.constant_form(cell.domain[0])
+    return LinearForm.symbol(cell.name)
