@@ -88,7 +88,8 @@ def normal_star(star: Star) -> Star:
     counts = tuple([count for _, count in (*star.below, *star.above)])
     balance = sum(n for _, n in star.below) - sum(n for _, n in star.above)
     signs = (1, -1) if balance == 0 else (1,) if balance > 0 else (-1,)
-    images = [standard_kind(star.centre, *laws, sign).star(counts) for sign in signs]
+    kinds = [standard_kind(star.centre, *laws, sign) for sign in signs]
+    images = [star_of(kind, [counts[place] for place in kind.order]) for kind in kinds]
     return min(images, key=_star_description)
 
 
@@ -109,16 +110,13 @@ class StarKind:
     above: tuple[Distribution, ...]
     order: tuple[int, ...]
 
-    def star(self, counts: Sequence[int]) -> Star:
-        """Return the star with counts given in the order before the normal form."""
-        return self.with_counts([counts[place] for place in self.order])
 
-    def with_counts(self, counts: Sequence[int]) -> Star:
-        """Return the star with counts given in the order of the laws."""
-        size = len(self.below)
-        below = tuple(zip(self.below, counts[:size], strict=True))
-        above = tuple(zip(self.above, counts[size:], strict=True))
-        return Star(self.centre, below, above)
+def star_of(kind: StarKind, counts: Sequence[int]) -> Star:
+    """Return the star with counts given in the order of the laws of the kind."""
+    size = len(kind.below)
+    below = tuple(zip(kind.below, counts[:size], strict=True))
+    above = tuple(zip(kind.above, counts[size:], strict=True))
+    return Star(kind.centre, below, above)
 
 
 @lru_cache(maxsize=4096)
@@ -187,17 +185,18 @@ class Standardisation:
     laws: Mapping[LawKey, Distribution]
     keys: Mapping[LawKey, LawKey]
 
-    def guard(self, form: LinearForm) -> LinearForm:
-        """form(sign·(unit·y + origin)) / unit."""
-        terms, constant = form.terms, form.constant
-        moves = len(terms) != 2 or not are_opposite(terms[0][1], terms[1][1])
-        if moves and self.origin.numerator:
-            constant += self.sign * self.origin * sum([c for _, c in terms], Fraction(0))
-        if constant.numerator:  # no new fraction for nearly all guards
-            constant /= self.unit
-        if self.sign < 0:
-            terms = tuple([(s, -c) for s, c in terms])
-        return LinearForm(terms, constant)
+
+def _substituted(form: LinearForm, by: Standardisation) -> LinearForm:
+    """form(sign·(unit·y + origin)) / unit."""
+    terms, constant = form.terms, form.constant
+    moves = len(terms) != 2 or not are_opposite(terms[0][1], terms[1][1])
+    if moves and by.origin.numerator:
+        constant += by.sign * by.origin * sum([c for _, c in terms], Fraction(0))
+    if constant.numerator:  # no new fraction for nearly all guards
+        constant /= by.unit
+    if by.sign < 0:
+        terms = tuple([(s, -c) for s, c in terms])
+    return LinearForm(terms, constant)
 
 
 @lru_cache(maxsize=4096)
@@ -258,7 +257,7 @@ def _sides(event: Event) -> tuple[list[int], list[int]]:
 
 def _labelled(event: Event, keys: Sequence[LawKey], standardised: Standardisation) -> Event:
     """Substitute, renumber the samples and sort the guards canonically."""
-    guards = [standardised.guard(guard) for guard in event.guards]
+    guards = [_substituted(guard, standardised) for guard in event.guards]
     colours = [standardised.keys[key] for key in keys]
     order = _tree_order(colours, guards) or _graph_order(colours, guards)
     label: dict[Symbol, int] = {sample: k for k, sample in enumerate(order)}

@@ -2,11 +2,10 @@
 
 For every input a catalogue names, state by state, the canonical events whose probabilities multiply
 to the state's. What does not depend on the input is worked out once for each state (`shapes`); what
-does is a column of small numbers over the inputs (`columns`), and only a combination of numbers
+does is a column of small numbers over the inputs (`solving`), and only a combination of numbers
 seen for the first time is made into an event.
 
-Variables of events are samples after a change, numbered, with their laws as tables over inputs. As
-text, for messages, an event is the program's variables that it is about, with their lines.
+As text, for messages, an event is the program's variables that it is about, with their lines.
 """
 
 from __future__ import annotations
@@ -18,18 +17,17 @@ from operator import itemgetter
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import MIRRORED, Distribution, Family
-from dipapprox.events.columns import Column, Image, Inputs, Table, combined, numeric
+from dipapprox.data_classes import dataclass
+from dipapprox.events.columns import Column, Inputs, Table, combined
 from dipapprox.events.event import Chosen, Connected, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.events.paths import Change, StarReader
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.shapes import Batch, Row, Shape, Shapes
+from dipapprox.events.shapes import Shapes
 from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
+from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
+from dipapprox.semantics.linear import Symbol
+from dipapprox.semantics.state import FinalStates, InputCondition, guards_of
 
 _SHOWN = 6
 """Most variables, and most outputs, in a message."""
@@ -86,79 +84,6 @@ def _draws(label: str, line: int | None, count: int) -> str:
     return f"{count} draws of '{label}'{where}" if count > 1 else f"'{label}'{where}"
 
 
-class Variables:
-    """Numbers changed samples, equal ones alike.
-
-    It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
-    them, and not when the garbage collector comes by.
-
-    Args:
-        samples: Of the final states.
-        scales: Theirs, at one eps.
-        inputs: Numbers the values of the input cells.
-        solutions: Numbers laws.
-
-    Attributes:
-        tables: For each variable the numbers of its laws.
-    """
-
-    def __init__(
-        self,
-        samples: Sequence[Sample],
-        scales: Sequence[Fraction],
-        inputs: Inputs,
-        solutions: Solutions,
-    ) -> None:
-        self._samples = samples
-        self._scales = scales
-        self._inputs = inputs
-        self._solutions = solutions
-        self._numbers: dict[Change | int, int] = {}
-        self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
-        self.tables: list[Table] = []
-
-    def number(self, changed: Change | int) -> int:
-        """Number a sample after a change or as it is, and tabulate its law over the inputs."""
-        # Nearly all samples are unchanged, and a number is found at once.
-        if isinstance(changed, Change) and changed.is_nothing:
-            changed = changed.sample
-        number = self._numbers.setdefault(changed, len(self.tables))
-        if number == len(self.tables):
-            self.tables.append(self._laws(changed))
-        return number
-
-    def _laws(self, changed: Change | int) -> Table:
-        change = changed if isinstance(changed, Change) else None
-        number = changed.sample if isinstance(changed, Change) else changed
-        sample, scale = self._samples[number], self._scales[number]
-        mean, family = sample.mean, sample.family
-        if change is None and len(mean.terms) == 1:
-            ((name, slope),) = mean.terms
-            # By identity: samples and scales are kept alive, and fractions hash slowly.
-            kind = family, id(slope), id(mean.constant), id(scale)
-            found = self._kinds.get(kind)
-            if found is None:
-                found = self._kinds[kind] = self._law_of(family, mean, scale), {}
-            return Table(self._inputs, (str(name),), *found)
-        if change is not None:
-            mean = mean.scaled(change.factor) + change.shift
-            scale *= abs(change.factor)
-            family = MIRRORED[family] if change.factor < 0 else family
-        return Table(self._inputs, mean.inputs(), self._law_of(family, mean, scale))
-
-    def _law_of(self, family: Family, mean: LinearForm, scale: Fraction) -> Image:
-        """Number a law by the values of the cells that its mean is of."""
-        slopes, constant = [slope for _, slope in mean.terms], mean.constant
-        solutions = self._solutions
-
-        def law(values: tuple[Value, ...]) -> int:
-            numbers = zip(slopes, numeric(values), strict=True)
-            value = sum([slope * number for slope, number in numbers], constant)
-            return solutions.law(Distribution(family, value, scale))
-
-        return law
-
-
 _REMEMBERED = 300_000
 """About how many combinations are remembered; then all are forgotten before the next batch."""
 
@@ -167,19 +92,8 @@ _VALUES = 2**20
 
 Conditions = tuple[InputCondition, ...]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """States with equal conditions, one after the other, on their way to `StateColumns`."""
-
-    inputs: Column | None
-    batch: Batch
-    outputs: list[int] = field(default_factory=list)
-    solutions: list[Row] = field(default_factory=list)
-
-    def columns(self) -> StateColumns:
-        outputs, solutions = np.array(self.outputs, np.int64), np.array(self.solutions, np.int64)
-        return StateColumns(outputs, self.inputs, solutions)
+_Group = tuple[Column | None, Batch, list[int], list[Row]]
+"""Of states with equal conditions: the inputs that meet them, outputs and solutions so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,23 +110,25 @@ class StateColumns:
     inputs: Column | None
     solutions: Column
 
-    def by_input(self) -> Iterator[tuple[int, Iterator[tuple[int, int]]]]:
-        """Yield for each of the inputs its position, and (output, solution) of every state."""
-        count = self.solutions.shape[1]
-        places = range(count) if self.inputs is None else self.inputs.tolist()
-        outputs = self.outputs.tolist()
-        for place, column in zip(places, self.solutions.T.tolist(), strict=True):
-            yield place, zip(outputs, column, strict=True)
 
-    def rounds(self) -> Iterator[Column]:
-        """Yield positions of states, all of them together, those of one round of different outputs.
+def rounds(columns: StateColumns) -> Iterator[Column]:
+    """Yield positions of states, all of them together, those of one round of different outputs.
 
-        The states of each output come in their order.
-        """
-        first = np.searchsorted(self.outputs, self.outputs)
-        turn = np.arange(len(self.outputs)) - first
-        order = np.argsort(turn, kind="stable")
-        yield from np.split(order, np.cumsum(np.bincount(turn))[:-1])
+    The states of each output come in their order.
+    """
+    first = np.searchsorted(columns.outputs, columns.outputs)
+    turn = np.arange(len(columns.outputs)) - first
+    order = np.argsort(turn, kind="stable")
+    yield from np.split(order, np.cumsum(np.bincount(turn))[:-1])
+
+
+def by_input(columns: StateColumns) -> Iterator[tuple[int, Iterator[tuple[int, int]]]]:
+    """Yield for each of the inputs its position, and (output, solution) of every state."""
+    count = columns.solutions.shape[1]
+    places = range(count) if columns.inputs is None else columns.inputs.tolist()
+    outputs = columns.outputs.tolist()
+    for place, column in zip(places, columns.solutions.T.tolist(), strict=True):
+        yield place, zip(outputs, column, strict=True)
 
 
 def _in_portions(
@@ -241,9 +157,6 @@ class Catalogue:
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._states = states
-        self._integers = frozenset(
-            k for k, sample in enumerate(states.samples) if sample.family.is_discrete
-        )
         self._instantiator = Instantiator(states, eps)
         outputs = {id(each): k for k, each in enumerate(states.outputs())}
         self._states_of: list[list[int]] = [[] for _ in outputs]
@@ -254,12 +167,8 @@ class Catalogue:
     def _begin(self) -> None:
         self._solutions = Solutions()
         self._inputs = Inputs(self._states.program)
-        samples, scales = self._states.samples, self._instantiator.scales
-        self._variables = Variables(samples, scales, self._inputs, self._solutions)
-        self._reader = StarReader(self._variables.number, self._integers)
-        number = self._variables.number
-        self._shapes = Shapes(self._inputs, self._solutions, number, self._integers, len(samples))
-        self._shape_of: list[Shape | None] = [None] * len(self._states.states)
+        self._shapes = Shapes(self._states, self._instantiator, self._inputs, self._solutions)
+        self._solver = Solver(self._solutions, self._shapes.forms, len(self._states.samples))
         self._conditions: dict[Conditions, Table] = {}
         self._origins: list[int] = []
 
@@ -280,7 +189,7 @@ class Catalogue:
 
     def forget(self) -> bool:
         """Begin anew if too much is remembered: then all numbers lose their meaning."""
-        size = len(self._inputs) + len(self._shapes) + len(self._solutions)
+        size = len(self._inputs) + len(self._solver) + len(self._solutions)
         if size > _REMEMBERED:
             self._begin()
         return size > _REMEMBERED
@@ -297,7 +206,7 @@ class Catalogue:
             inputs: A batch; what is equal in many inputs is worked out once.
             outputs: Whose states are wanted, ascending; None for all.
         """
-        whole = Batch(self._inputs.block(inputs), self._variables.tables)
+        whole = self._batch(inputs)
         return self._solved(whole, range(len(self._states_of)) if outputs is None else outputs)
 
     def columns_of(
@@ -314,39 +223,47 @@ class Catalogue:
         cells = max(1, len(self._states.program.inputs))
         for group in _in_portions(outputs, _VALUES // cells):
             inputs = [input for _, own in group for input in own]
-            whole = Batch(self._inputs.block(inputs), self._variables.tables)
+            whole = self._batch(inputs)
             start = 0
             for output, own in group:
                 places = np.arange(start, start + len(own))
                 yield self._solved(whole.part(places), (output,))
                 start += len(own)
 
+    def _batch(self, inputs: Sequence[Input]) -> Batch:
+        return Batch(self._inputs, self._inputs.block(inputs), self._shapes.laws)
+
     def _solved(self, all_inputs: Batch, outputs: Iterable[int]) -> list[StateColumns]:
-        whole = _Rows(None, all_inputs)
-        groups: dict[Conditions, _Rows] = {(): whole}
         states, has_choices = self._states.states, bool(self._states.choices)
-        shapes, solve, events = self._shape_of, self._shapes.solve, self._solutions.events
+        shape, solve, events = self._shapes.shape, self._solver.solve, self._solutions.events
         origins = self._origins
+        whole: _Group = (None, all_inputs, [], [])
+        groups: dict[Conditions, _Group] = {(): whole}
         for output in outputs:
             for number in self._states_of[output]:
                 conditions = states[number].conditions
-                rows = groups.get(conditions) if conditions else whole
-                if rows is None:
-                    held = self._condition(conditions).column(all_inputs.block)
+                group = groups.get(conditions) if conditions else whole
+                if group is None:
+                    held = all_inputs.column(self._condition(conditions))
                     admitted = np.flatnonzero(held)
-                    rows = groups[conditions] = _Rows(admitted, all_inputs.part(admitted))
-                if not rows.batch.size:
+                    group = groups[conditions] = (admitted, all_inputs.part(admitted), [], [])
+                _, batch, solved, rows = group
+                if not batch.size:
                     continue
-                row = solve(shapes[number] or self._shape(number), rows.batch)
+                row = solve(shape(number), batch)
                 chosen = self._chosen(number) if has_choices else CERTAIN
                 if chosen != CERTAIN:
-                    factor = rows.batch.constant(chosen)
+                    factor = batch.constant(chosen)
                     row = combined(np.asarray(row, np.int64), factor, self._solutions.joined)
-                rows.outputs.append(output)
-                rows.solutions.append(row)
+                solved.append(output)
+                rows.append(row)
                 if len(events) > len(origins):
                     origins += [number] * (len(events) - len(origins))
-        return [rows.columns() for rows in groups.values() if rows.outputs]
+        return [
+            StateColumns(np.array(solved, np.int64), admitted, np.array(rows, np.int64))
+            for admitted, _, solved, rows in groups.values()
+            if solved
+        ]
 
     def where(self, event: int) -> str:
         """Say what an event is in the program: its variables, their lines, an output it leads to.
@@ -372,7 +289,7 @@ class Catalogue:
         known = self._solutions.all
         columns = self.columns(inputs, outputs)
         for group in columns:
-            for input, states in group.by_input():
+            for input, states in by_input(group):
                 for output, number in states:
                     numbers = known[number]
                     if numbers is not None:
@@ -385,15 +302,6 @@ class Catalogue:
     def for_input(self, input: Input) -> list[tuple[int, Numbers]]:
         """Return the states of one input."""
         return self.states((input,))[0]
-
-    def _shape(self, number: int) -> Shape:
-        shape = self._shape_of[number]
-        if shape is None:
-            shape = self._reader.star(self._states.states[number].path)
-            if shape is None:
-                shape = self._shapes.prepare(self._instantiator.outline(number))
-            self._shape_of[number] = shape
-        return shape
 
     def _chosen(self, number: int) -> int:
         """The solution of what a state needs of choices."""
@@ -415,5 +323,5 @@ class Catalogue:
                 }
                 return int(all(holds(condition, cells, numbers) for condition in conditions))
 
-            table = self._conditions[conditions] = Table(self._inputs, names, image)
+            table = self._conditions[conditions] = self._inputs.table(names, image)
         return table

@@ -4,24 +4,28 @@ A column holds one number per input. Equal things have equal numbers, so that wh
 thousands of inputs is worked out once for each distinct combination: numpy finds the combinations,
 Python looks them up. Everything is exact; nothing is hashed without being compared.
 
-`Inputs` are such columns, and a `Table` is a function of a few cells over them.
+`Inputs` makes such columns: of the input cells, and of functions of a few cells, as a `Table` is.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from itertools import chain
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import AllReals
 
 Column = NDArray[np.int64]
+
+Key = TypeVar("Key", bound=Hashable)
+Thing = TypeVar("Thing")
 
 FEW = 24
 """Up to so many inputs, a loop in Python is faster than numpy's set-up."""
@@ -63,63 +67,34 @@ def combined(left: Column, right: Column, image: Callable[[int, int], int]) -> C
     return mapped(left * width + right, lambda number: image(*divmod(number, width)))
 
 
-class Pairs:
-    """Numbers for pairs: sequences are pairs of a sequence and its last entry."""
-
-    def __init__(self) -> None:
-        self.contents: list[tuple[int, int]] = []
-        self._numbers: dict[tuple[int, int], int] = {}
-
-    def __len__(self) -> int:
-        return len(self.contents)
-
-    def columns(self, left: Column, right: Column) -> Column:
-        """Return the number of every pair."""
-        return combined(left, right, self.number)
-
-    def number(self, left: int, right: int) -> int:
-        """Return the pair's number, the next free one for a new pair."""
-        found = self._numbers.setdefault((left, right), len(self.contents))
-        if found == len(self.contents):
-            self.contents.append((left, right))
-        return found
-
-
-class Bags:
-    """Numbers for multisets; 0 is the empty one. Entries may be added in any order.
+class Numbered(Generic[Key, Thing]):
+    """Numbers for things, from 0 on; those with equal keys are one.
 
     Attributes:
-        contents: By number.
+        things: By number.
     """
 
+    __slots__ = ("_numbers", "things")
+
     def __init__(self) -> None:
-        self.contents: list[Bag] = [()]
-        self._numbers: dict[Bag, int] = {(): 0}
-        self._sums: dict[tuple[int, int], int] = {}
+        self.things: list[Thing] = []
+        self._numbers: dict[Key, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._sums)
-
-    def add(self, bags: Column, entries: Column) -> Column:
-        """Put one more entry into every bag."""
-        return combined(bags, entries, self._sum)
-
-    def _sum(self, bag: int, entry: int) -> int:
-        found = self._sums.get((bag, entry))
-        if found is None:
-            content = _with(self.contents[bag], entry)
-            found = self._numbers.setdefault(content, len(self.contents))
-            if found == len(self.contents):
-                self.contents.append(content)
-            self._sums[bag, entry] = found
+    def number(self, key: Key, thing: Thing) -> int:
+        """Return the number of a thing, the next free one for a new thing."""
+        found = self._numbers.setdefault(key, len(self.things))
+        if found == len(self.things):
+            self.things.append(thing)
         return found
 
 
-def _with(bag: Bag, entry: int) -> Bag:
-    place = bisect_left(bag, (entry,))
-    if place < len(bag) and bag[place][0] == entry:
-        return (*bag[:place], (entry, bag[place][1] + 1), *bag[place + 1 :])
-    return (*bag[:place], (entry, 1), *bag[place:])
+Pairs = Numbered[tuple[int, int], tuple[int, int]]
+"""Numbers for pairs: sequences are pairs of a sequence and its last entry."""
+
+
+def paired(pairs: Pairs, left: Column, right: Column) -> Column:
+    """Return the number of every pair."""
+    return combined(left, right, lambda a, b: pairs.number((a, b), (a, b)))
 
 
 class Tallies:
@@ -177,14 +152,33 @@ Block = NDArray[np.int64]
 """Inputs × input cells: the numbers of the values."""
 
 
+Image = Callable[[tuple[Value, ...]], int]
+"""A function of the values of some cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A function of some cells with small numbers as values, asked once for each combination.
+
+    Attributes:
+        places: Where the cells stand in an input.
+        image: From the cells' values, in their order, to a number >= 0.
+        known: What is known of the function, by the number of the cells' values; grows. Tables of
+            one cell each and the same function of its value may share it.
+    """
+
+    places: tuple[int, ...]
+    image: Image
+    known: dict[int, int] = field(default_factory=dict)
+
+
 class Inputs:
     """Numbers for the values of the input cells, and for the combinations that occur."""
 
     def __init__(self, program: Program) -> None:
         self._places = {cell.name: k for k, cell in enumerate(program.inputs)}
-        self._values: list[Value] = []
-        self._numbers: dict[Value, int] = {}
-        self._combinations = Pairs()
+        self._values: Numbered[Value, Value] = Numbered()
+        self._combinations: Pairs = Numbered()
         # Inputs are made of the domains' own objects: identities are looked up at once, while
         # hashing a fraction takes a microsecond. The program keeps the objects alive.
         self._program = program
@@ -194,14 +188,11 @@ class Inputs:
             for cell in program.inputs
             if not isinstance(cell.domain, AllReals)
         }.values()
-        self._known = {id(value): self._number(value) for domain in domains for value in domain}
+        number = self._values.number
+        self._known = {id(value): number(value, value) for domain in domains for value in domain}
 
     def __len__(self) -> int:
-        return len(self._combinations)
-
-    def places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Return where cells stand in an input."""
-        return tuple([self._places[name] for name in names])
+        return len(self._combinations.things)
 
     def block(self, inputs: Sequence[Input]) -> Block:
         """Number the values of inputs."""
@@ -212,38 +203,50 @@ class Inputs:
         except KeyError:  # values that are not the domains' own objects
             flat = list(chain.from_iterable(inputs))
             alike = {id(value): value for value in flat}
-            own = {each: self._number(value) for each, value in alike.items()}
+            own = {each: self._values.number(value, value) for each, value in alike.items()}
             numbers = np.fromiter(map(own.__getitem__, map(id, flat)), np.int64, size)
         return numbers.reshape(len(inputs), len(self._places))
 
-    def combinations(self, block: Block, places: Sequence[int]) -> Column:
-        """Number the values that each input has at some places."""
+    def table(
+        self, names: Sequence[str], image: Image, known: dict[int, int] | None = None
+    ) -> Table:
+        """Return the table of a function of some cells; see `Table`."""
+        places = tuple([self._places[name] for name in names])
+        return Table(places, image, {} if known is None else known)
+
+    def column(self, table: Table, block: Block) -> Column:
+        """Return a function's value at every input of a block."""
+        places = table.places
         if not places:
-            return np.zeros(len(block), np.int64)
+            return np.full(len(block), self._image(table, 0), np.int64)
         column: Column = block[:, places[0]]
         for place in places[1:]:
-            column = self._combinations.columns(column, block[:, place])
-        return column
+            column = paired(self._combinations, column, block[:, place])
+        return mapped(column, lambda number: self._image(table, number))
 
-    def values(self, number: int, count: int) -> tuple[Value, ...]:
-        """Return the values behind a number of `combinations` at `count` places."""
+    def few(self, table: Table, inputs: Sequence[Sequence[int]]) -> list[int]:
+        """Do the same for a function of one cell and few rows of a block."""
+        (place,) = table.places
+        known, image = table.known, self._image
+        numbers = [input[place] for input in inputs]
+        return [known[number] if number in known else image(table, number) for number in numbers]
+
+    def _image(self, table: Table, number: int) -> int:
+        found = table.known.get(number)
+        if found is None:
+            values = self._values_of(number, len(table.places))
+            found = table.known[number] = table.image(values)
+        return found
+
+    def _values_of(self, number: int, count: int) -> tuple[Value, ...]:
+        """Return the values behind a number of a combination of `count` cells."""
         found: list[Value] = []
         for _ in range(count - 1):
-            number, last = self._combinations.contents[number]
-            found.append(self._values[last])
+            number, last = self._combinations.things[number]
+            found.append(self._values.things[last])
         if count:
-            found.append(self._values[number])
+            found.append(self._values.things[number])
         return tuple(reversed(found))
-
-    def _number(self, value: Value) -> int:
-        number = self._numbers.setdefault(value, len(self._values))
-        if number == len(self._values):
-            self._values.append(value)
-        return number
-
-
-Image = Callable[[tuple[Value, ...]], int]
-"""A function of the values of some cells."""
 
 
 def numeric(values: Sequence[Value]) -> list[Fraction]:
@@ -256,48 +259,3 @@ def numeric(values: Sequence[Value]) -> list[Fraction]:
     if len(numbers) < len(values):
         raise BrokenInvariant("arithmetic on a named value reached the events")
     return numbers
-
-
-class Table:
-    """A function of some cells with small numbers as values, asked once for each combination.
-
-    Args:
-        inputs: Numbers the cells' values.
-        names: The cells.
-        image: From the cells' values, in the order of `names`, to a number >= 0.
-        known: What is known of the function, by the number of the cells' values; grows. Tables of
-            one cell each and the same function of its value may share it.
-    """
-
-    __slots__ = ("_function", "_inputs", "_known", "_places")
-
-    def __init__(
-        self,
-        inputs: Inputs,
-        names: Sequence[str],
-        image: Image,
-        known: dict[int, int] | None = None,
-    ) -> None:
-        self._inputs = inputs
-        self._places = inputs.places(names)
-        self._function = image
-        self._known: dict[int, int] = {} if known is None else known
-
-    def numbers(self, block: Block, inputs: Sequence[Sequence[int]]) -> list[int]:
-        """Return the function's values at few inputs, which are given as a list, too."""
-        if len(self._places) != 1:
-            column: list[int] = self.column(block).tolist()
-            return column
-        (place,) = self._places
-        return [self._image(input[place]) for input in inputs]
-
-    def column(self, block: Block) -> Column:
-        """Return the function's value at every input."""
-        return mapped(self._inputs.combinations(block, self._places), self._image)
-
-    def _image(self, number: int) -> int:
-        found = self._known.get(number)
-        if found is None:
-            found = self._function(self._inputs.values(number, len(self._places)))
-            self._known[number] = found
-        return found

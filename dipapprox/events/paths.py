@@ -10,16 +10,22 @@ whose law is a shifted, scaled and perhaps mirrored image of that of x. A leaf o
 half-way between two of them, or it is none. No guard of a star is implied by the others, and only
 one-sided laws can make it impossible. Every node of a path adds one leaf to the node before it; an
 `Extreme` is a star of its own, whose leaves are all of a group but its centre.
+
+Variables of events are samples after a change, with their laws as tables over inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
+from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.events.columns import Image, Inputs, Table, numeric
+from dipapprox.events.solutions import Solutions
+from dipapprox.language.core import Value
 from dipapprox.semantics.linear import LinearForm, are_opposite
-from dipapprox.semantics.state import Constraint, Extreme, Path, SampleComparison
+from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +36,18 @@ class Change:
     factor: Fraction
     shift: LinearForm
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether y is the sample itself."""
-        return self.factor == 1 and not self.shift.terms and not self.shift.constant
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Samples of which one is compared with all others.
+
+    Attributes:
+        samples: The samples.
+        numbers: Theirs.
+    """
+
+    samples: frozenset[int]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,35 +59,13 @@ class GroupStar:
         centre_number: Its number.
         group: The group.
         above: Whether the others lie above the centre.
+        largest: The largest sample of a leaf, at least.
     """
 
     centre: int
     centre_number: int
     group: Group
     above: bool
-
-    def has(self, sample: int) -> bool:
-        """Whether a sample has a leaf."""
-        return sample in self.group.samples
-
-    @property
-    def largest(self) -> int:
-        """The largest sample of a leaf, at least."""
-        return self.group.largest
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Samples of which one is compared with all others.
-
-    Attributes:
-        samples: The samples.
-        numbers: Theirs.
-        largest: The largest sample.
-    """
-
-    samples: frozenset[int]
-    numbers: tuple[int, ...]
     largest: int
 
 
@@ -100,37 +92,109 @@ class PathStar:
     newest: int
     largest: int
 
-    def has(self, sample: int) -> bool:
-        """Whether a sample has a leaf. Most are new, and larger than those that have."""
-        if sample > self.largest:
-            return False
-        node: PathStar | GroupStar | None = self
-        while isinstance(node, PathStar):
-            if sample == node.newest:
-                return True
-            node = node.parent
-        return node is not None and node.has(sample)
-
 
 AnyStar = PathStar | GroupStar
 
 
-class StarReader:
-    """Reads paths as stars, each node once.
+def _has(star: AnyStar, sample: int) -> bool:
+    """Whether a sample has a leaf. Most are new, and larger than those that have."""
+    if sample > star.largest:
+        return False
+    node: AnyStar | None = star
+    while isinstance(node, PathStar):
+        if sample == node.newest:
+            return True
+        node = node.parent
+    return node is not None and sample in node.group.samples
+
+
+def _is_nothing(change: Change) -> bool:
+    """Whether a changed sample is the sample itself."""
+    return change.factor == 1 and not change.shift.terms and not change.shift.constant
+
+
+class Variables:
+    """Samples after changes, numbered, equal ones alike; and the stars of them that paths are.
+
+    It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
+    them, and not when the garbage collector comes by.
 
     Args:
-        number: Gives a changed sample, or one as it is, a number, equal ones the same.
+        samples: Of the final states.
+        scales: Theirs, at one eps.
+        inputs: Numbers the values of the input cells.
+        solutions: Numbers laws.
+
+    Attributes:
+        tables: For each variable the numbers of its laws.
         integers: The samples that are integers.
     """
 
-    def __init__(self, number: Callable[[Change | int], int], integers: Set[int]) -> None:
-        self._number = number
-        self._integers = integers
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        scales: Sequence[Fraction],
+        inputs: Inputs,
+        solutions: Solutions,
+    ) -> None:
+        self._samples = samples
+        self._scales = scales
+        self._inputs = inputs
+        self._solutions = solutions
+        self._numbers: dict[Change | int, int] = {}
+        self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
         self._found: dict[int, AnyStar | None] = {}
         self._groups: dict[tuple[int, ...], Group] = {}
         self._plain: dict[int, int] = {}  # by sample, the number of its unchanged self
         self._single: dict[tuple[int, int], PathStar] = {}
         self._paths: list[Path] = []  # keeps the identities in `_found` alive
+        self.tables: list[Table] = []
+        self.integers = frozenset(k for k, s in enumerate(samples) if s.family.is_discrete)
+
+    # --- variables ------------------------------------------------------------------------------
+
+    def number(self, changed: Change | int) -> int:
+        """Number a sample after a change or as it is, and tabulate its law over the inputs."""
+        # Nearly all samples are unchanged, and a number is found at once.
+        if isinstance(changed, Change) and _is_nothing(changed):
+            changed = changed.sample
+        number = self._numbers.setdefault(changed, len(self.tables))
+        if number == len(self.tables):
+            self.tables.append(self._laws(changed))
+        return number
+
+    def _laws(self, changed: Change | int) -> Table:
+        change = changed if isinstance(changed, Change) else None
+        number = changed.sample if isinstance(changed, Change) else changed
+        sample, scale = self._samples[number], self._scales[number]
+        mean, family = sample.mean, sample.family
+        if change is None and len(mean.terms) == 1:
+            ((name, slope),) = mean.terms
+            # By identity: samples and scales are kept alive, and fractions hash slowly.
+            kind = family, id(slope), id(mean.constant), id(scale)
+            found = self._kinds.get(kind)
+            if found is None:
+                found = self._kinds[kind] = self._law_of(family, mean, scale), {}
+            return self._inputs.table((str(name),), *found)
+        if change is not None:
+            mean = mean.scaled(change.factor) + change.shift
+            scale *= abs(change.factor)
+            family = MIRRORED[family] if change.factor < 0 else family
+        return self._inputs.table(mean.inputs(), self._law_of(family, mean, scale))
+
+    def _law_of(self, family: Family, mean: LinearForm, scale: Fraction) -> Image:
+        """Number a law by the values of the cells that its mean is of."""
+        slopes, constant = [slope for _, slope in mean.terms], mean.constant
+        solutions = self._solutions
+
+        def law(values: tuple[Value, ...]) -> int:
+            numbers = zip(slopes, numeric(values), strict=True)
+            value = sum([slope * number for slope, number in numbers], constant)
+            return solutions.law(Distribution(family, value, scale))
+
+        return law
+
+    # --- stars ----------------------------------------------------------------------------------
 
     def star(self, path: Path | None) -> AnyStar | None:
         """Return the star of a path of at least two guards; None if it is none."""
@@ -183,12 +247,14 @@ class StarReader:
     def _whole(self, extreme: Extreme) -> GroupStar | None:
         group = self._groups.get(extreme.group)
         if group is None:
-            if not self._integers.isdisjoint(extreme.group):
+            if not self.integers.isdisjoint(extreme.group):
                 return None
             numbers = tuple(map(self._unchanged, extreme.group))
-            group = Group(frozenset(extreme.group), numbers, extreme.group[-1])
+            group = Group(frozenset(extreme.group), numbers)
             self._groups[extreme.group] = group
-        return GroupStar(extreme.best, self._unchanged(extreme.best), group, not extreme.largest)
+        centre = extreme.best
+        above, largest = not extreme.largest, extreme.group[-1]
+        return GroupStar(centre, self._unchanged(centre), group, above, largest)
 
     def _root(
         self, node: Path, constraint: Constraint, centre: int, ends: tuple[int, int]
@@ -215,7 +281,7 @@ class StarReader:
             return None
         if sample > largest:
             largest = sample
-        elif parent.has(sample):
+        elif _has(parent, sample):
             return None
         leaf = self._plain.get(sample)
         if leaf is None:
@@ -229,7 +295,7 @@ class StarReader:
         if centre not in ends:
             return None
         sample = ends[0] if ends[1] == centre else ends[1]
-        if parent.has(sample):
+        if _has(parent, sample):
             return None
         found = self._leaf(constraint, centre, sample)
         if found is None:
@@ -249,14 +315,14 @@ class StarReader:
             return self._unchanged(sample), above
         inputs = tuple(term for term in form.terms if isinstance(term[0], str))
         shift = LinearForm(inputs, form.constant).scaled(-1 / a)
-        if centre in self._integers and (abs(a) != abs(b) or shift.constant.denominator != 2):
+        if centre in self.integers and (abs(a) != abs(b) or shift.constant.denominator != 2):
             return None
-        return self._number(Change(sample, -b / a, shift)), above
+        return self.number(Change(sample, -b / a, shift)), above
 
     def _unchanged(self, sample: int) -> int:
         number = self._plain.get(sample)
         if number is None:
-            number = self._plain[sample] = self._number(sample)
+            number = self._plain[sample] = self.number(sample)
         return number
 
 

@@ -1,4 +1,4 @@
-"""Final states in, their events for all inputs out: prepared once, solved column by column.
+"""Final states in, prepared for all inputs, out: stars, states that fall apart, and others.
 
 Three shapes. A star grows along its path (`paths`). A state whose guards are the same for all
 inputs falls apart once and for all; only the laws differ, and samples that may trade places are
@@ -7,32 +7,18 @@ counted as multisets. Everything else is keyed by its guards and laws, input by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
-
-import numpy as np
 
 from dipapprox.data_classes import dataclass
-from dipapprox.events.columns import (
-    FEW,
-    Bags,
-    Block,
-    Column,
-    Inputs,
-    Pairs,
-    Table,
-    Tallies,
-    combined,
-    mapped,
-    numeric,
-)
-from dipapprox.events.instantiate import Outline, without_inputs
-from dipapprox.events.paths import AnyStar, Change, GroupStar, PathStar
+from dipapprox.events.columns import Inputs, Numbered, Table, numeric
+from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
+from dipapprox.events.paths import AnyStar, Change, Variables
 from dipapprox.events.reduce import connected_samples, irredundant
-from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
+from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.state import FinalStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,121 +54,62 @@ class Varying:
 
 Shape = AnyStar | Fixed | Varying
 
-Row = Column | list[int]
-"""Solutions of one state, an entry for each input; a list if there are few inputs."""
-
-
-class Batch:
-    """Columns of one batch of inputs, each computed when first needed.
-
-    Args:
-        block: The inputs.
-        tables: The laws of the variables.
-        whole: A batch that these inputs are part of, and where in it they are.
-    """
-
-    def __init__(
-        self, block: Block, tables: Sequence[Table], whole: tuple[Batch, Column] | None = None
-    ) -> None:
-        self.block = block
-        self.size = len(block)
-        self.is_small = len(block) <= FEW
-        self._inputs: list[list[int]] = block.tolist() if self.is_small else []
-        self._tables = tables
-        self._whole = whole
-        self._asked: dict[object, int] = {}
-        self._known: dict[object, Column] = {}
-        self._numbers: dict[int, list[int]] = {}
-        self.few_leaves: dict[int, list[int]] = {}
-
-    def part(self, places: Column) -> Batch:
-        """Return some of the inputs, as a batch."""
-        return Batch(self.block[places], self._tables, (self, places))
-
-    def constant(self, number: int) -> Column:
-        """The same number for every input."""
-        return np.full(len(self.block), number, np.int64)
-
-    def law(self, variable: int) -> Column:
-        """The number of the variable's law at every input."""
-        return self.find(variable, lambda batch: batch._tables[variable].column(batch.block))
-
-    def laws(self, variable: int) -> list[int]:
-        """The same as a list: few numbers are dealt with faster so."""
-        found = self._numbers.get(variable)
-        if found is None:
-            found = self._tables[variable].numbers(self.block, self._inputs)
-            self._numbers[variable] = found
-        return found
-
-    def find(self, key: object, make: Callable[[Batch], Column]) -> Column:
-        """Return a column that is known, or make it: of the whole if many parts ask for it."""
-        found = self.get(key, make)
-        return self.keep(key, make(self)) if found is None else found
-
-    def get(self, key: object, make: Callable[[Batch], Column]) -> Column | None:
-        """Return a column if it is known, or worth making for the whole."""
-        found = self._known.get(key)
-        if found is None and self._whole is not None:
-            whole, places = self._whole
-            asked = whole._asked[key] = whole._asked.get(key, 0) + 1
-            if key in whole._known or asked * _AT_ONCE > whole.size:
-                found = self.keep(key, whole.find(key, make)[places])
-        return found
-
-    def keep(self, key: object, column: Column) -> Column:
-        """Remember a column."""
-        self._known[key] = column
-        return column
-
-
-_AT_ONCE = 2048
-"""So many numbers are dealt with in about the time that it takes to begin."""
-
 
 class Shapes:
-    """Makes shapes of states and solves them.
+    """The shapes of final states, each made when it is first asked for.
+
+    It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
+    them, and not when the garbage collector comes by.
 
     Args:
+        states: The final states.
+        instantiator: Theirs, at one eps.
         inputs: Numbers the values of the input cells.
-        solutions: Numbers laws, events, solutions.
-        variable: Numbers changed samples; `Batch.law` knows the numbers.
-        integers: The samples that are integers.
-        samples: How many there are.
+        solutions: Numbers laws.
+
+    Attributes:
+        laws: For each variable the numbers of its laws.
+        forms: The guards of states whose guards mention inputs, at inputs.
     """
 
     def __init__(
         self,
+        states: FinalStates,
+        instantiator: Instantiator,
         inputs: Inputs,
         solutions: Solutions,
-        variable: Callable[[Change], int],
-        integers: Set[int],
-        samples: int,
     ) -> None:
+        self._states = states
+        self._instantiator = instantiator
         self._inputs = inputs
-        self._solutions = solutions
-        self._variable = variable
-        self._integers = integers
-        self._bags, self._pairs, self._tallies = Bags(), Pairs(), Tallies(samples)
-        self._part_numbers: dict[object, int] = {}
-        self._forms: list[LinearForm] = []
-        self._form_numbers: dict[LinearForm, int] = {}
-        self._known: dict[tuple[int, int], int] = {}
+        self._variables = Variables(states.samples, instantiator.scales, inputs, solutions)
+        self._found: list[Shape | None] = [None] * len(states.states)
+        self._parts_alike: Numbered[object, None] = Numbered()
+        self.laws = self._variables.tables
+        self.forms: Numbered[LinearForm, LinearForm] = Numbered()
 
-    def __len__(self) -> int:
-        return len(self._bags) + len(self._pairs) + len(self._known)
+    def shape(self, number: int) -> Shape:
+        """Return the shape of a state: do what need not be done for every input."""
+        found = self._found[number]
+        if found is None:
+            found = self._variables.star(self._states.states[number].path)
+            if found is None:
+                found = self._prepared(self._instantiator.outline(number))
+            self._found[number] = found
+        return found
 
-    # --- preparation --------------------------------------------------------------------------
-
-    def prepare(self, outline: Outline) -> Fixed | Varying:
-        """Do for a state what need not be done for every input."""
+    def _prepared(self, outline: Outline) -> Fixed | Varying:
         freed = without_inputs(len(outline.samples), outline.guards)
-        if freed is not None and freed[0] and not self._integers.isdisjoint(outline.samples):
+        if (
+            freed is not None
+            and freed[0]
+            and not self._variables.integers.isdisjoint(outline.samples)
+        ):
             freed = None  # an integer sample can only take integers, at every input
         shifts, guards = ({}, outline.guards) if freed is None else freed
         nothing = LinearForm.constant_form(0)
         variables = tuple(
-            self._variable(Change(sample, Fraction(1), shifts.get(k, nothing)))
+            self._variables.number(Change(sample, Fraction(1), shifts.get(k, nothing)))
             for k, sample in enumerate(outline.samples)
         )
         if freed is None:
@@ -190,16 +117,13 @@ class Shapes:
         return Fixed(self._parts(variables, guards))
 
     def _guard_table(self, guard: LinearForm) -> Table:
-        names = guard.inputs()
+        names, forms = guard.inputs(), self.forms
 
         def image(values: tuple[Value, ...]) -> int:
             form = guard.at(dict(zip(names, numeric(values), strict=True))).normalised()
-            number = self._form_numbers.setdefault(form, len(self._forms))
-            if number == len(self._forms):
-                self._forms.append(form)
-            return number
+            return forms.number(form, form)
 
-        return Table(self._inputs, names, image)
+        return self._inputs.table(names, image)
 
     def _parts(
         self, variables: Sequence[int], forms: Sequence[LinearForm]
@@ -216,173 +140,10 @@ class Shapes:
             }
             here = tuple(guard.renamed(place.__getitem__) for guard in own)
             shape = (tuple(map(len, roles)), frozenset(here))
-            number = self._part_numbers.setdefault(shape, len(self._part_numbers))
+            number = self._parts_alike.number(shape, None)
             globally = tuple(tuple(variables[s] for s in role) for role in roles)
             parts.append(Part(number, globally, here))
         return tuple(parts)
-
-    # --- solution -----------------------------------------------------------------------------
-
-    def solve(self, shape: Shape, batch: Batch) -> Row:
-        """Return the state's solution for every input of the batch."""
-        match shape:
-            case PathStar():
-                return self._star(shape, batch)
-            case GroupStar():
-                return self._star(shape, batch)
-            case Fixed():
-                return self._fixed(shape, batch)
-            case Varying():
-                return self._varying(shape, batch)
-
-    def _star(self, star: AnyStar, batch: Batch) -> Row:
-        if batch.is_small:
-            centres, leaves = batch.laws(star.centre_number), self._few_leaves(star, batch)
-            known, solve = self._known, self._star_solution
-            pairs = zip(centres, leaves, strict=True)
-            return [known.get((-1 - law, tally)) or solve(law, tally) for law, tally in pairs]
-        distinct, number = np.unique(self._leaves(star, batch), return_inverse=True)
-        tallies: list[int] = distinct.tolist()
-        return combined(
-            batch.law(star.centre_number),
-            number,
-            lambda centre, place: self._star_solution(centre, tallies[place]),
-        )
-
-    def _star_solution(self, centre: int, tally: int) -> int:
-        key = -1 - centre, tally
-        known = self._known.get(key)
-        if known is None:
-            leaves = self._tallies.content(tally)
-            known = self._known[key] = self._solutions.star(centre, leaves)
-        return known
-
-    def _leaves(self, star: AnyStar, batch: Batch) -> Column:
-        """The tally of the star's leaves."""
-        if isinstance(star, GroupStar):
-            own = self._units(star.centre_number, star.above, batch)
-            return self._group(star, batch) - own
-        before = batch.constant(0) if star.parent is None else self._kept(star.parent, batch)
-        return before + self._units(star.leaf, star.above, batch)
-
-    def _kept(self, star: AnyStar, batch: Batch) -> Column:
-        """The same, kept for the stars that begin with this one."""
-        waiting: list[PathStar] = []
-        node = star
-        while (tallies := batch.get(("leaves", id(node)), partial(self._kept, node))) is None:
-            if isinstance(node, GroupStar) or node.parent is None:
-                tallies = batch.keep(("leaves", id(node)), self._leaves(node, batch))
-                break
-            waiting.append(node)
-            node = node.parent
-        for node in reversed(waiting):
-            tallies = tallies + self._units(node.leaf, node.above, batch)
-            batch.keep(("leaves", id(node)), tallies)
-        return tallies
-
-    def _group(self, star: GroupStar, batch: Batch) -> Column:
-        """The tally of the leaves of a group, the centre of the star among them."""
-
-        def added(batch: Batch) -> Column:
-            tallies = batch.constant(0)
-            for number in star.group.numbers:
-                tallies = tallies + self._units(number, star.above, batch)
-            return tallies
-
-        return batch.find(("group", id(star.group), star.above), added)
-
-    def _units(self, variable: int, above: bool, batch: Batch) -> Column:
-        """The tally of one leaf."""
-        return self._tallies.units(batch.law(variable) * 2 + int(above))
-
-    def _few_leaves(self, star: AnyStar, batch: Batch) -> list[int]:
-        """The same for few inputs."""
-        known, unit = batch.few_leaves, self._tallies.unit
-        waiting = []
-        node: AnyStar | None = star
-        while isinstance(node, PathStar) and id(node) not in known:
-            waiting.append(node)
-            node = node.parent
-        if node is None:
-            tallies = [0] * len(batch.block)
-        elif isinstance(node, PathStar):
-            tallies = known[id(node)]
-        else:
-            own = [unit(2 * law + node.above) for law in batch.laws(node.centre_number)]
-            whole: list[int] = self._group(node, batch).tolist()
-            tallies = [tally - one for tally, one in zip(whole, own, strict=True)]
-        for node in reversed(waiting):
-            above, laws = node.above, batch.laws(node.leaf)
-            tallies = [
-                tally + unit(2 * law + above) for tally, law in zip(tallies, laws, strict=True)
-            ]
-            if node is not star:  # what others begin with is kept
-                known[id(node)] = tallies
-        return tallies
-
-    def _fixed(self, shape: Fixed, batch: Batch) -> Column:
-        if shape.parts is None:
-            return batch.constant(IMPOSSIBLE)
-        found = batch.constant(CERTAIN)
-        for k, part in enumerate(shape.parts):
-            own = self._part(part, batch)
-            found = own if k == 0 else combined(found, own, self._solutions.joined)
-        return found
-
-    def _part(self, part: Part, batch: Batch) -> Column:
-        """Only the multiset of laws in each role counts."""
-        key = batch.constant(0)
-        for role in part.roles:
-            bags = batch.constant(0)
-            for variable in role:
-                bags = self._bags.add(bags, batch.law(variable))
-            key = self._pairs.columns(key, bags)
-
-        def solve(number: int) -> int:
-            known = self._known.get((part.number, number))
-            if known is None:
-                bags = self._sequence(number, len(part.roles))
-                contents = (self._bags.contents[bag] for bag in bags)
-                laws = [law for bag in contents for law, count in bag for _ in range(count)]
-                known = self._solutions.event(laws, part.guards)
-                self._known[part.number, number] = known
-            return known
-
-        return mapped(key, solve)
-
-    def _varying(self, shape: Varying, batch: Batch) -> Column:
-        """The key is the set of guards and the sequence of laws."""
-        guards = batch.constant(0)
-        for table in shape.guards:
-            guards = self._bags.add(guards, table.column(batch.block))
-        laws = batch.constant(0)
-        for variable in shape.variables:
-            laws = self._pairs.columns(laws, batch.law(variable))
-        count = len(shape.variables)
-        key = self._pairs.columns(self._pairs.columns(laws, batch.constant(count)), guards)
-
-        def solve(number: int) -> int:
-            known = self._known.get((_VARYING, number))
-            if known is None:
-                sequence, bag = self._pairs.contents[number]
-                numbers = self._sequence(self._pairs.contents[sequence][0], count)
-                forms = [self._forms[form] for form, _ in self._bags.contents[bag]]
-                known = self._solutions.event(numbers, forms)
-                self._known[_VARYING, number] = known
-            return known
-
-        return mapped(key, solve)
-
-    def _sequence(self, number: int, length: int) -> list[int]:
-        """Take pairs of pairs apart."""
-        found = []
-        for _ in range(length):
-            number, last = self._pairs.contents[number]
-            found.append(last)
-        return found[::-1]
-
-
-_VARYING = 2**40  # above all numbers of parts, and those of centres are negative
 
 
 def _roles(samples: Sequence[int], guards: Sequence[LinearForm]) -> tuple[tuple[int, ...], ...]:

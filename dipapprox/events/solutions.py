@@ -17,6 +17,7 @@ from dipapprox.events.canonical import (
     law_key,
     normal_star,
     standard_kind,
+    star_of,
 )
 from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star
@@ -136,14 +137,14 @@ class Solutions:
         key = kind.centre, kind.below, kind.above
         number = self._kinds.setdefault(key, len(self._possible))
         if number == len(self._possible):
-            self._possible.append(is_possible(kind.with_counts((1,) * len(kind.order))))
+            self._possible.append(is_possible(star_of(kind, (1,) * len(kind.order))))
         return number
 
     def _star(self, number: int, counts: Numbers, kind: StarKind) -> int:
         """Number a star by its kind and its counts: laws are many, and hash slowly."""
         found = self._stars.setdefault((number, counts), len(self.events))
         if found == len(self.events):
-            self.events.append(kind.with_counts(counts))
+            self.events.append(star_of(kind, counts))
         return found
 
     def event(self, laws: Iterable[int], guards: Sequence[LinearForm]) -> int:

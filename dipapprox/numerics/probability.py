@@ -27,7 +27,7 @@ import numpy as np
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.catalogue import Catalogue, StateColumns
+from dipapprox.events.catalogue import Catalogue, StateColumns, rounds
 from dipapprox.events.columns import Column
 from dipapprox.events.event import Connected
 from dipapprox.events.solutions import IMPOSSIBLE, Numbers
@@ -283,7 +283,7 @@ class OutputProbabilities:
         possible = np.zeros((self._outputs, len(inputs)), np.bool_)
         for group in columns:
             factors.add(group, lower, upper)
-            for rows in group.rounds():
+            for rows in rounds(group):
                 where = _places(group, group.outputs[rows])
                 possible[where] |= group.solutions[rows] != IMPOSSIBLE
         lower, upper = lower.T, np.minimum(upper.T, 1.0)
@@ -364,7 +364,7 @@ class _Solutions:
 
     def add(self, columns: StateColumns, lower: Array, upper: Array) -> None:
         """Add the probabilities of states to those of their outputs: arrays (outputs, inputs)."""
-        for rows in columns.rounds():
+        for rows in rounds(columns):
             where, solutions = _places(columns, columns.outputs[rows]), columns.solutions[rows]
             lower[where] = rounding.sum_below(lower[where], self.lower[solutions])
             upper[where] = rounding.sum_above(upper[where], self.upper[solutions])

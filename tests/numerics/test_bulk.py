@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
-from dipapprox.events.catalogue import Catalogue
+from dipapprox.events.catalogue import Catalogue, by_input
 from dipapprox.events.event import Connected, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
@@ -66,7 +66,7 @@ def by_catalogue(
     """The fast way: columns over all inputs."""
     found = [Spelled() for _ in inputs]
     for group in catalogue.columns(inputs):
-        for place, solved in group.by_input():
+        for place, solved in by_input(group):
             for output, number in solved:
                 numbers = catalogue.solutions[number]
                 if numbers is not None:
