@@ -26,7 +26,7 @@ class Scrambled:
 
     def __init__(self, states: FinalStates, seed: int) -> None:
         self._instantiator = Instantiator(states, Fraction(1, 2))
-        self._outputs = len(states.outputs())
+        self._outputs = len(states.outputs)
         self._most = len(states.states)
         self._random = Random(seed)
         self._numbers: dict[object, Fraction] = {}

@@ -105,7 +105,7 @@ def _inputs(program: Program) -> list[Input]:
 
 
 def _text(program: Program, states: FinalStates, found: _Forms) -> str:
-    outputs = [valuation_text(program.outputs, output) for output in states.outputs()]
+    outputs = [valuation_text(program.outputs, output) for output in states.outputs]
     width = max(map(len, outputs))
     lines = []
     for input, forms in found:
@@ -117,7 +117,7 @@ def _text(program: Program, states: FinalStates, found: _Forms) -> str:
 
 
 def _latex(program: Program, states: FinalStates, found: _Forms) -> str:
-    outputs = [_escaped(valuation_text(program.outputs, each)) for each in states.outputs()]
+    outputs = [_escaped(valuation_text(program.outputs, each)) for each in states.outputs]
     lines = []
     for input, forms in found:
         given = _escaped(valuation_text(program.inputs, input))
@@ -138,7 +138,7 @@ def _escaped(text: str) -> str:
 def _fields(
     program: Program, states: FinalStates | None, found: _Forms, reason: str | None
 ) -> dict[str, object]:
-    outputs = () if states is None else states.outputs()
+    outputs = () if states is None else states.outputs
     return {
         "program": program.name,
         "params": parameter_fields(program.parameters),

@@ -101,7 +101,7 @@ class StateColumns:
     """Final states with equal conditions over a batch of inputs.
 
     Attributes:
-        outputs: For each state the index of its outputs in `FinalStates.outputs()`, ascending.
+        outputs: For each state the index of its outputs in `FinalStates.outputs`, ascending.
         inputs: Positions of the inputs that admit the states, ascending; None for all of them.
         solutions: States × these inputs: indices into `Catalogue.solutions`, or IMPOSSIBLE.
     """
@@ -158,7 +158,7 @@ class Catalogue:
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._states = states
         self._instantiator = Instantiator(states, eps)
-        outputs = {id(each): k for k, each in enumerate(states.outputs())}
+        outputs = {id(each): k for k, each in enumerate(states.outputs)}
         self._states_of: list[list[int]] = [[] for _ in outputs]
         for number, state in enumerate(states.states):
             self._states_of[outputs[id(state.outputs)]].append(number)
@@ -276,7 +276,7 @@ class Catalogue:
     def states(
         self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
     ) -> list[list[tuple[int, Numbers]]]:
-        """Return (index in `states.outputs()`, indices in `events`) for every state of every input.
+        """Return (index in `states.outputs`, indices in `events`) for every state of every input.
 
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.

@@ -31,7 +31,7 @@ class Outline:
     """What a final state looks like before an input is chosen.
 
     Attributes:
-        output: Index of the state's outputs in `FinalStates.outputs()`.
+        output: Index of the state's outputs in `FinalStates.outputs`.
         samples: The samples that its guards mention, ascending; local index k is samples[k].
         guards: Forms over local indices and input cells.
         varying: Whether some guard mentions an input cell.
@@ -64,7 +64,7 @@ class Instantiator:
         self._eps = eps
         self._circuit, self._roots = circuit_of_states(states)
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
-        self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs())}
+        self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs)}
         self._outlines: list[Outline | None] = [None] * len(states.states)
 
     @property
@@ -87,7 +87,7 @@ class Instantiator:
         return None if root == EVERYTHING else Chosen(self._circuit, root, self._eps)
 
     def events(self, input: Input) -> Iterator[tuple[int, Event, Chosen | None]]:
-        """Yield (index in `states.outputs()`, event, choices) for every state an input admits.
+        """Yield (index in `states.outputs`, event, choices) for every state an input admits.
 
         The probability of a state is that of its event times that of its choices. The states of
         one input are disjoint and their probabilities sum to 1; several may belong to the same

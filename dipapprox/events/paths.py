@@ -25,7 +25,7 @@ from dipapprox.events.columns import Image, Inputs, Table, numeric
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.semantics.linear import LinearForm, are_opposite
-from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison
+from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison, newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Variables:
         if parent is not None:
             return self._grown(parent, constraint, ends)
         # The second guard decides which sample of the first one is the centre.
-        (only,) = node.parent.own()
+        (only,) = newest(node.parent)
         first = _ends(only)
         if first is None:
             return None

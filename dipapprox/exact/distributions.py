@@ -60,7 +60,7 @@ class ExactDistributions:
         self._products: Cache[Numbers, ExponentialRatio] = Cache(_REMEMBERED, _size)
 
     def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
-        """Return the probability of every output, in the order of `FinalStates.outputs()`.
+        """Return the probability of every output, in the order of `FinalStates.outputs`.
 
         Inputs with the same canonical events have the same distribution and get the same object.
 

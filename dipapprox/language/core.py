@@ -40,6 +40,7 @@ from dipapprox.source import Diagnostic, Span
 
 __all__ = [
     "NEXT",
+    "ONE_WAY",
     "PUBLISHED",
     "Adjacency",
     "All",
@@ -206,10 +207,9 @@ class Norm(Enum):
     INCREASING = "increasing"
     DECREASING = "decreasing"
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether the distance there is the distance back."""
-        return self not in (Norm.INCREASING, Norm.DECREASING)
+
+ONE_WAY = (Norm.INCREASING, Norm.DECREASING)
+"""The norms in which the distance there is not the distance back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class ProbabilitySource(Protocol):
 
 
 class BulkSource(ProbabilitySource, Protocol):
-    """A source for many inputs at once, too. Outputs are numbered as `states.outputs()`."""
+    """A source for many inputs at once, too. Outputs are numbered as `states.outputs`."""
 
     def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
         """Bound Pr[outputs[k]] for the inputs[k], for every k: arrays of shape (n,).

@@ -5,7 +5,7 @@
          -> products -> sums per output -> tightened by "all outputs sum to 1"
 
 In: the final states (inputs symbolic), an eps and a method. Out: what DiPApprox calls
-Prob[eps, u, o], for every output o of `FinalStates.outputs()`.
+Prob[eps, u, o], for every output o of `FinalStates.outputs`.
 
 Precision (DiPApprox section 5.2). If s states with at most k factors each make up an output, a
 factor enclosed to 2^-(bits + ⌈log2 s⌉ + ⌈log2 k⌉) suffices: the width of a product of numbers in
@@ -204,7 +204,7 @@ class OutputProbabilities:
             bits: Wanted width: at most 2**-bits each. What comes back is proved even if wider.
 
         Returns:
-            By input, in the order of `FinalStates.outputs()`: enclosures inside [0, 1] whose sum
+            By input, in the order of `FinalStates.outputs`: enclosures inside [0, 1] whose sum
             contains 1; exactly [0, 0] for outputs that the input cannot have. Or the reason why
             some probability could not be enclosed.
 

@@ -29,6 +29,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import (
+    ONE_WAY,
     Adjacency,
     Cell,
     Everyone,
@@ -228,7 +229,7 @@ def is_symmetric(program: Program, selection: PairSelection) -> bool:
             adjacency = program.adjacency
             match adjacency:
                 case Within(norm):
-                    return norm.is_symmetric
+                    return norm not in ONE_WAY
                 case Listed(one_way=one_way):
                     return not one_way
                 case Everyone():

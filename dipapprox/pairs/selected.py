@@ -51,7 +51,7 @@ class SelectedPairs:
         self.program = states.program
         self.selection = selection
         self.total = total
-        self.outputs = len(states.outputs())
+        self.outputs = len(states.outputs)
         few = total is not None and total <= FEW_PAIRS
         adjacency = self.program.adjacency
         listed = not isinstance(selection, AllPairs) or isinstance(adjacency, Listed)

@@ -34,7 +34,14 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family, Scale
 from dipapprox.events.instantiate import circuit_of_states
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalStates, Guard, InputCondition, SampleComparison, guard_of
+from dipapprox.semantics.state import (
+    FinalStates,
+    Guard,
+    InputCondition,
+    SampleComparison,
+    constraints_of,
+    guard_of,
+)
 
 _Law = tuple[Family, Scale, LinearForm]
 _State = tuple[frozenset[int], frozenset[InputCondition], int]
@@ -88,7 +95,7 @@ class CellSymmetry:
                 self._samples_about.setdefault(name, []).append(sample)
         self._swaps: dict[tuple[int, int], Swap | None] = {}
         self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
-        self._states: list[list[_State]] = [[] for _ in states.outputs()]
+        self._states: list[list[_State]] = [[] for _ in states.outputs]
         self._read(states)
         self._signatures = tuple(_signature(each) for each in self._states)
         self._multiplicity = Counter(self._signatures)
@@ -142,11 +149,11 @@ class CellSymmetry:
     def _read(self, states: FinalStates) -> None:
         # Others by identity: states share guards, and hashing fractions is slow.
         known: dict[int | SampleComparison, int] = {}
-        place = {id(outputs): k for k, outputs in enumerate(states.outputs())}
+        place = {id(outputs): k for k, outputs in enumerate(states.outputs)}
         _, roots = circuit_of_states(states)
         for state, root in zip(states.states, roots, strict=True):
             guards: list[int] = []
-            for constraint in () if state.path is None else state.path.constraints():
+            for constraint in reversed(constraints_of(state.path)):
                 key = constraint if isinstance(constraint, SampleComparison) else id(constraint)
                 number = known.get(key)
                 if number is None:

@@ -320,10 +320,10 @@ def _distributions(
     outputs: Sequence[Sequence[Value]]
     if parts is not None:
         source = whole = open_product_source(parts, eps, options)
-        outputs = whole.outputs() if parts.outputs <= MOST_LISTED else ()
+        outputs = whole.outputs if parts.outputs <= MOST_LISTED else ()
     else:
         states = execute(program, options.merge, options.limits)
-        source, outputs = open_probabilities(states, eps, options), states.outputs()
+        source, outputs = open_probabilities(states, eps, options), states.outputs
     numbers: dict[tuple[Fraction, Fraction], int] = {}
     enclosures: list[Ends] = []
     recorded = []

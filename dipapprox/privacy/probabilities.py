@@ -187,7 +187,7 @@ def output_distribution(
         program,
         input,
         options,
-        outputs=0 if states is None else len(states.outputs()),
+        outputs=0 if states is None else len(states.outputs),
         final_states=0 if states is None else len(states.states),
         precision=bits,
         engine=options.engine.value if source is None else source.name,
@@ -270,7 +270,7 @@ def _of_parts(
         known = (UNIT,) * len(counted) if isinstance(found, NotEnclosed) else found
         outputs = tuple(
             OutputProbability(output, probability, number)
-            for output, probability, number in zip(source.outputs(), known, counted, strict=True)
+            for output, probability, number in zip(source.outputs, known, counted, strict=True)
         )
     run = _run(
         product.program,
@@ -291,7 +291,7 @@ def _outputs(
     states: FinalStates, eps: Fraction, input: Input, known: Probabilities | None
 ) -> tuple[OutputProbability, ...]:
     counts = Counter(index for index, _, _ in Instantiator(states, eps).events(input))
-    outputs = states.outputs()
+    outputs = states.outputs
     probabilities = known or (UNIT,) * len(outputs)
     return tuple(
         OutputProbability(tuple(output), probability, counts[index])

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import (
+    ONE_WAY,
     Adjacency,
     Cell,
     Everyone,
@@ -148,7 +149,7 @@ def _array_text(name: str, cells: Sequence[Cell]) -> str:
 def _adjacency_text(adjacency: Adjacency) -> str:
     match adjacency:
         case Within(norm, radius):
-            order = "" if norm.is_symmetric else ", in this order only"
+            order = ", in this order only" if norm in ONE_WAY else ""
             return f"adjacent {norm.value} {radius}{order}"
         case Everyone():
             return "adjacent all"

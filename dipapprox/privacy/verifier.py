@@ -100,7 +100,7 @@ def check_pairs(
         LimitReached: If a limit is reached.
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
-    if total is not None and total <= FEW_PAIRS and len(states.outputs()) <= _FEW_OUTPUTS:
+    if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
         search.run(likely_first(states.program, selection, total), total, progress)
     else:
         many_pairs.check_many(search, states, selection, total, bulk, progress)
@@ -213,7 +213,7 @@ class _Run:
                 self.check_product(product)
                 return
         states = execute(program, options.merge, options.limits)
-        self.outputs, self.final_states = states.outputs(), len(states.states)
+        self.outputs, self.final_states = states.outputs, len(states.states)
         self.number_of_outputs = len(self.outputs)
         source = self.source = open_probabilities(states, self.claim.eps, options)
         search = self.opened(source, open_exact_pairs(states, self.claim, options))
@@ -247,7 +247,7 @@ class _Run:
             if self.source is not None:
                 self.lemma = vertices.LEMMA
             return
-        self.outputs, self.final_states = states.outputs(), len(states.states)
+        self.outputs, self.final_states = states.outputs, len(states.states)
         self.number_of_outputs = len(self.outputs)
         self.source, real = open_real_pairs(states, self.claim.eps, options, shorten=True)
         self.real_pairs = real
@@ -265,7 +265,7 @@ class _Run:
     ) -> None:
         """Check some pairs of a program with real outputs."""
         options, limits = self.options, self.options.limits
-        self.number_of_outputs, self.final_states = len(states.outputs()), len(states.states)
+        self.number_of_outputs, self.final_states = len(states.outputs), len(states.states)
         divergences = open_published(states, self.claim.eps, options)
         self.source = divergences
         self.describe = published_details.PublishedDetails(divergences).describe

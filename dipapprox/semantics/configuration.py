@@ -16,7 +16,7 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store
+from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, newest
 
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""
@@ -262,7 +262,7 @@ def _taken_in(cone: Cone, node: Path, points: Points) -> Cone:
     """Add the newest guards of a path, which are undecided."""
     if isinstance(node.step, Extreme) and cone.knows_none_of(node.step.group, points):
         return cone.with_extreme(node.step, points.mask(node.step.group), points)
-    for constraint in node.own():
+    for constraint in newest(node):
         cone = cone.assume(constraint, points)
     return cone
 

@@ -9,7 +9,7 @@ exponentially many paths stay small. Both are exact up to null sets, and exact f
 Random choices split a state into one for each outcome, and states that differ in what was chosen
 alone are joined before the next choice: a state stands for a set of outcomes (`outcomes`), and its
 weight is what theirs add up to. A loop that chooses is a Markov chain and becomes one choice
-(`chains`). Other loops are unrolled.
+(`chains`). The turns of a loop of equal turns are executed once for all that begin alike (`turns`).
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     states = tuple(final_states(run))
     samples, choices = tuple(run.samples.values()), tuple(run.choices)
     sets, laws = tuple(run.sets.nodes), tuple(run.laws.values())
-    return FinalStates(program, samples, states, merge, choices, sets, laws, run.lines)
+    # By identity: hashing a thousand fractions for each of a thousand states is slow.
+    outputs = tuple({id(state.outputs): state.outputs for state in states}.values())
+    return FinalStates(program, samples, states, outputs, merge, choices, sets, laws, run.lines)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:

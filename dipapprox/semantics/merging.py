@@ -49,7 +49,7 @@ from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.polyhedra import difference
-from dipapprox.semantics.state import Guard, InputCondition, SampleComparison
+from dipapprox.semantics.state import Guard, InputCondition, guard_of
 from dipapprox.semantics.zones import Zone, union
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
@@ -242,7 +242,7 @@ def _zone(region: Region, points: Points) -> Zone | None:
     """What the guards say, if they are differences."""
     differences = []
     for each in region.cone.guards(points):
-        guard = each.guard() if isinstance(each, SampleComparison) else each
+        guard = guard_of(each)
         found = difference(guard.form)
         if found is None:
             return None

@@ -45,8 +45,8 @@ class Part:
 def is_seen_whole(program: core.Program) -> bool:
     """Whether all outputs are seen at a glance to belong to one part of a program.
 
-    They do if every one may be assigned after the first `exit`, or inside its statement: these
-    statements are one unit, which is random and the last one.
+    They do if every one may be assigned after the first `exit`, inside its statement or in its loop
+    of equal turns: these statements are one unit, which is random and the last one.
     """
     for number, statement in enumerate(program.body):
         if any(isinstance(each, core.Exit) for each in statements_in((statement,))):

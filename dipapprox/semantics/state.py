@@ -175,13 +175,6 @@ class SampleComparison(NamedTuple):
     large: int
     strict: bool
 
-    def guard(self) -> Guard:
-        """Return the guard that says the same."""
-        terms: tuple[tuple[Symbol, Fraction], ...] = ((self.small, _ONE), (self.large, _MINUS_ONE))
-        if self.large < self.small:
-            terms = (terms[1], terms[0])
-        return Guard(LinearForm(terms, _ZERO), self.strict)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extreme:
@@ -197,12 +190,13 @@ class Extreme:
     group: tuple[int, ...]
     largest: bool
 
-    def comparisons(self) -> Iterator[SampleComparison]:
-        """Yield the comparisons."""
-        for other in self.group:
-            if other != self.best:
-                pair = (other, self.best) if self.largest else (self.best, other)
-                yield SampleComparison(*pair, False)
+
+def comparisons(extreme: Extreme) -> Iterator[SampleComparison]:
+    """Yield the comparisons that an extreme is."""
+    for other in extreme.group:
+        if other != extreme.best:
+            pair = (other, extreme.best) if extreme.largest else (extreme.best, other)
+            yield SampleComparison(*pair, False)
 
 
 Constraint = Guard | SampleComparison
@@ -214,7 +208,13 @@ Step = Constraint | Extreme
 
 def guard_of(constraint: Constraint) -> Guard:
     """Return the guard that says the same."""
-    return constraint if isinstance(constraint, Guard) else constraint.guard()
+    if isinstance(constraint, Guard):
+        return constraint
+    small, large, strict = constraint
+    terms: tuple[tuple[Symbol, Fraction], ...] = ((small, _ONE), (large, _MINUS_ONE))
+    if large < small:
+        terms = (terms[1], terms[0])
+    return Guard(LinearForm(terms, _ZERO), strict)
 
 
 def samples_of(step: Step) -> tuple[int, ...]:
@@ -260,27 +260,26 @@ class Path:
     step: Step
     length: int
 
-    def own(self) -> Iterable[Constraint]:
-        """Return the newest guards, in reverse order."""
-        if isinstance(self.step, Extreme):
-            return [*self.step.comparisons()][::-1]
-        return (self.step,)
 
-    def guards(self) -> Iterator[Guard]:
-        """Yield the guards, newest first."""
-        return map(guard_of, self.constraints())
+def newest(path: Path) -> Iterable[Constraint]:
+    """Return the newest guards of a path, in reverse order."""
+    if isinstance(path.step, Extreme):
+        return [*comparisons(path.step)][::-1]
+    return (path.step,)
 
-    def constraints(self) -> Iterator[Constraint]:
-        """Yield the same as comparisons of samples where they are such, newest first."""
-        node: Path | None = self
-        while node is not None:
-            yield from node.own()
-            node = node.parent
+
+def constraints_of(path: Path | None) -> list[Constraint]:
+    """Return the guards of a path, oldest first, as comparisons of samples where they are such."""
+    found: list[Constraint] = []
+    while path is not None:
+        found += newest(path)
+        path = path.parent
+    return found[::-1]
 
 
 def guards_of(path: Path | None) -> tuple[Guard, ...]:
     """Return the guards of a path, oldest first; an empty path has none."""
-    return () if path is None else tuple(path.guards())[::-1]
+    return tuple(map(guard_of, constraints_of(path)))
 
 
 class Valuation(Sequence[Value]):
@@ -367,6 +366,7 @@ class FinalStates:
         samples: Guards refer to them by index.
         states: In the order of execution, then-branches first. States with equal outputs share
             one valuation object, so outputs may be told apart by identity.
+        outputs: Their distinct outputs, in order of first appearance.
         merged: Whether states were merged at join points (else: the paper's states).
         choices: Independent of the samples and each other; sets of outcomes refer to them by index.
         sets: Sets of outcomes, see `outcomes`; states refer to them by index.
@@ -379,16 +379,12 @@ class FinalStates:
     program: Program
     samples: tuple[Sample, ...]
     states: tuple[FinalState, ...]
+    outputs: tuple[Valuation, ...]
     merged: bool
     choices: tuple[Choice, ...] = ()
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
     lines: GuardLines = field(default_factory=GuardLines)
-
-    def outputs(self) -> tuple[Valuation, ...]:
-        """The distinct output valuations of the states, in order of first appearance."""
-        # By identity: hashing a thousand fractions for each of a thousand states is slow.
-        return tuple({id(state.outputs): state.outputs for state in self.states}.values())
 
 
 def refusal_of_reals(program: Program) -> UserError:

@@ -62,7 +62,7 @@ class Head:
         others: Guards on these values that are no comparisons.
         is_complete: Whether all outputs are assigned.
         ended: States that had ended.
-        refused: `PathEnds.refused`, and the number of faults.
+        refused: `Run.refused`, and the number of faults.
     """
 
     values: tuple[StoredValue | None, ...]

@@ -264,7 +264,7 @@ def general_outcomes(
         raise Inexpressible(f"{found.reason} (at '{call.text()}')")
     size = len(service.replies)
     outcomes = []
-    for values, probability in zip(states.outputs(), found, strict=True):
+    for values, probability in zip(states.outputs, found, strict=True):
         if not probability.numerator:
             continue
         reply, after = tuple(values[:size]), tuple(values[size:])

@@ -97,7 +97,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
 def test_probabilities_are_those_of_the_enumerated_runs(example: core.Program) -> None:
     states = execute(example, True, Limits())
     catalogue = Catalogue(states, Fraction(1))
-    outputs = states.outputs()
+    outputs = states.outputs
     for input in product(*(cell.domain for cell in example.inputs)):
         found: dict[tuple[core.Value, ...], Fraction] = {}
         for output, numbers in catalogue.for_input(input):

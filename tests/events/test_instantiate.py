@@ -41,7 +41,7 @@ def final_states(
     inputs = tuple(Cell(f"q[{k}]", "q", k, domain) for k in range(1, cells + 1))
     outputs = (Cell("out", "out", None, tuple(Fraction(k) for k in range(len(states)))),)
     program = Program("example", {}, inputs, outputs, (), Everyone())
-    return FinalStates(program, samples, tuple(states), False)
+    return FinalStates(program, samples, tuple(states), tuple(s.outputs for s in states), False)
 
 
 def sparse_vector(size: int, noisy_guards: bool) -> FinalStates:

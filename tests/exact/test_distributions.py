@@ -94,7 +94,7 @@ def test_randomised_response() -> None:
     other = ExponentialRatio.constant(1) - half
     for input in rows_of(states):
         for out, function in zip(
-            states.outputs(), found(ExactDistributions(states, None, Limits()), input), strict=True
+            states.outputs, found(ExactDistributions(states, None, Limits()), input), strict=True
         ):
             kept = [half if a == b else other for a, b in zip(input, out, strict=True)]
             assert not (function - kept[0] * kept[1]).numerator
@@ -146,7 +146,7 @@ def test_noisy_maximum_below_a_bound() -> None:
     """Oracle 6 of the DiPC specification: 2^-N and 2^-N e^(-Nε/2) for "max <= -1"."""
     for count in (1, 2, 3):
         states = program("dipc/nmax3", N=count)
-        place = [out[0] for out in states.outputs()].index(Q(-1))
+        place = [out[0] for out in states.outputs].index(Q(-1))
         source = ExactDistributions(states, None, Limits())
         low = found(source, (Q(-1),) * count)[place]
         high = found(source, (Q(0),) * count)[place]
@@ -158,7 +158,7 @@ def test_noisy_maximum_below_a_bound() -> None:
 def test_one_sided_maximum_in_a_cell() -> None:
     """Oracle 7: 1 - e^(-ε/2) and 0 for the cell (-1, 0]."""
     states = program("dipc/nmax4", N=1)
-    place = [out[0] for out in states.outputs()].index(Q(0))
+    place = [out[0] for out in states.outputs].index(Q(0))
     source = ExactDistributions(states, None, Limits())
     expected = ExponentialPolynomial.of({(0, Q(0)): Q(1), (0, -Q(1, 2)): Q(-1)})
     assert found(source, (Q(-1),))[place] == ExponentialRatio(expected)

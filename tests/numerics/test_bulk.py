@@ -142,7 +142,7 @@ def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int])
     inputs = rows_of(states, 64)
     found = source.table(inputs, 30)
     assert found.obstacle is None
-    assert found.lower.shape == found.upper.shape == (len(inputs), len(states.outputs()))
+    assert found.lower.shape == found.upper.shape == (len(inputs), len(states.outputs))
     assert (found.lower >= 0).all() and (found.upper <= 1).all()
     assert (found.upper - found.lower <= 2.0**-30).all()
     fine = exact_rows(source, inputs[:12], 60)
@@ -151,7 +151,7 @@ def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int])
             assert Fraction(found.lower[place, output]) <= exact.upper
             assert exact.lower <= Fraction(found.upper[place, output])
     generator = random.Random(1)
-    outputs = [generator.randrange(len(states.outputs())) for _ in inputs * 2]
+    outputs = [generator.randrange(len(states.outputs)) for _ in inputs * 2]
     places = [generator.randrange(len(inputs)) for _ in outputs]
     cells = source.cells(outputs, [inputs[place] for place in places], 30)
     assert cells.lower.shape == (len(outputs),)
@@ -171,7 +171,7 @@ def test_zeros_and_ones_stay_exact(tmp_path: Path) -> None:
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
     inputs: list[Input] = [(Fraction(1),), (Fraction(0),)]
     table = source.table(inputs, 30)
-    one = states.outputs().index((Fraction(1),))
+    one = states.outputs.index((Fraction(1),))
     assert table.lower[0, one] == table.upper[0, one] == 1
     assert table.lower[0, 1 - one] == table.upper[0, 1 - one] == 0
     assert table.lower[1, one] <= 0.5 <= table.upper[1, one] <= 0.5 + 2.0**-30

@@ -79,7 +79,7 @@ def test_svt_gauss_oracles() -> None:
         (1, 0): ("0.5445103537446830091", "0.1959001187704576931", "0.2595895274848592979"),
         (1, 1): ("0.5445103537446830091", "0.2163347112413346041", "0.2391549350139823868"),
     }
-    order = [states.outputs().index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
+    order = [states.outputs.index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
     for queries, references in expected.items():
         input = tuple(map(Fraction, queries))
         found = distribution(source, input, 58)
@@ -106,7 +106,7 @@ def test_outputs_sum_to_one_for_every_input(
     states = states_of(name, merge, **parameters)
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
     for input in rows_of(states):
-        assert len(distribution(source, input, 40)) == len(states.outputs())
+        assert len(distribution(source, input, 40)) == len(states.outputs)
 
 
 @pytest.mark.parametrize("name", ["noisy_max_gauss", "k_min_max_laplace", "svt_mix2"])
@@ -117,8 +117,8 @@ def test_merging_does_not_change_probabilities(name: str) -> None:
         for states in (merged, raw)
     ]
     for input in rows_of(merged):
-        first = dict(zip(merged.outputs(), distribution(sources[0], input, 40), strict=True))
-        second = dict(zip(raw.outputs(), distribution(sources[1], input, 40), strict=True))
+        first = dict(zip(merged.outputs, distribution(sources[0], input, 40), strict=True))
+        second = dict(zip(raw.outputs, distribution(sources[1], input, 40), strict=True))
         for output in {*first, *second}:
             zero = Enclosure.exact(0)
             assert first.get(output, zero).meets(second.get(output, zero))
@@ -155,14 +155,14 @@ def test_equal_events_are_computed_once() -> None:
     for input in inputs:
         distribution(source, input, 30)
     # An event depends on the numbers of zeros and ones before the last query, and on that one.
-    assert method.calls < 60 < len(inputs) * len(states.outputs())
+    assert method.calls < 60 < len(inputs) * len(states.outputs)
     before = method.calls
     for input in inputs:
         distribution(source, input, 30)
         distribution(source, input, 20)
     assert method.calls == before
     behind = [output for output, _ in Catalogue(states, HALF).for_input(inputs[0])]
-    assert sorted(behind) == list(range(len(states.outputs())))
+    assert sorted(behind) == list(range(len(states.outputs)))
 
 
 def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_impossible_outputs_are_exactly_zero_and_certain_ones_exactly_one(tmp_pa
     source = OutputProbabilities(states, HALF, Nested(Strategy.LEAST_NESTING), Limits())
     for value in (0, 1):
         found = distribution(source, (Fraction(value),), 30)
-        for outputs, enclosure in zip(states.outputs(), found, strict=True):
+        for outputs, enclosure in zip(states.outputs, found, strict=True):
             assert enclosure == Enclosure.exact(int(outputs == (Fraction(value),)))
 
 

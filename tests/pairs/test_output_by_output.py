@@ -46,7 +46,7 @@ def test_the_largest_terms_are_found(name: str, budget: Fraction) -> None:
     assert walk is not None and total is not None
     symmetry = CellSymmetry(states)
     assert OutputByOutput.is_affordable(symmetry, cells, walk)
-    tables = Tables(source, len(states.outputs()))
+    tables = Tables(source, len(states.outputs))
     pairs = OutputByOutput(symmetry, cells, walk, tables, total, Limits())
     factor = eps_prv_factor(budget, 100)
     found = pairs.at(factor, 40)

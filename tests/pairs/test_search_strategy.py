@@ -72,7 +72,7 @@ class Opened:
         return Search(self.probabilities, delta, Growth(budget), precisions(40, 160), Limits())
 
     def tables(self) -> Tables:
-        return Tables(self.probabilities, len(self.states.outputs()))
+        return Tables(self.probabilities, len(self.states.outputs))
 
 
 @cache
@@ -124,7 +124,7 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, len(states.outputs()))
+    tables = Tables(source, len(states.outputs))
     # Doubles or integers, now these, now those.
     ask = partial(tables.cells, bits=40 if len(name) % 2 else 100, factor=factor)
     largest = largest_delta(plan, program.inputs, ask, Limits())
@@ -162,7 +162,7 @@ def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> Non
     budget = Fraction(1, 5)
     of, largest = opened(name), truth(name, budget)
     near = Fraction(1, 2**50)
-    outputs = of.states.outputs()
+    outputs = of.states.outputs
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
     strategy(of, search)
     conclusion = conclude(search, outputs, None, None)
@@ -190,7 +190,7 @@ def test_a_critical_delta_is_unknown(strategy: Searching) -> None:
     delta = of.delta(pair, Fraction(0), 300)
     search = of.search((delta.lower + delta.upper) / 2, Fraction(0))
     strategy(of, search)
-    conclusion = conclude(search, of.states.outputs(), None, None)
+    conclusion = conclude(search, of.states.outputs, None, None)
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "critical" in conclusion.reason
     assert search.undecided >= 1
@@ -238,7 +238,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, AllPairs(), total, source, silent)
-    conclusion = conclude(search, of.states.outputs(), total, None)
+    conclusion = conclude(search, of.states.outputs, total, None)
     assert conclusion.answer is Answer.UNKNOWN
     assert conclusion.reason is not None and "did not converge" in conclusion.reason
 

@@ -84,7 +84,7 @@ def test_counters_of_random_programs(program: Program) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, len(states.outputs()))
+    tables = Tables(source, len(states.outputs))
     largest = largest_delta(
         plan, program.inputs, partial(tables.cells, bits=40, factor=factor), Limits()
     )
@@ -121,7 +121,7 @@ def check_swaps(states: FinalStates) -> None:
 def test_sparse_vector_outputs_see_a_prefix_and_a_cell() -> None:
     states = final_states("svt_gauss", N=5)
     symmetry = CellSymmetry(states)
-    outputs = [tuple(map(int, output)) for output in states.outputs()]
+    outputs = [tuple(map(int, output)) for output in states.outputs]
     for number, output in enumerate(outputs):
         if 1 in output:
             stop = output.index(1)
@@ -229,7 +229,7 @@ def test_randomised_response_permutes_its_outputs() -> None:
 def test_integer_samples_are_exchanged_as_others_are() -> None:
     states = final_states(INTEGER_VECTOR)
     symmetry = CellSymmetry(states)
-    place = {outputs[0]: k for k, outputs in enumerate(states.outputs())}
+    place = {outputs[0]: k for k, outputs in enumerate(states.outputs)}
     assert symmetry.classes(place[Fraction(0)]) == ((0, 1, 2, 3),)
     assert symmetry.classes(place[Fraction(3)]) == ((0, 1), (2,))
 
@@ -242,7 +242,7 @@ def test_another_chance_is_no_symmetry() -> None:
     states = final_states(RESPONSES + again)
     swap = CellSymmetry(states).swap(0, 2)
     assert swap is not None
-    for output, fixed in zip(states.outputs(), swap.fixed, strict=True):
+    for output, fixed in zip(states.outputs, swap.fixed, strict=True):
         assert not fixed or output[0] == output[2] == 0
     assert swap.matched == swap.fixed
     check_swaps(states)

@@ -28,7 +28,7 @@ def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) 
         states = execute(program, merge, Limits(states=5_000))
     except LimitReached:  # a loop in a loop in a loop
         reject()
-    assert len(states.outputs()) == len({state.outputs for state in states.states})
+    assert len(states.outputs) == len({state.outputs for state in states.states})
     generator = random.Random(seed)
     inputs = list(product(*(cell.domain for cell in program.inputs)))
     for _ in range(rounds):

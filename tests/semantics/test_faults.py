@@ -96,7 +96,7 @@ def test_infeasible_paths_are_not_blamed(merge: bool) -> None:
             use,
         ]
         example = program(cells("q", 2, (0, 1)), BIT, body)
-        assert execute(example, merge, Limits()).outputs()
+        assert execute(example, merge, Limits()).outputs
 
 
 def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
@@ -113,7 +113,7 @@ def test_a_fault_ends_only_the_piece_it_occurs_on() -> None:
     ]
     example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1, 2)), body)
     for merge in (False, True):
-        assert len(execute(example, merge, Limits()).outputs()) == 3
+        assert len(execute(example, merge, Limits()).outputs) == 3
 
 
 @pytest.mark.parametrize("merge", [False, True])
@@ -135,7 +135,7 @@ def test_faults_that_rows_or_linear_guards_exclude(merge: bool) -> None:
             inner = [choose(test, inner)]
         body = [draw("a", 0, 0), draw("b", 0, 1), assign("out[1]", 0), *inner]
         example = program(cells("q", size, (0, 1)), BIT, body)
-        assert len(execute(example, merge, Limits()).outputs()) == 1
+        assert len(execute(example, merge, Limits()).outputs) == 1
 
 
 def test_a_parity_that_is_found_out_late() -> None:
@@ -148,7 +148,7 @@ def test_a_parity_that_is_found_out_late() -> None:
     body = [assign("out[1]", 0), choose(compare(total, "=", 0), [use])]
     example = program((*cells("q", 13, (0, 1)), named), BIT, body)
     for merge in (False, True):
-        assert execute(example, merge, Limits()).outputs() == ((Fraction(0),),)
+        assert execute(example, merge, Limits()).outputs == ((Fraction(0),),)
 
 
 def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

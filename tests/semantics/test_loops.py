@@ -206,7 +206,7 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: b
     rounds = loop(stop, coin("x", 0))
     body = [draw("r", 0, 1), assign("x", 0), choose(compare("r", "<", "q[1]"), [rounds])]
     example = program(cells("q", 1, (-1, 0)), BIT, [*body, assign("out[1]", 0)])
-    assert len(execute(example, merge, Limits()).outputs()) == 1
+    assert len(execute(example, merge, Limits()).outputs) == 1
     wider = program(cells("q", 1, (-1, 1)), BIT, [*body, assign("out[1]", 0)])
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
         execute(wider, merge, Limits())

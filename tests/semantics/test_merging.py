@@ -54,7 +54,7 @@ def merged_guards(example: core.Program) -> list[tuple[Guard, ...]]:
 def test_argmax_chain_becomes_one_event_per_winner(size: int, test: str) -> None:
     """The 2^(N-1) paths merge into "v[i] beats every other"."""
     states = execute(noisy_extreme(size, test), True, Limits())
-    assert len(states.states) == len(states.outputs()) == size
+    assert len(states.states) == len(states.outputs) == size
     for state in states.states:
         winner = int(Fraction(state.outputs[0])) - 1
         sign = 1 if test == ">" else -1
@@ -120,8 +120,8 @@ def test_contradictory_states_are_dropped() -> None:
         body = [draw(name, 0, site) for site, name in enumerate("xyz")]
         hit = choose(core.All(conditions), [assign("out[1]", 1)], [assign("out[1]", 0)])
         example = program(cells("q", 1, (0, 1)), BIT, [*body, hit])
-        assert execute(example, True, Limits()).outputs() == ((Fraction(0),),)
-        assert len(execute(example, False, Limits()).outputs()) == 2
+        assert execute(example, True, Limits()).outputs == ((Fraction(0),),)
+        assert len(execute(example, False, Limits()).outputs) == 2
 
 
 def test_sparse_vector_stays_linear() -> None:
@@ -220,4 +220,4 @@ def test_what_a_branch_reads_before_it_overwrites_it_matters() -> None:
     body = [*draws, assign("out[1]", 0), first, second, last]
     example = program(cells("q", 1, (0, 1)), cells("out", 1, (0, 1, 2)), body)
     check_partition(example, True, 1, 40)
-    assert len(execute(example, True, Limits()).outputs()) == 3
+    assert len(execute(example, True, Limits()).outputs) == 3

@@ -11,7 +11,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import SampleComparison, Store, assigned_apart
+from dipapprox.semantics.state import SampleComparison, Store, assigned_apart, guard_of
 
 _NAMES = st.sampled_from([f"x[{k}]" for k in range(12)])
 _STEPS = st.lists(
@@ -67,7 +67,7 @@ def test_states_that_assign_one_cell_each_share_all_others() -> None:
 def test_comparisons_of_samples_are_guards_in_normal_form(a: int, b: int, strict: bool) -> None:
     if a == b:
         return
-    guard = SampleComparison(a, b, strict).guard()
+    guard = guard_of(SampleComparison(a, b, strict))
     assert guard.form == guard.form.normalised()
     assert guard.form.samples() == tuple(sorted((a, b)))
     assert (guard.form.coefficient(a), guard.form.coefficient(b)) == (1, -1)

@@ -103,5 +103,5 @@ second <- argmax(v)
 def test_the_second_largest_after_a_shift_is_one_state_for_each_output() -> None:
     program = dipapprox.parse(TOP_TWO)
     states = execute(program, True, Limits())
-    assert len(states.states) == len(states.outputs()) == 16
+    assert len(states.states) == len(states.outputs) == 16
     check_partition(program, True, seed=5, rounds=20)

@@ -67,7 +67,7 @@ def movements(
         OutOfReach: If noise around a real input is of integers.
     """
     instantiator = Instantiator(states, eps)
-    found: list[list[_State]] = [[] for _ in states.outputs()]
+    found: list[list[_State]] = [[] for _ in states.outputs]
     for outline in instantiator.outlines:
         found[outline.output].append(_state(states, instantiator.scales, outline, names))
     return tuple(_joined(each, len(names)) for each in found)

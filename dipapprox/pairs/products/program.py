@@ -89,7 +89,7 @@ def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgr
     sizes = [len(each.states) for each in found]
     if prod(sizes) <= max(_FEW_STATES, _LITTLE_MORE * max(sizes)):
         return None
-    values = tuple(tuple(map(tuple, states.outputs())) for states in found)
+    values = tuple(tuple(map(tuple, states.outputs)) for states in found)
     places = {
         cell: (number, place)
         for number, part in enumerate(parts)

@@ -46,6 +46,7 @@ class ProductSource:
         """Enclose the distributions of a part for some of its inputs."""
         return self._parts[part].distributions(inputs, bits)
 
+    @property
     def outputs(self) -> tuple[tuple[Value, ...], ...]:
         """Return all outputs of the whole, the last part's changing fastest."""
         numbers = (range(len(values)) for values in self.program.values)

@@ -122,7 +122,7 @@ def _inequalities(
     question = DecisionQuestion(decision.budget, decision.delta, decision.epsilons)
     pairs = select_pairs(program, selection)
     found = find_inequalities(states, question, pairs, options.limits)
-    outputs = states.outputs()
+    outputs = states.outputs
     signs = [
         NonNegative(form=form_of(function), proof=proof_of(evidence))
         for function, evidence in found.signs

@@ -83,7 +83,7 @@ class _Run:
         """How many outputs the program has, as far as it was executed."""
         if self.product is not None:
             return self.product.outputs
-        return 0 if self.states is None else len(self.states.outputs())
+        return 0 if self.states is None else len(self.states.outputs)
 
     @property
     def final_states(self) -> int:
@@ -341,7 +341,7 @@ def _decision(run: _Run, program: Program, selection: PairSelection, options: Op
             seconds=options.limits.elapsed(),
             reason=run.detail if unknown else None,
         ),
-        listed=() if run.states is None else tuple(map(tuple, run.states.outputs())),
+        listed=() if run.states is None else tuple(map(tuple, run.states.outputs)),
         epsilons=run.question.epsilons,
         budget=run.question.budget,
         delta=run.question.delta,

@@ -70,7 +70,7 @@ class Sides:
 
 def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:
     """Return what is certain of a violation without any further computation."""
-    divergence, outputs = found.divergence, states.outputs()
+    divergence, outputs = found.divergence, states.outputs
     first, second = functions.for_input(divergence.pair[0]), functions.for_input(divergence.pair[1])
     known = functions.known
     rows = tuple(

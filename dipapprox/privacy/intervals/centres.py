@@ -21,7 +21,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of
+from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
 _MOST_GUARDS = 20_000
 _MOST_SAMPLES = 300
@@ -90,7 +90,7 @@ def distinct_guards(states: FinalStates) -> list[Guard]:
         node = state.path
         while node is not None and id(node) not in seen:
             seen.add(id(node))
-            for guard in map(guard_of, node.own()):
+            for guard in map(guard_of, newest(node)):
                 found.setdefault(guard.form, guard)
             node = node.parent
     return list(found.values())

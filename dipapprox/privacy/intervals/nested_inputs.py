@@ -176,7 +176,7 @@ def verify_nested(
             output_cells=program.published,
             scope=scope_of(program, AllPairs()),
             pairs=None,
-            outputs=0 if states is None else len(states.outputs()),
+            outputs=0 if states is None else len(states.outputs),
             final_states=0 if states is None else len(states.states),
             precision=options.precision if last is None else last.precision,
             engine=f"{engine} + {LEMMA}" if answer is Answer.DP else engine,

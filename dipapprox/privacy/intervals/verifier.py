@@ -229,7 +229,7 @@ def verify_interval(
             output_cells=program.published,
             scope=scope,
             pairs=pairs_checked,
-            outputs=0 if states is None else len(states.outputs()),
+            outputs=0 if states is None else len(states.outputs),
             final_states=0 if states is None else len(states.states),
             precision=bits,
             engine=engine if claimed is None else claimed.name,

@@ -74,7 +74,7 @@ def _listed(losses: Losses, attempt: Attempt, delta: Fraction | None) -> Witness
         return None
     whole = replace(attempt, first=first, second=second, proof=None)
     claimed = Fraction(0) if delta is None else delta
-    found = witness_over(losses.source.outputs(), claimed, whole, delta is not None)
+    found = witness_over(losses.source.outputs, claimed, whole, delta is not None)
     if found is None or (delta is not None and found.delta_enclosure.lower <= delta):
         return None  # the roundings are not those of the attempt
     return found

@@ -123,7 +123,7 @@ def pair_distributions(
         output_cells=program.outputs,
         input=input,
         adjacent=adjacent,
-        outputs=tuple(map(tuple, states.outputs())),
+        outputs=tuple(map(tuple, states.outputs)),
         probabilities=found[0],
         adjacent_probabilities=found[1],
     )

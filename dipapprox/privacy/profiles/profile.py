@@ -156,8 +156,8 @@ class Profiler:
             source, real = open_real_pairs(executed, eps, options, shorten=True)
             self._source = self._real = real
             self.maxima = Maxima(None, ladder, real, None, source, options.limits, progress)
-            self.details = ListedDetails(source, executed.outputs())
-            outputs, final_states = len(executed.outputs()), len(executed.states)
+            self.details = ListedDetails(source, executed.outputs)
+            outputs, final_states = len(executed.outputs), len(executed.states)
         elif program.real_outputs:
             self._source = divergences = open_published(executed, eps, options)
             pairs = count_selected(program, selection)
@@ -185,13 +185,13 @@ class Profiler:
                 pairs, ladder, selected, None, divergences, options.limits, progress
             )
             self.details = published_details.PublishedDetails(divergences, selected)
-            outputs, final_states = len(executed.outputs()), len(executed.states)
+            outputs, final_states = len(executed.outputs), len(executed.states)
         else:
             self._source = source = open_probabilities(executed, eps, options)
             self.maxima = Maxima.of(executed, source, selection, ladder, options.limits, progress)
-            self.details = ListedDetails(self.maxima.source, executed.outputs())
+            self.details = ListedDetails(self.maxima.source, executed.outputs)
             self._states = executed
-            outputs, final_states = len(executed.outputs()), len(executed.states)
+            outputs, final_states = len(executed.outputs), len(executed.states)
         self._run = Run(
             program=program.name,
             parameters=program.parameters,

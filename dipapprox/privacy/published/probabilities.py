@@ -109,7 +109,7 @@ def published_masses(
     found = PublishedMasses(engine=options.engine.value)
     with EarlyEnd() as end:
         states = execute(program, options.merge, options.limits, real_outputs=True)
-        found.outputs, found.final_states = len(states.outputs()), len(states.states)
+        found.outputs, found.final_states = len(states.outputs), len(states.states)
         divergences = open_published(states, eps, options)
         measures = divergences.measures(input)
         if isinstance(measures, NoProduct):

@@ -49,8 +49,8 @@ def same_as_engine(program: Program) -> int:
     for input in inputs:
         own, found = forms.for_input(input), engine.distribution(input)
         assert not isinstance(found, NotEnclosed)
-        assert own.keys() <= set(states.outputs())
-        for output, ratio in zip(states.outputs(), found, strict=True):
+        assert own.keys() <= set(states.outputs)
+        for output, ratio in zip(states.outputs, found, strict=True):
             assert own.get(output, constant(0)).equals(ratio.numerator, bottom_of(ratio))
             count += 1
     return count

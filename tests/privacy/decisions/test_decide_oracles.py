@@ -73,7 +73,7 @@ def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialR
     given: Input = parse_input(input, program)
     forms = ExactDistributions(states, None, Limits()).distribution(given)
     assert isinstance(forms, tuple)
-    outputs = (" ".join(map(str, output)) for output in states.outputs())
+    outputs = (" ".join(map(str, output)) for output in states.outputs)
     return dict(zip(outputs, forms, strict=True))
 
 

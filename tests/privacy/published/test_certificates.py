@@ -55,7 +55,7 @@ def test_numbers_are_put_into_cells_at_every_exit() -> None:
     program = load(PROGRAMS / "numeric_sparse_vector.dpg", {"N": Fraction(2)})
     cells = with_number_cells(program, [(Fraction(0), Fraction(1))])
     states = execute(cells, True, Limits())
-    found = {tuple(output) for output in states.outputs()}
+    found = {tuple(output) for output in states.outputs}
     # The answer 0 lies in the first cell; a noisy one in any of three.
     assert found == {(a, b, c) for a, b in ((1, 0), (0, 1)) for c in (0, 1, 2)} | {(0, 0, 0)}
     for cuts in ([], [(Fraction(1), Fraction(0))]):
