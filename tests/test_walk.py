@@ -67,9 +67,9 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
 @pytest.mark.parametrize(
     ("words", "most_files", "most_classes"),
     [
-        (VERIFY, 130, 104),
-        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 154, 113),
-        (("decide", "programs/dipc/svt1.dpg"), 162, 105),
+        (VERIFY, 130, 72),
+        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 154, 82),
+        (("decide", "programs/dipc/svt1.dpg"), 162, 73),
     ],
 )
 def test_few_files_and_classes_are_passed(
