@@ -10,7 +10,7 @@ statements are elaborated once, as a `Repeat`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
@@ -24,18 +24,15 @@ from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import Declarations, cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
+from dipapprox.language.equal_turns import arrays_of_equal_turns
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import (
-    DISTRIBUTIONS,
-    LOGARITHM,
-    ROOT,
     SELECTIONS,
     Role,
     Symbol,
     with_delta,
 )
-from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
 
@@ -277,7 +274,7 @@ class _Unrolling:
         """Return the arrays that a loop with many equal turns goes through; None for others."""
         if self.dry or self.emitter.block is not self.top or last - first < _MANY_TURNS:
             return None
-        arrays = _uniform_arrays(loop, self.expressions.symbols)
+        arrays = arrays_of_equal_turns(loop, self.expressions.symbols)
         if arrays is None or not all(first >= 1 and last <= self.sizes[name] for name in arrays):
             return None
         return arrays
@@ -408,58 +405,3 @@ def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) ->
             and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
         )
     )
-
-
-def _uniform_arrays(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
-    """Return the arrays that a loop goes through element by element; None if it is not uniform.
-
-    Args:
-        loop: Assigns, draws, branches and exits, and nothing else.
-        symbols: What the names in it stand for.
-    """
-    indexed = set[str]()
-    others = set[str]()
-    for expression in _expressions(loop.body):
-        waiting = [] if expression is None else [expression]
-        if not waiting:
-            return None
-        while waiting:
-            node = waiting.pop()
-            match node:
-                case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
-                    indexed.add(name)
-                case ast.Name(name) | ast.Index(name) if name != loop.variable:
-                    others.add(name)
-                    waiting += operands_of(node)
-                case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
-                    waiting += operands_of(node)
-                case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
-                    return None
-                case _:
-                    waiting += operands_of(node)
-    if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
-        return None
-    return tuple(sorted(indexed))
-
-
-def _is_finite(symbol: Symbol) -> bool:
-    """Whether a name is an input, or an output with finitely many values."""
-    return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output
-
-
-def _expressions(block: ast.Block) -> Iterator[ast.Expression | None]:
-    """Yield what the statements of a block are made of; None for statements of another kind."""
-    for statement in statements_of(block):
-        match statement:
-            case ast.Assign(targets, value):
-                yield from targets
-                yield value
-            case ast.If(branches):
-                for branch in branches:
-                    yield branch.condition
-            case ast.Exit() | ast.Skip():
-                pass
-            case ast.For() | ast.While() | ast.Forever() | ast.Read() | ast.Publish():
-                yield None
-            case _:
-                assert_never(statement)

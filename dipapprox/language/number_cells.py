@@ -14,7 +14,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 
 
 def with_number_cells(program: core.Program, cuts: Sequence[Sequence[Fraction]]) -> core.Program:

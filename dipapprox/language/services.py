@@ -27,8 +27,8 @@ from dipapprox.language.declarations import (
 )
 from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
+from dipapprox.language.equal_turns import written_out
 from dipapprox.language.traversal import statements_of
-from dipapprox.language.written_out import written_out
 from dipapprox.source import Span
 
 DATA = "data"

@@ -17,7 +17,7 @@ from math import prod
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.proofs.part_proofs import Atoms, PartRun, atoms_of, is_within, tells_atoms
 from dipapprox.proofs.places import PlaceLoss, Places, loss_between

@@ -25,7 +25,7 @@ from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import Liveness

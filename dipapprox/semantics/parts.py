@@ -19,7 +19,7 @@ from itertools import chain
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.semantics.cells import Use, assigned, sources_of, statements_in, use_of
 
 

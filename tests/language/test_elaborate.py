@@ -26,7 +26,7 @@ from dipapprox.language.core import (
     Variable,
     Within,
 )  # fmt: skip
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, MIN_MAX, NOISY_MAX, SVT, core_of

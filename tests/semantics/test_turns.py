@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.equal_turns import written_out
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.language.written_out import written_out
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of

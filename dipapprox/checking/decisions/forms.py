@@ -32,7 +32,7 @@ from dipapprox.checking.trees import Messages
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import chance_form, divided
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 
 _ONE = constant(1)

@@ -20,7 +20,7 @@ from dipapprox.checking.real_inputs.runs import choices_of
 from dipapprox.checking.values import Stuck, closed
 from dipapprox.checking.weights import chance_form
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 
 _ALL = Interval(Fraction(0), None)

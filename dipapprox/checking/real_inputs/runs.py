@@ -18,7 +18,7 @@ from dipapprox.checking.values import Datum, Stuck, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
-from dipapprox.language.written_out import written_out
+from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 
 _MOST_ROUNDS = 1000

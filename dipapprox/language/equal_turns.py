@@ -1,4 +1,7 @@
-"""Core programs without loops of equal turns: in, a body; out, the same with all turns."""
+"""Loops whose turns are equal but for indices: found in texts, and written out in core programs.
+
+The variable of such a loop is nothing but an index of input and output arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,69 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.language import core
+from dipapprox.language import ast, core
+from dipapprox.language.symbols import DISTRIBUTIONS, LOGARITHM, ROOT, Role, Symbol
+from dipapprox.language.traversal import operands_of, statements_of
+
+
+def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
+    """Return the arrays that a loop goes through element by element.
+
+    None if its turns are not equal but for these elements.
+
+    Args:
+        loop: Assigns, draws, branches and exits, and nothing else.
+        symbols: What the names in it stand for.
+    """
+    indexed = set[str]()
+    others = set[str]()
+    for expression in _expressions(loop.body):
+        waiting = [] if expression is None else [expression]
+        if not waiting:
+            return None
+        while waiting:
+            node = waiting.pop()
+            match node:
+                case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
+                    indexed.add(name)
+                case ast.Name(name) | ast.Index(name) if name != loop.variable:
+                    others.add(name)
+                    waiting += operands_of(node)
+                case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
+                    waiting += operands_of(node)
+                case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
+                    return None
+                case _:
+                    waiting += operands_of(node)
+    if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
+        return None
+    return tuple(sorted(indexed))
+
+
+def _is_finite(symbol: Symbol) -> bool:
+    """Whether a name is an input, or an output with finitely many values."""
+    return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output
+
+
+def _expressions(block: ast.Block) -> Iterator[ast.Expression | None]:
+    """Yield what the statements of a block are made of; None for statements of another kind."""
+    for statement in statements_of(block):
+        match statement:
+            case ast.Assign(targets, value):
+                yield from targets
+                yield value
+            case ast.If(branches):
+                for branch in branches:
+                    yield branch.condition
+            case ast.Exit() | ast.Skip():
+                pass
+            case ast.For() | ast.While() | ast.Forever() | ast.Read() | ast.Publish():
+                yield None
+            case _:
+                assert_never(statement)
+
+
+# --- core programs --------------------------------------------------------------------------------
 
 Names = Mapping[str, str]
 """Cells of a turn, by those of the first one."""
