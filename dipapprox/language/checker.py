@@ -63,6 +63,18 @@ def check(
     return symbols
 
 
+def check_declarations(program: ast.Program) -> None:
+    """Check the names and kinds of declarations alone.
+
+    Raises:
+        SourceError: With everything found, in source order.
+    """
+    diagnosis = Diagnosis()
+    scope = Scope(collect_symbols(program, diagnosis), diagnosis.report)
+    _declarations(scope, program)
+    diagnosis.finish()
+
+
 def _has_streams(program: ast.Program) -> bool:
     """Whether a program has a stream, publishes something or goes on for ever."""
     return any(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.errors import Diagnosis, UserError, did_you_mean
+from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import pairs_where
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
@@ -288,6 +288,8 @@ def _rule(
     declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[Cell]
 ) -> Within | Everyone:
     if declaration.radius is None:
+        if declaration.rule != "all":
+            raise BrokenInvariant("the checker let an unknown adjacency pass")
         return Everyone()
     norm = Norm(declaration.rule)
     radius = evaluate(declaration.radius, parameters)

@@ -29,6 +29,7 @@ from typing import Generic, Never, ParamSpec, TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError, shorten
 from dipapprox.language import ast, core
+from dipapprox.language.checker import check_declarations
 from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
@@ -157,6 +158,7 @@ class Mechanism(Generic[Arguments, Returned]):
                 f"is set with {name}=VALUE",
                 places.span_of_definition(code),
             )
+        check_declarations(head.program)
         declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
         inputs = cells_of(declarations.inputs)
         domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}

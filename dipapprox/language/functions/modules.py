@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from dipapprox.errors import LimitReached, SourceError, UserError, did_you_mean
-from dipapprox.language.functions import places
+from dipapprox.language.functions import outside, places
 from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.mechanism import Mechanism
 from dipapprox.language.functions.surroundings import surround, surroundings_of
@@ -70,6 +70,8 @@ def _run(path: str, text: str) -> ModuleType:
         raise _syntax_error(SourceFile(path, text), error) from None
     except ValueError as error:
         raise UserError(f"'{path}' is no Python file: {error}") from None
+    if (ending := outside.ends_process(code)) is not None:
+        raise UserError(f"'{path}' calls '{ending}', which ends the process without an answer")
     module = ModuleType(f"mechanisms of {Path(path).stem}")
     module.__file__ = path
     surround(vars(module), Path(path).resolve().parent)

@@ -104,6 +104,10 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
     code, named = frame.f_code, frame.f_globals
     if not _RANDOM_BUILTINS.isdisjoint(code.co_names):
         return Wrong(RANDOMNESS, _place(frame), DRAW)
+    if (ending := ends_process(code)) is not None:
+        return Wrong(
+            f"the function calls '{ending}', which ends or doubles the process", _place(frame)
+        )
     values = [named[name] for name in code.co_names if name in named]
     if any(_draws(type(value)) for value in values):
         return Wrong(RANDOMNESS, _place(frame), DRAW)
@@ -125,6 +129,16 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         message = f"'{code.co_name}', which is called, assigns the global '{stored}'"
         return Wrong(message, _place(frame))
     return None
+
+
+def ends_process(code: CodeType) -> str | None:
+    """Return what a function names that ends the process without an answer; None for nothing."""
+    return next((name for name in code.co_names if name in _ENDS), None)
+
+
+_ENDS = frozenset(
+    ["_exit", "abort", "execl", "execle", "execlp", "execv", "execve", "execvp", "fork", "forkpty"]
+)
 
 
 def _draws(kind: type) -> bool:

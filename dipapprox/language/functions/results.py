@@ -11,7 +11,7 @@ from types import CodeType
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.declarations import Variable
-from dipapprox.language.domains import AllReals
+from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun
@@ -73,12 +73,15 @@ def _returned(run: PathRun, value: object, variable: Variable, span: Span | None
         return value.node
     if isinstance(value, bool) and is_truth:
         return ast.Truth(value, span=span)
-    if isinstance(value, str) and value in variable.domain:
+    domain = () if isinstance(variable.domain, AllReals) else variable.domain
+    if isinstance(value, str) and value in domain:
         return ast.Name(value, span=span)
     if isinstance(value, Integral | Fraction | Decimal):
         exact = exact_rational(int(value) if isinstance(value, bool) else value, "a result")
         return number_node(exact, span)
     hint = f'the exact number is written Fraction("{value!r}")' if isinstance(value, float) else ""
+    if isinstance(value, str) and domain:
+        hint = f"allowed are {domain_text(domain)}"
     raise refusal("type error", f"'{variable.name}' is returned as {_shown(value)}", hint, span)
 
 

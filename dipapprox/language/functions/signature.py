@@ -9,6 +9,7 @@ parameters, and the rest keep their defaults.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Container
 from decimal import Decimal
 from fractions import Fraction
@@ -75,6 +76,7 @@ class Head:
             if name == EPSILON or (claimed and not domain):
                 self.weights.append(name)
             elif domain:
+                _check_domain(domain[0], name, span, _DOMAIN)
                 lines.append(f"input {name}{_spaced(domain[0])}")
             elif default is each.empty:
                 self.parameters.append(name)
@@ -101,13 +103,17 @@ class Head:
             )
         self.several = len(outputs) > 1
         for text in outputs:
+            _check_domain(text, "the result", span, _NAMED_DOMAIN)
             named = text.strip() and not text.strip().startswith(("[", "in ", "in{"))
             lines.append(f"output {text if named else _OUTPUT + _spaced(text)}")
-        lines.append(f"adjacent {adjacent}")
+        lines.append(f"adjacent {' '.join(adjacent.split())}")
         file = Path(function.__code__.co_filename).name
         self.program = parse(
             "\n".join((*parameters, *lines)), f"{file}: declarations of {function.__name__}"
         )
+        if self.program.body or len(self.program.declarations) > len(parameters) + len(lines):
+            message = "an annotation, or the rule of adjacency, declares more than one thing"
+            raise refusal("syntax error", message, "", span)
 
     def arguments(
         self, run: PathRun, declarations: Declarations
@@ -151,6 +157,22 @@ def _domain_of_type(hint: Any) -> list[str]:
     return [f"in {{{', '.join(map(str, values))}}}"]
 
 
+_DOMAIN = re.compile(r"\s*(\[[^\]]*\])?\s*in\b")
+_NAMED_DOMAIN = re.compile(rf"\s*((?!in\b)\w+)?{_DOMAIN.pattern}")
+
+
+def _check_domain(text: str, name: str, span: Span | None, form: re.Pattern[str]) -> None:
+    """Refuse what is no domain, before it is parsed as a declaration.
+
+    Raises:
+        SourceError: If it has no 'in'.
+    """
+    if not form.match(text):
+        called = name if name.startswith("the ") else f"'{name}'"
+        hint = 'for example "in {0, 1}", "in -1..1", "in real", "[N] in bool"'
+        raise refusal("syntax error", f'"{text}" is no domain of {called}', hint, span)
+
+
 def _spaced(text: str) -> str:
     return text if text.lstrip().startswith("[") else f" {text}"
 
@@ -181,9 +203,13 @@ def closed_declarations(
     """
     found: list[ast.Declaration] = []
     for variable in declarations.inputs:
-        found.append(ast.Input((_variable(variable, span),), _domain(variable.domain), span=span))
+        found.append(
+            ast.Input((_variable(variable, span),), _domain(variable.domain, span), span=span)
+        )
     for variable in declarations.outputs:
-        found.append(ast.Output((_variable(variable, span),), _domain(variable.domain), span=span))
+        found.append(
+            ast.Output((_variable(variable, span),), _domain(variable.domain, span), span=span)
+        )
     match declarations.adjacency:
         case core.Everyone():
             found.append(ast.AdjacentRule("all", None, span=span))
@@ -204,12 +230,14 @@ def _variable(variable: Variable, span: Span | None) -> ast.Declared:
     return ast.Declared(variable.name, size, span=span)
 
 
-def _domain(domain: Domain) -> ast.Domain:
+def _domain(domain: Domain, span: Span | None) -> ast.Domain:
     if isinstance(domain, AllReals):
         bounds = None
         if domain.bounds is not None:
-            bounds = ast.Range(*map(number_node, domain.bounds))
-        return (ast.Integers(),) if isinstance(domain, AllIntegers) else (ast.Reals(bounds),)
+            bounds = ast.Range(*map(number_node, domain.bounds), span=span)
+        if isinstance(domain, AllIntegers):
+            return (ast.Integers(span=span),)
+        return (ast.Reals(bounds, span=span),)
     first, last = domain[0], domain[-1]
     if (
         len(domain) > _LONGEST_LIST
@@ -217,7 +245,7 @@ def _domain(domain: Domain) -> ast.Domain:
         and first.denominator == 1
         and domain == tuple(first + k for k in range(len(domain)))
     ):
-        return (ast.Range(number_node(first), _value(last)),)
+        return (ast.Range(number_node(first), _value(last), span=span),)
     return tuple(map(_value, domain))
 
 

@@ -423,6 +423,48 @@ def test_signatures_that_say_too_little() -> None:
         made("return 0", "q: Bit, N: int = 2").program(M=3)
 
 
+@pytest.mark.parametrize(
+    ("adjacent", "message"),
+    [
+        ("linf1", "unknown adjacency 'linf1'"),
+        ("linf", "'linf' needs a radius"),
+        ("substitution", "unknown adjacency 'substitution'"),
+        ("Linf 1", "did you mean 'linf'?"),
+        ("all 1", "'all' takes no radius"),
+        ("l1 eps", "'eps' can only be used"),
+        ("linf 1 where q = x", "unknown name 'x'"),
+        ("linf 1; input z in {0, 1}", "declares more than one thing"),
+    ],
+)
+def test_adjacency_is_what_programs_have(adjacent: str, message: str) -> None:
+    with pytest.raises(SourceError) as error:
+        made("return q", adjacent=adjacent).program()
+    assert message in error.value.render()
+
+
+def test_domains_are_what_programs_have() -> None:
+    for domain in ("{0, 1}", "bool", "real", "[2] {0, 1}"):
+        with pytest.raises(SourceError, match=r"is no domain of 'q'\n.*\n.*\nhint: for .* \"in {0"):
+            made("return 0", f'q: Annotated[Quantity, "{domain}"], eps: Weight').program()
+    with pytest.raises(SourceError, match="is no domain of the result"):
+        made("return 0", result='Annotated[int, "{0, 1}"]').program()
+    with pytest.raises(
+        SourceError, match=r"'out' is returned as the str 'noo'\n.*\n.*\n.*{no, yes}"
+    ):
+        made("return 'noo'", result='Annotated[str, "in {no, yes}"]').program()
+    with pytest.raises(SourceError, match=r"f.py:\d+:5: .*returned as the str"):
+        made("return 'a'", result='Annotated[Quantity, "in real"]').program()
+    with pytest.raises(SourceError, match=r"f.py:\d+:1: type error: a real output has no bounds"):
+        made("return laplace(q, 1)", result='Annotated[Quantity, "in real 0..1"]').program()
+
+
+def test_only_answers_end_the_process() -> None:
+    with pytest.raises(SourceError, match="calls '_exit', which ends"):
+        made("import os\nif laplace(q, 1) > 0: os._exit(0)\nreturn q").program()
+    with pytest.raises(UserError, match="calls '_exit', which ends"):
+        read_mechanism(Path("f.py"), "import os\nos._exit(0)\n", "f")
+
+
 def test_what_has_no_probability_is_not_followed() -> None:
     text = made("if choose({1: 1, 0: 0}) == 1: return 0\nreturn [][0]").text()
     assert text.endswith("out <- 0\n")
