@@ -10,10 +10,16 @@ from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
+from dipapprox.deferred import Deferred
 from dipapprox.questions.calibrate import Calibrate
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import review
+    from dipapprox.privacy.charts import Chart
+else:
+    review = Deferred("dipapprox.cli.review")
 
 _EXAMPLES = """examples:
   dipapprox calibrate svt_gauss.dpg --eps-prv 1 --delta 0.01
@@ -48,5 +54,8 @@ def run(command: Asking[Calibrate], console: Console) -> int:
     with reporting() as reporter:
         found = command.question.answer(program, command.options, reporter)
     show_answer(console, found, json=command.json)
-    asking.write_report(command, found, None)
+    around: tuple[Chart, ...] = ()
+    if command.report is not None:
+        around = review.around(program, found, command.question.pairs, command.options, None)
+    asking.write_report(command, found, None, *around)
     return 0 if found.reason is None else Status.UNKNOWN

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
-from math import exp, nan
+from math import ceil, exp, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.pictures import (
     COLOURS,
     LEAST_DELTA,
+    colour_norm,
     new_figure,
     save,
     set_common_heading,
@@ -19,18 +20,21 @@ from dipapprox.experiments.pictures import (
     set_heading,
     set_legend,
 )
+from dipapprox.privacy.heights import LARGEST_DRAWN, colours_of
 from dipapprox.privacy.notation import valuation_text
 
 if TYPE_CHECKING:
     from dipapprox.privacy.compositions.result import ComposedAnswer
     from dipapprox.privacy.probabilities import OutputDistribution
-    from dipapprox.privacy.profiles.planes import Plane
+    from dipapprox.privacy.profiles.planes import Place, Planes
     from dipapprox.privacy.profiles.profile_result import PrivacyCurve, RenyiProfile
 
 _STEPS = 8
 """Drawn points between two certified ones: envelopes are curved over the budget."""
 
 _MOST_DOTS = 60
+_IN_A_ROW = 3
+"""Planes."""
 
 
 def plot_curve(curve: PrivacyCurve, path: Path) -> None:
@@ -50,7 +54,7 @@ def plot_curve(curve: PrivacyCurve, path: Path) -> None:
     axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
     axes.set_ylabel(LEAST_DELTA)
     title = f"{curve.program} at ε = {curve.eps}: privacy profile"
-    set_heading(axes, title, (value for _, value in curve.scope.rows()))
+    set_heading(axes, title, curve.about())
     axes.set_xlim(budgets[0], budgets[-1])
     axes.set_ylim(bottom=0)
     set_delta_axis(axes.yaxis, upper)
@@ -78,7 +82,7 @@ def plot_renyi(found: RenyiProfile, path: Path) -> None:
     axes.plot(orders, upper, color=COLOURS[0], linewidth=1.2)
     axes.set_xlabel("order $a$ (no unit)")
     axes.set_ylabel("largest $D_a$ (nats)")
-    set_heading(axes, chart.title, (value for _, value in found.scope.rows()))
+    set_heading(axes, chart.title, found.about())
     axes.set_xlim(orders[0], orders[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
@@ -158,47 +162,54 @@ def plot_densities(found: OutputDistribution, path: Path) -> None:
     axes.set_ylabel("density (probability per unit)")
     input = valuation_text(found.inputs, found.input)
     title = f"{found.program} at ε = {found.eps}" + (f" for {input}" if input else "")
-    set_heading(axes, title, (value for _, value in found.scope.rows()))
+    set_heading(axes, title, found.about())
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     set_legend(figure, axes)
     save(figure, path)
 
 
-def plot_planes(
-    title: str, lines: Iterable[str], pair: str, found: Sequence[Plane], path: Path
-) -> None:
-    """Draw where the worst pair of real inputs lies: δ over planes through it.
-
-    Args:
-        title: Of the picture.
-        lines: What it is about.
-        pair: The worst pair, whose other values are fixed in each plane.
-        found: The planes.
-        path: Where to.
+def plot_planes(found: Planes, path: Path) -> None:
+    """Draw δ over planes through a pair of inputs.
 
     Raises:
         UserError: If matplotlib is missing or the file cannot be written.
     """
-    figure, axes = new_figure(max(3.4 * len(found) + 1, 6.4), 4.4)
+    wide = min(len(found.planes), _IN_A_ROW)
+    rows = ceil(len(found.planes) / wide)
+    lines = found.notes()
+    figure, axes = new_figure(max(3.1 * wide + 1, 6.4), 3.4 * rows + 0.25 * len(lines))
     axes.remove()
-    top = max((d for each in found for row in each.deltas for d in row if d is not None), default=0)
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
-    for panel, each in zip(panels, found, strict=True):
-        values = [float(value) for value in each.values]
-        # Columns are values in u.
-        columns = [
-            [d if d is not None else nan for d in column]
-            for column in zip(*each.deltas, strict=True)
+    colours = colours_of(found.planes)
+    norm = colour_norm(colours.first, colours.last, logarithmic=colours.logarithmic)
+    panels = figure.subplots(rows, wide, squeeze=False).flatten()
+    for panel in panels[len(found.planes) :]:
+        panel.remove()
+    for panel, each in zip(panels, found.planes, strict=False):
+        sides = [[float(value) for value in side] for side in (each.columns, each.rows)]
+        # Matplotlib wants rows of equal height in `up`. Too small for a logarithm is faintest.
+        heights = [
+            [nan if d is None else max(float(d.upper), colours.first) for d in row]
+            for row in zip(*each.deltas, strict=True)
         ]
-        mesh = panel.pcolormesh(
-            values, values, columns, shading="nearest", cmap="cividis", vmin=0, vmax=top or 1
-        )
-        panel.plot(*map(float, each.worst), marker="o", color=COLOURS[3], clip_on=False)
-        panel.set_xlabel(f"{each.name} of the input (its unit)")
-        panel.set_ylabel(f"{each.name} of the adjacent input (its unit)")
+        mesh = panel.pcolormesh(*sides, heights, shading="nearest", cmap="cividis", norm=norm)
+        peaks = each.peaks()
+        if peaks:
+            panel.plot(*_coordinates(peaks), ".", color=COLOURS[1], markersize=4)
+        panel.plot(*map(float, each.pair), marker="o", color=COLOURS[3], clip_on=False)
+        panel.set_xlabel(each.across, fontsize=8)
+        panel.set_ylabel(each.up, fontsize=8)
+        panel.set_title(f"({each.fixed})", fontsize=8)
+        panel.tick_params(labelsize=8)
         panel.set_aspect("equal")
-    figure.colorbar(mesh, ax=list(panels), label=LEAST_DELTA, shrink=0.7)
-    fixed = f"all else as in the worst pair (dot): {pair}"
-    set_common_heading(figure, title, (*lines, fixed))
+    shown = list(panels[: len(found.planes)])
+    figure.colorbar(mesh, ax=shown, label=r"$\delta$ of a pair (probability)", shrink=0.7)
+    dots = f"dot: the {found.pair_name}"
+    if any(set(each.peaks()) - {each.pair} for each in found.planes):
+        dots += f"; small dots: {LARGEST_DRAWN}"
+    set_common_heading(figure, found.title, (*lines, dots))
     save(figure, path)
+
+
+def _coordinates(places: Iterable[Place]) -> list[list[float]]:
+    return [[float(value) for value in side] for side in zip(*places, strict=True)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
-from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +17,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
     LeastEpsPrv,
@@ -36,12 +32,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.cli import plot as plots
+    from dipapprox.cli import review
     from dipapprox.experiments import pictures
-    from dipapprox.privacy.profiles import planes
+    from dipapprox.privacy.charts import Chart
+    from dipapprox.questions import worst_pair
 else:
     plots = Deferred("dipapprox.cli.plot")
+    review = Deferred("dipapprox.cli.review")
     pictures = Deferred("dipapprox.experiments.pictures")
-    planes = Deferred("dipapprox.privacy.profiles.planes")
+    worst_pair = Deferred("dipapprox.questions.worst_pair")
 
 _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
@@ -105,46 +104,34 @@ def run(command: ProfileCommand, console: Console) -> int:
     asking.check_places(None, asked.report)
     question = asked.question
     program = asking.load(asked.program, question.pairs.text, reals=True, delta=question.delta)
+    if command.plot is not None and question.curve is None and question.renyi is None:
+        _check_planes(program)
     with reporting() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
-    if command.plot is not None and isinstance(answer, PrivacyCurve):
-        plots.plot_curve(answer, command.plot)
-    elif command.plot is not None and isinstance(answer, RenyiProfile):
-        plots.plot_renyi(answer, command.plot)
-    elif command.plot is not None:
-        _plot_planes(program, answer, asked.options, command.plot)
     if command.csv:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
-    asking.write_report(asked, answer, None)
+    around: tuple[Chart, ...] = ()
+    if command.plot is not None and isinstance(answer, PrivacyCurve):
+        plots.plot_curve(answer, command.plot)
+    elif command.plot is not None and isinstance(answer, RenyiProfile):
+        plots.plot_renyi(answer, command.plot)
+    elif command.plot is not None or asked.report is not None:
+        around = review.around(program, answer, question.pairs, asked.options, command.plot)
+    asking.write_report(asked, answer, None, *around)
     return 0 if answer.reason is None else Status.UNKNOWN
 
 
-def _plot_planes(program: Program, answer: ProfileAnswer, options: Options, path: Path) -> None:
-    """Draw where the worst pair of real inputs lies, and say so in words on standard error.
+def _check_planes(program: Program) -> None:
+    """Refuse to draw planes of a program that has none, before anything is computed.
 
     Raises:
-        UserError: If inputs are finite, no pair is told apart, or the file cannot be written.
+        UserError: If there are none.
     """
-    witness = answer.witness if isinstance(answer, LeastDelta | LeastEpsPrv) else None
     if not has_real_inputs(program):
         raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT, or --renyi ORDERS")
-    if witness is None or not isinstance(answer, LeastDelta | LeastEpsPrv):
-        raise UserError("--plot has nothing to draw: no pair of inputs is told apart")
-    least = isinstance(answer, LeastDelta)
-    rate = answer.eps_prv if isinstance(answer, LeastDelta) else answer.eps_prv_enclosure.lower
-    if not isinstance(rate, Fraction):
-        raise UserError("--plot draws δ for an ε_prv that is a rational number")
-    found = planes.planes(
-        program, answer.eps, Growth(rate), (witness.input, witness.adjacent), options
-    )
-    budget = f"ε_prv = {rate}" if least else f"ε_prv = {planes.short_number(rate)}"
-    title = f"{answer.program} at ε = {answer.eps}, {budget}: δ around the worst pair"
-    lines = (value for _, value in answer.scope.rows())
-    plots.plot_planes(title, lines, " ~ ".join(witness.pair_text(program.inputs)), found, path)
-    for each in found:
-        print(f"{path}: {each.text()}", file=sys.stderr)
+    worst_pair.check_drawable(program)
 
 
 def as_csv(answer: ProfileAnswer) -> str:

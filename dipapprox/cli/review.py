@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dipapprox.cli.output import write_whole
+from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Result
+from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile, Range
+from dipapprox.questions.worst_pair import around_worst_pair
+
+if TYPE_CHECKING:
+    from dipapprox.cli import plot as plots
+else:
+    plots = Deferred("dipapprox.cli.plot")
 
 FLAG = "--report"
 
@@ -93,6 +104,34 @@ def profile_of(
     if not isinstance(found, PrivacyCurve) or found.reason is not None:
         return ()
     return (found.chart((claim.eps_prv, claim.delta, "the claim")),)
+
+
+def around(
+    program: Program, found: RunResult, pairs: Pairs, options: Options, plot: Path | None
+) -> tuple[Chart, ...]:
+    """Draw where the pair of an answer lies among real inputs, and say it on standard error.
+
+    Args:
+        program: What the answer is about.
+        found: The answer; one without a pair, or about finite inputs, has no picture.
+        pairs: What was asked about.
+        options: How to compute.
+        plot: Where to write the picture; None for nowhere.
+
+    Raises:
+        UserError: If the picture cannot be written.
+    """
+    try:
+        planes = around_worst_pair(program, found, pairs, options)
+    except UserError as error:
+        if plot is not None:
+            print(f"no picture: {error.message}", file=sys.stderr)
+        return ()
+    if plot is not None:
+        plots.plot_planes(planes, plot)
+    for line in planes.lines():
+        print(line, file=sys.stderr)
+    return (Heights(planes),)
 
 
 def _version() -> str:

@@ -74,6 +74,12 @@ def set_delta_axis(axis: Any, values: Iterable[float]) -> None:
     getattr(axis.axes, f"set_{name}lim")(end / 2, max(positive) * 2)
 
 
+def colour_norm(first: float, last: float, *, logarithmic: bool) -> Any:
+    """Return how numbers from `first` to `last` become colours."""
+    colors = _load("matplotlib.colors")
+    return (colors.LogNorm if logarithmic else colors.Normalize)(first, last)
+
+
 def set_whole_ticks(axis: Any) -> None:
     """Put ticks at whole numbers only."""
     axis.set_major_locator(_load("matplotlib.ticker").MaxNLocator(integer=True))

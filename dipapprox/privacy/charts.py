@@ -1,20 +1,22 @@
 """Answers as pictures that need no other package: bars and curves, drawn as SVG.
 
-answer.charts()  →  Bars | Curve  →  SVG text (`svg`), for a page or a file of its own
+answer.charts()  →  Bars | Curve | Heights (`heights`)  →  SVG text (`svg`), for a page or a file
 
 What is drawn is rounded to the picture's accuracy; the certified numbers stand in the answer.
-Colours are those of Okabe and Ito, told apart with every kind of colour vision. Where the page
-gives none, they follow the reader's light or dark setting.
+Names stand above the axes, never over the data. Colours are those of Okabe and Ito, told apart with
+every kind of colour vision. They follow the reader's light or dark setting, and so does the paper
+behind a picture that stands alone: it can be read on any page.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
@@ -24,8 +26,10 @@ from dipapprox.numerics.enclosure import Enclosure
 
 if TYPE_CHECKING:
     import html as markup
+    import textwrap
 else:
     markup = Deferred("html")
+    textwrap = Deferred("textwrap")
 
 Scale: TypeAlias = Callable[[float], float]
 """From a value to a place in the picture."""
@@ -34,26 +38,36 @@ LOGARITHMIC_BELOW = Fraction(1, 100)
 """A δ that matters below this stands on a logarithmic axis."""
 
 STYLE = (
-    "svg.chart{--ink:#1b1b1b;--faint:#8883;--first:#0072B2;--second:#E69F00;--mark:#D55E00}"
-    "@media(prefers-color-scheme:dark){svg.chart{--ink:#e8e8e8;--first:#56B4E9}}"
-    "@media print{svg.chart{--ink:#000;--first:#0072B2}}"
+    "svg.chart{--ink:#1b1b1b;--faint:#8883;--first:#0072B2;--second:#E69F00;--mark:#D55E00;"
+    "--under:#fff}"
+    "@media(prefers-color-scheme:dark){svg.chart{--ink:#e8e8e8;--first:#56B4E9;--under:#16181a}}"
+    "@media print{svg.chart{--ink:#000;--first:#0072B2;--under:#fff}}"
     "svg.chart text{fill:var(--ink);font:13px system-ui,sans-serif}"
+    "svg.chart text.note{font-size:11.5px}svg.chart .paper{fill:var(--under)}"
     "svg.chart .axis{stroke:var(--ink);fill:none}svg.chart .grid{stroke:var(--faint)}"
-    "svg.chart .bar0{fill:var(--first)}svg.chart .bar1{fill:var(--second)}"
+    "svg.chart .bar0,svg.chart .cell{fill:var(--first)}svg.chart .bar1{fill:var(--second)}"
     "svg.chart .open{opacity:.35}svg.chart .band{fill:var(--first);opacity:.35}"
     "svg.chart .line{stroke:var(--first);stroke-width:1.5;fill:none}"
-    "svg.chart .mark{fill:var(--mark)}"
+    "svg.chart .mark{fill:var(--mark)}svg.chart .tie{fill:var(--second)}"
+    "svg.chart .blank{fill:none}"
 )
 """How charts look, as a style sheet: once in a page, or in every file."""
 
-_WIDTH = 480
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 40, 44
+WIDTH = 420
+"""Of all pictures: on a telephone their texts are still 10 pixels high."""
+
+_LEFT, _RIGHT, _BOTTOM = 64, 16, 44
 """Of a curve, around the axes."""
-_HEIGHT = 300
+_HEIGHT = 220
+"""Of its axes."""
 _BAR = 14
 _MOST_GROUPS = 12
-_LABEL = 60
-"""Characters of a label; the whole is its title."""
+_LABEL = 56
+"""Characters of a line; of a label that is longer the whole is its title."""
+_NOTE = 64
+"""Characters of a line of small print."""
+_NUMBER = 150
+"""What the number at the end of a bar takes."""
 _DECADES = 12
 """The most a logarithmic axis shows."""
 _NARROW = 10_000
@@ -63,8 +77,28 @@ _MOST_POINTS = 60
 """Of a curve that is also drawn between its points."""
 
 
+class Chart(ABC):
+    """A picture of an answer."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it shows."""
+
+    @property
+    def small_print(self) -> tuple[str, ...]:
+        """What it is about, what is fixed and what is proved: lines beneath the title."""
+        return ()
+
+    @abstractmethod
+    def drawn(self) -> tuple[float, Iterator[str]]:
+        """Return the height of what is beneath the title, and its elements; `WIDTH` wide."""
+
+
 @dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Chart):
     """Probabilities side by side.
 
     Attributes:
@@ -76,14 +110,19 @@ class Bars:
     series: tuple[str, ...]
     groups: tuple[tuple[str, tuple[Enclosure, ...]], ...]
 
+    def drawn(self) -> tuple[float, Iterator[str]]:
+        """Draw it."""
+        return _bars(self)
+
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Chart):
     """A number that is enclosed along another.
 
     Attributes:
         points: Ascending; straight lines between them do not matter at the picture's accuracy.
         mark: A claimed point and its name, or None.
+        notes: Its small print.
     """
 
     title: str
@@ -91,9 +130,16 @@ class Curve:
     up: str
     points: tuple[tuple[Fraction, Enclosure], ...]
     mark: tuple[Fraction, Fraction, str] | None = None
+    notes: tuple[str, ...] = ()
 
+    @property
+    def small_print(self) -> tuple[str, ...]:
+        """What it is about."""
+        return self.notes
 
-Chart: TypeAlias = Bars | Curve
+    def drawn(self) -> tuple[float, Iterator[str]]:
+        """Draw it."""
+        return _curve(self, 24 if self.mark is None else 44)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +149,7 @@ class Picture:
     chart: Chart
 
     def svg(self) -> str:
-        """Return it as the text of an SVG file."""
+        """Return it as the text of an SVG file, on paper of its own."""
         return svg(self.chart, STYLE)
 
     def save(self, path: str | Path) -> None:
@@ -142,102 +188,114 @@ def svg(chart: Chart, style: str = "") -> str:
 
     Args:
         chart: What to draw.
-        style: A style sheet to put into it, for a file of its own.
+        style: A style sheet to put into it, for a file of its own; that has title, small print and
+            paper, too. Without it they are the page's (`figure`).
     """
-    match chart:
-        case Bars():
-            height, parts = _bars(chart)
-        case Curve():
-            height, parts = _HEIGHT, _curve(chart)
-        case _:
-            assert_never(chart)
-    sheet = f"<style>{style}</style>" if style else ""
+    height, parts = chart.drawn()
+    drawn = "".join(parts)
+    if style:
+        top, written = _heading(chart)
+        height += top
+        paper = rectangle(0, 0, WIDTH, height, "paper")
+        drawn = (
+            f'<style>{style}</style>{paper}{written}<g transform="translate(0 {top})">{drawn}</g>'
+        )
+    title = markup.escape(chart.title)
     return (
-        f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'role="img"><title>{markup.escape(chart.title)}</title>{sheet}{"".join(parts)}</svg>'
+        f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'role="img" aria-label="{title}"><title>{title}</title>{drawn}</svg>'
     )
 
 
-def _bars(chart: Bars) -> tuple[int, Iterator[str]]:
+def figure(chart: Chart) -> str:
+    """Draw a chart for a page that has `STYLE`: title and small print are text of the page."""
+    below = "".join(f"<br><small>{markup.escape(each)}</small>" for each in chart.small_print)
+    caption = f"<figcaption>{markup.escape(chart.title)}{below}</figcaption>"
+    return f"<figure>{caption}{svg(chart)}</figure>"
+
+
+def _bars(chart: Bars) -> tuple[float, Iterator[str]]:
     shown = chart.groups[:_MOST_GROUPS]
     more = len(chart.groups) - len(shown)
     size = 24 + len(chart.series) * (_BAR + 2)
-    top = 28 + 20 * len(chart.series)
+    first = 20.0 * len(chart.series)
     largest = max((float(each.upper) for _, group in shown for each in group), default=0.0) or 1.0
 
     def drawn() -> Iterator[str]:
-        yield _text(4, 18, chart.title)
         for k, name in enumerate(chart.series):
-            yield _rectangle(4, 28 + 20 * k, 12, 12, f"bar{k % 2}")
-            yield _text(22, 39 + 20 * k, name)
+            yield rectangle(4, 4 + 20 * k, 12, 12, f"bar{k % 2}")
+            yield words(22, 15 + 20 * k, name)
         for place, (label, group) in enumerate(shown):
-            y = top + 14 + place * size
-            yield _text(4, y, label)
+            y = first + 14 + place * size
+            yield words(4, y, label)
             for k, each in enumerate(group):
                 # What is certain is solid, what is possible is pale.
                 at = y + 4 + k * (_BAR + 2)
-                low, high = ((_WIDTH - 130) * float(e) / largest for e in (each.lower, each.upper))
-                yield _rectangle(4, at, low, _BAR, f"bar{k % 2}")
-                yield _rectangle(4 + low, at, high - low, _BAR, f"bar{k % 2} open")
-                yield _text(8 + high, at + 12, _number(each))
+                ends = (each.lower, each.upper)
+                low, high = ((WIDTH - _NUMBER) * float(end) / largest for end in ends)
+                yield rectangle(4, at, low, _BAR, f"bar{k % 2}")
+                yield rectangle(4 + low, at, high - low, _BAR, f"bar{k % 2} open")
+                yield words(8 + high, at + 12, _number(each))
         if more:
-            yield _text(4, top + 14 + len(shown) * size, f"… {more} more")
+            yield words(4, first + 14 + len(shown) * size, f"… {more} more")
 
-    return top + size * len(shown) + (24 if more else 8), drawn()
+    return first + size * len(shown) + (24 if more else 8), drawn()
 
 
-def _curve(chart: Curve) -> Iterator[str]:
+def _curve(chart: Curve, top: float) -> tuple[float, Iterator[str]]:
     points = [(float(x), float(y.lower), float(y.upper)) for x, y in chart.points]
-    mark = chart.mark
-    marked = [] if mark is None else [(float(mark[0]), float(mark[1]))]
+    claim = chart.mark
+    marked = [] if claim is None else [(float(claim[0]), float(claim[1]))]
     largest = max([high for _, _, high in points] + [y for _, y in marked]) or 1.0
-    claimed = [mark[1]] if mark is not None and mark[1] > 0 else []
+    claimed = [claim[1]] if claim is not None and claim[1] > 0 else []
     most = max(y.upper for _, y in chart.points)
     small = min([most, *claimed]) < LOGARITHMIC_BELOW and most > 0
     xs = [x for x, _, _ in points] + [x for x, _ in marked]
     right = max(xs) if max(xs) > min(xs) else min(xs) + 1
-    across = _linear(min(xs), right, _LEFT, _WIDTH - _RIGHT)
-    bottom = _HEIGHT - _BOTTOM
-    ups: list[tuple[float, str]]
-    up: Scale
+    across = linear(min(xs), right, _LEFT, WIDTH - _RIGHT)
+    bottom = top + _HEIGHT
     if small:
         positive = [low for _, low, _ in points if low > 0] + [y for _, y in marked if y > 0]
-        last = ceil(log10(largest))
-        first = max(floor(log10(min(positive, default=largest))), last - _DECADES)
-        first = min(first, last - 1)
-        scale = _linear(first, last, bottom, _TOP)
-        up = _logarithmic(scale, first)
-        step = max(1, (last - first) // 6)
-        ups = [(scale(k), "1" if k == 0 else f"1e{k}") for k in range(first, last + 1, step)]
+        up, ups = decades(min(positive, default=largest), largest, bottom, top, _DECADES)
     else:
-        up = _linear(0.0, largest * 1.08, bottom, _TOP)
+        up = linear(0.0, largest * 1.08, bottom, top)
         ups = [(up(value), f"{value:g}") for value in ticks(0.0, largest * 1.08)]
-    yield _text(4, 16, chart.title)
-    for y, name in ups:
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        yield _text(_LEFT - 6, y + 4, name, "end")
-    for value in ticks(min(xs), right):
-        x = across(value)
-        yield f'<path class="grid" d="M{x:.1f} {_TOP}V{bottom}"/>'
-        yield _text(x, bottom + 16, f"{value:g}", "middle")
-    upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in points]
-    lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(points)]
-    yield f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
-    yield f'<path class="line" d="M{"L".join(upper)}"/>'
-    yield f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{_WIDTH - _RIGHT}"/>'
-    yield _text(_LEFT - 6, 34, f"{chart.up}{', logarithmic' if small else ''}")
-    yield _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 6, chart.across, "middle")
-    if mark is not None:
-        x, y = across(marked[0][0]), up(marked[0][1])
-        # The name stands where there is room: left of a point at the right.
-        side, shift = ("end", -8) if x > _WIDTH / 2 else ("start", 8)
-        yield f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
-        yield _text(x + shift, y - 6, mark[2], side)
+
+    def drawn() -> Iterator[str]:
+        if claim is not None:
+            yield from (mark(_LEFT + 5, 13, "mark"), words(_LEFT + 16, 17, claim[2]))
+        for y, name in ups:
+            yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
+            yield words(_LEFT - 6, y + 4, name, "end")
+        for value in ticks(min(xs), right):
+            x = across(value)
+            yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
+            yield words(x, bottom + 16, f"{value:g}", "middle")
+        upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in points]
+        lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(points)]
+        yield f'<path class="band" d="M{"L".join(upper + lower)}Z"/>'
+        yield f'<path class="line" d="M{"L".join(upper)}"/>'
+        yield f'<path class="axis" d="M{_LEFT} {top:.1f}V{bottom:.1f}H{WIDTH - _RIGHT}"/>'
+        yield words(_LEFT - 6, top - 8, f"{chart.up}{', logarithmic' if small else ''}")
+        yield words((_LEFT + WIDTH - _RIGHT) / 2, bottom + 36, chart.across, "middle")
+        yield from (mark(across(x), up(y), "mark") for x, y in marked)
+
+    return bottom + _BOTTOM, drawn()
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from `low` to `high`, four to nine if they differ."""
-    size = (high - low) / 5
+def _heading(chart: Chart) -> tuple[float, str]:
+    """Write a title and small print beneath it; return also how high they are."""
+    lines = textwrap.wrap(chart.title, _LABEL)
+    small = [part for note in chart.small_print for part in textwrap.wrap(note, _NOTE)]
+    below = 17.0 * len(lines) + 3
+    written = [words(4, 18 + 17 * k, line) for k, line in enumerate(lines)]
+    written += [words(4, below + 13 + 15 * k, line, kind="note") for k, line in enumerate(small)]
+    return below + 15 * len(small) + 8, "".join(written)
+
+
+def ticks(low: float, high: float, few: int = 5) -> list[float]:
+    """Return round numbers from `low` to `high`: about `few` to twice as many if they differ."""
+    size = (high - low) / few
     if size <= 0:
         return [low]
     unit = 10.0 ** floor(log10(size))
@@ -246,13 +304,29 @@ def ticks(low: float, high: float) -> list[float]:
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
-def _linear(low: float, high: float, start: float, end: float) -> Scale:
+def linear(low: float, high: float, start: float, end: float) -> Scale:
+    """Return the scale that takes `low` to `start` and `high` to `end`."""
     return lambda value: start + (value - low) * (end - start) / (high - low)
 
 
-def _logarithmic(scale: Scale, least: float) -> Scale:
-    """Place values by their logarithms; what is too small lies on the axis."""
-    return lambda value: scale(max(log10(value), least) if value > 0 else least)
+def decades(
+    least: float, most: float, start: float, end: float, limit: int
+) -> tuple[Scale, list[tuple[float, str]]]:
+    """Return a logarithmic scale over whole powers of ten, and its ticks.
+
+    Args:
+        least: The smallest number that must be told apart, > 0.
+        most: The largest.
+        start: Where the scale begins; numbers below it stand there.
+        end: Where it ends.
+        limit: The most powers of ten: beyond them small numbers are not told apart.
+    """
+    last = ceil(log10(most))
+    first = min(max(floor(log10(least)), last - limit), last - 1)
+    scale = linear(first, last, start, end)
+    step = max(1, (last - first) // 6)
+    named = [(scale(k), "1" if k == 0 else f"1e{k}") for k in range(first, last + 1, step)]
+    return lambda value: scale(max(log10(value), first) if value > 0 else first), named
 
 
 def _number(each: Enclosure) -> str:
@@ -263,14 +337,23 @@ def _number(each: Enclosure) -> str:
     return f"≈ {lower}" if narrow else f"[{lower}, {upper}]"
 
 
-def _rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
+def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """Draw a rectangle."""
     return (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.2f}" height="{height:.1f}"/>'
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
-    cut = words if len(words) <= _LABEL else f"{words[: _LABEL - 1]}…"
-    whole = "" if cut == words else f"<title>{markup.escape(words)}</title>"
+def mark(x: float, y: float, kind: str, radius: float = 4.5) -> str:
+    """Draw a dot."""
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
+
+
+def words(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
+    """Write a line; of one that is too long the whole is its title."""
+    most = _NOTE if kind == "note" else _LABEL
+    cut = text if len(text) <= most else f"{text[: most - 1]}…"
+    whole = "" if cut == text else f"<title>{markup.escape(text)}</title>"
     placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}"{placed}>{markup.escape(cut)}{whole}</text>'
+    named = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{placed}{named}>{markup.escape(cut)}{whole}</text>'

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dipapprox.data_classes import dataclass
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
-from dipapprox.privacy.charts import STYLE, Chart, svg
+from dipapprox.privacy.charts import STYLE, Chart, figure
 from dipapprox.privacy.description import Description, escaped, html
 
 _STYLE = """
@@ -36,7 +36,9 @@ pre{background:var(--soft);padding:.8rem;overflow-x:auto;font:14px/1.45 ui-monos
 code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}
 .k,.kd,.kc,.kp,.ow{color:var(--word)}.c1{color:var(--note);font-style:italic}.m{color:var(--number)}
 .nb,.vm{color:var(--name)}
-figure{margin:1rem 0}figure svg{width:100%;max-width:40rem;height:auto}
+figure{margin:1.5rem 0}figure svg{width:100%;max-width:36rem;height:auto;display:block}
+figcaption{font-weight:600;margin-bottom:.4rem}figcaption small{font-weight:400}
+@media(max-width:36rem){body{padding:.7rem}.answer{padding-left:.6rem}th{white-space:normal}}
 @media print{:root{--ink:#000;--paper:#fff;--soft:#fff;--line:#999;--word:#000;--note:#444;
 --number:#000;--name:#000}body{max-width:none;padding:0;font-size:11pt}
 pre{white-space:pre-wrap;border:1px solid var(--line)}figure,tr{break-inside:avoid}
@@ -100,7 +102,7 @@ def _page(
     yield f"<h1>{title}</h1>\n"
     yield f'<section class="answer {description.tone.value}">{html(description)}</section>\n'
     for chart in charts:
-        yield f"<figure>{svg(chart)}</figure>\n"
+        yield f"{figure(chart)}\n"
     for listing in listings:
         shown = highlighted(listing.text) if listing.language == DPG else escaped(listing.text)
         yield f"<h2>{escaped(listing.name)}</h2>\n<pre><code>{shown}</code></pre>\n"

@@ -129,6 +129,11 @@ class RunResult(Result):
             **self.scope.fields(),
         }
 
+    def about(self) -> tuple[str, ...]:
+        """Say in lines what a picture is about, and what is fixed in it."""
+        lines = (*(value for _, value in self.scope.rows()), parameters_text(self.parameters))
+        return tuple(filter(None, lines))
+
     def extent(self) -> dict[str, object]:
         """Return the fields that say how far it went, and why not further."""
         return {

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.charts import Bars, Curve, Picture, svg, ticks
+from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, Picture, figure, svg, ticks
+from dipapprox.privacy.heights import Heights
+from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,12 +38,48 @@ def inside(drawn: str) -> None:
             assert 0 <= float(px) <= width and 0 <= float(py) <= height
 
 
+def boxes(drawn: str, kind: str) -> list[tuple[float, float, float, float]]:
+    """Where the frames or the texts of a drawing are: left, top, right, bottom, generously."""
+    found = []
+    for each in ET.fromstring(drawn).iter():
+        if kind == "text" and each.tag.endswith("text"):
+            size = 11.5 if each.get("class") == "note" else 13.0
+            wide = 0.6 * size * len(each.text or "")
+            x, y = float(each.attrib["x"]), float(each.attrib["y"])
+            share = {"start": 0.0, "middle": 0.5, "end": 1.0}[each.get("text-anchor", "start")]
+            found.append((x - share * wide, y - 0.75 * size, x + (1 - share) * wide, y))
+        elif kind == "axis" and each.get("class") == "axis":
+            numbers = [float(n) for n in re.findall(r"-?[\d.]+", each.attrib["d"])]
+            xs, ys = [numbers[0], numbers[-1]], [numbers[1], numbers[2]]
+            if each.attrib["d"].endswith("Z"):  # M left top H right V bottom H left
+                xs, ys = [numbers[0], numbers[2]], [numbers[1], numbers[3]]
+            found.append((min(xs), min(ys), max(xs), max(ys)))
+    return found
+
+
+def no_text_over_data(drawn: str) -> None:
+    frames = boxes(drawn, "axis")
+    assert frames
+    for left, top, right, bottom in boxes(drawn, "text"):
+        for x, y, xx, yy in frames:
+            assert right <= x or xx <= left or bottom <= y or yy <= top
+
+
+def texts_fit(drawn: str) -> None:
+    for left, _, right, _ in boxes(drawn, "text"):
+        assert left >= -5 and right <= WIDTH + 5
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(PROBABILITIES, min_size=2, max_size=6), PROBABILITIES, PROBABILITIES)
 def test_curves_stay_inside(deltas: list[Fraction], budget: Fraction, delta: Fraction) -> None:
     falling = sorted(deltas, reverse=True)
     points = tuple((Fraction(k, 3), Enclosure(y / 2, y)) for k, y in enumerate(falling))
-    inside(svg(Curve("a title", "across", "up", points, (budget, delta, "claim"))))
+    marked = svg(
+        Curve("a title", "across", "up", points, (budget, delta, "claim"), ("about",)), STYLE
+    )
+    inside(marked)
+    no_text_over_data(svg(Curve("a title", "across", "up", points, (budget, delta, "claim"))))
     inside(svg(Curve("a title", "across", "up", points)))
 
 
@@ -60,6 +98,41 @@ def test_small_deltas_stand_on_a_logarithmic_axis() -> None:
     shown = texts(svg(Curve("t", "x", "δ", points, claim)))
     assert "1e-6" in shown and "δ, logarithmic" in shown
     assert "δ" in texts(svg(Curve("t", "x", "δ", points[:1])))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.lists(PROBABILITIES, min_size=3, max_size=3), min_size=2, max_size=5))
+def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
+    sides = tuple(Fraction(k, 7) - 1 for k in range(len(grid))), tuple(map(Fraction, range(3)))
+    deltas = tuple(tuple(None if d > 1 / 2 else Enclosure(d / 2, d) for d in col) for col in grid)
+    plane = Plane(
+        "q[1] of the input",
+        "q[1] of the adjacent input",
+        "rest",
+        *sides,
+        (sides[0][0], sides[1][2]),
+        deltas,
+    )
+    planes = Planes("a title", ("about",), "worst pair", "0 ~ 1", "bound", (plane,) * 3, "")
+    drawn = svg(Heights(planes))
+    inside(drawn)
+    inside(svg(Heights(planes), STYLE))
+    no_text_over_data(drawn)
+    texts_fit(drawn)
+    assert drawn.count('class="blank"') == 3
+    largest = max((d for col in grid for d in col if d <= 1 / 2), default=Fraction(0))
+    assert ("δ of a pair, log." in texts(drawn)) == (0 < largest < Fraction(1, 100))
+
+
+def test_pictures_that_stand_alone_have_paper_and_small_print() -> None:
+    points = tuple((Fraction(k), Enclosure.exact(Fraction(1, k + 1))) for k in range(3))
+    chart = Curve("t", "x", "δ", points, notes=("for inputs q in {0, 1}", "N = 2"))
+    alone, within = svg(chart, STYLE), svg(chart)
+    assert 'class="paper"' in alone and "prefers-color-scheme:dark" in alone
+    assert "N = 2" in texts(alone) and "N = 2" not in texts(within)
+    shown = figure(chart)
+    assert "<figcaption>t<br><small>for inputs q in {0, 1}</small><br><small>N = 2<" in shown
+    assert 'role="img" aria-label="t"' in shown
 
 
 def test_ticks_are_round() -> None:

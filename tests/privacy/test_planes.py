@@ -1,4 +1,4 @@
-"""δ over planes through the worst pair: the pair's own δ is the largest in each."""
+"""δ over planes through the worst pair: enclosed at each point, that of the pair largest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox import Options, parse, profile
+from dipapprox import Limits, Options, calibrate, parse, profile, verify
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import adjacent_pairs
 from dipapprox.pairs.growth import Growth
-from dipapprox.privacy.profiles.planes import are_adjacent, planes
+from dipapprox.privacy.profiles.around_pair import are_adjacent, planes
+from dipapprox.privacy.profiles.planes import Plane, Planes
+from dipapprox.privacy.run import RunResult
+from dipapprox.questions.kinds import pairs
+from dipapprox.questions.worst_pair import around_worst_pair
 from tests.cli.running import run
 
-_TEXT = """
+_SVT = """
 input q[2] in real -1..1
 output out in 0..2
 adjacent linf 1
@@ -25,6 +32,29 @@ for i in 1..2 do
     if x >= t then out <- i; exit end
 end
 """
+
+_ONE = """
+input q in real 0..1
+output out in {0, 1}
+adjacent all
+x <- Gauss(q, 4 / eps)
+out <- 0
+if x >= 0 then out <- 1 end
+"""
+
+_SUM = """
+input q in real 0..1
+input p in real 0..1
+output o in {0, 1}
+adjacent l1 1
+x <- Gauss(q + p, 4)
+o <- 0
+if x >= 0 then o <- 1 end
+"""
+
+
+def around(program: Program, found: RunResult, options: Options | None = None) -> Planes:
+    return around_worst_pair(program, found, pairs("all", "pairs"), options or Options())
 
 
 @pytest.mark.parametrize("rule", ["linf 1", "l1 1", "l0 1", "increasing 1", "decreasing 1", "all"])
@@ -38,30 +68,118 @@ def test_adjacency_is_that_of_all_pairs(rule: str) -> None:
 
 
 def test_the_worst_pair_is_the_highest_point() -> None:
-    program = parse(_TEXT)
-    eps_prv = Fraction(1, 5)
-    answer = profile(program, eps=1, eps_prv=eps_prv)
-    assert answer.witness is not None
-    pair = answer.witness.input, answer.witness.adjacent
-    found = planes(program, Fraction(1), Growth(eps_prv), pair, Options())
-    assert [each.name for each in found] == ["q[1]", "q[2]"]
-    for each in found:
-        places = [each.values.index(value) for value in each.worst]
-        worst = each.deltas[places[0]][places[1]]
-        assert worst is not None
-        assert abs(worst - float(answer.delta_enclosure.upper)) < 1e-9
-        known = [d for row in each.deltas for d in row if d is not None]
-        assert max(known) <= worst + 1e-9
-        assert each.deltas[0][-1] is None  # -1 and 1 are not adjacent
-        assert f"worst at {float(each.worst[0]):.6g}" in each.text()
+    program = parse(_SVT)
+    answer = profile(program, eps=1, eps_prv="1/5")
+    found = around(program, answer)
+    here, there = "of the input", "of the adjacent input"
+    assert [(each.across, each.up) for each in found.planes] == [
+        (f"q[1] {here}", f"q[1] {there}"),
+        (f"q[2] {here}", f"q[2] {there}"),
+        (f"q[1] {here}", f"q[2] {here}"),
+        (f"q[1] {there}", f"q[2] {there}"),
+    ]
+    for each in found.planes:
+        deltas = dict(each.known())
+        worst = deltas[each.pair]
+        assert worst.meets(answer.delta_enclosure)
+        assert all(delta.lower <= answer.delta_enclosure.upper for delta in deltas.values())
+        assert each.pair in each.peaks()
+        assert "of " in each.text() and each.fixed in each.text()
+    assert found.planes[0].deltas[0][-1] is None  # -1 and 1 are not adjacent
+    assert "nothing claimed between" in " ".join(found.notes())
+    assert f"{float(answer.delta_enclosure.upper):.8f}"[:9] in found.proved
+
+
+def test_drawn_values_are_those_of_single_pairs() -> None:
+    program = parse(_SVT)
+    found = around(program, profile(program, eps=1, eps_prv="1/5"))
+    both = found.planes[2]  # u and u' move together
+    u, v = (dict(zip("12", pair, strict=True)) for pair in _pair(found))
+    x, y = both.columns[3], both.rows[5]
+    other = {name: value + v[name] - u[name] for name, value in (("1", x), ("2", y))}
+    names = f"{x},{y}~{other['1']},{other['2']}"
+    alone = parse(_SVT.replace("real -1..1", f"{{{x}, {y}, {other['1']}, {other['2']}}}"))
+    single = verify(alone, eps=1, eps_prv="1/5", delta=0, pairs=names)
+    drawn = both.deltas[3][5]
+    assert drawn is not None and single.delta_enclosure is not None
+    assert drawn.lower <= single.delta_enclosure.upper
+
+
+def _pair(found: Planes) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+    return found.planes[2].pair, found.planes[3].pair
+
+
+def test_what_depends_on_a_sum_has_a_line_of_maxima() -> None:
+    program = parse(_SUM)
+    half = Fraction(1, 2)
+    pair = (Fraction(0), Fraction(0)), (half, half)
+    found, left_out = planes(program, Fraction(1), Growth(Fraction(1, 100)), pair, Options())
+    change = found[3]
+    assert change.up == "p of the adjacent input" and not left_out
+    peaks, total = change.peaks(), sum(change.pair)
+    assert len(peaks) >= 3 and all(x + y == total for x, y in peaks)
+    assert "at (0.5, 0.5)" in change.text()
+    assert change.text().endswith("all on the line from (0, 1) to (1, 0)")
+    # Everything on it is drawn as a dot of its own.
+    assert {p for p, d in change.known() if sum(p) == total} == set(peaks)
+
+
+def test_words_of_planes() -> None:
+    zero, one = Enclosure.exact(Fraction(0)), Enclosure.exact(Fraction(1, 8))
+    sides = (Fraction(0), Fraction(1))
+
+    def said(*deltas: Enclosure | None) -> str:
+        cells = (deltas[:2], deltas[2:])
+        return Plane("a", "b", "rest", sides, sides, (Fraction(0), Fraction(1)), cells).text()
+
+    assert "no drawn δ is told apart from 0" in said(zero, zero, zero, None)
+    assert "at (0, 1), not told apart from it at all others" in said(one, one, one, one)
+    assert said(zero, zero, one, zero).endswith("0.125 at (1, 0), not at the pair (0, 1)")
+    assert said(zero, one, one, zero).endswith("at (0, 1), not told apart from it at 1 others")
+
+
+def test_only_what_a_pair_can_reach_of_wide_domains_is_drawn() -> None:
+    wide = parse(_SUM.replace("real 0..1", "real -1000..1000"))
+    found = around(wide, verify(wide, eps=1, eps_prv="1/100", delta="1/100"))
+    for each in found.planes:
+        assert each.columns[-1] - each.columns[0] <= 7 and len(each.known()) > 20
+    for each in found.planes[:2]:  # pairs on the edge of adjacency are drawn
+        assert sum(abs(x - y) == each.pair[1] - each.pair[0] for (x, y), _ in each.known()) > 9
+
+
+def test_every_answer_with_a_pair_has_planes() -> None:
+    program = parse(_ONE)
+    violated = verify(program, eps=1, eps_prv="1/10", delta="1/10000")
+    assert around(program, violated).pair_name == "violating pair"
+    holds = verify(program, eps=1, eps_prv="1/5", delta="1/2")
+    assert holds.witness is None and around(program, holds).pair_name == "worst pair"
+    found = calibrate(program, eps_prv="1/5", delta="1/10000", width="1/4")
+    assert around(program, found).pair_name.startswith("pair that refutes ε = ")
+    with pytest.raises(UserError, match="no pair of inputs is told apart"):
+        around(program, profile(program, eps=1, eps_prv=5))
+    finite = parse("input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- q\n")
+    with pytest.raises(UserError, match="no input may be any real number"):
+        around(finite, verify(finite, eps=1, delta=0))
+
+
+def test_a_limit_leaves_planes_out() -> None:
+    program = parse(_SUM)
+    answer = verify(program, eps=1, eps_prv="1/100", delta="1/100")
+    with pytest.raises(UserError, match="there is nothing to draw: time limit"):
+        around(program, answer, Options(limits=Limits(seconds=0.0)))
 
 
 def test_pictures_say_what_is_fixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("real.dpg").write_text(_TEXT, encoding="utf-8")
-    assert run("profile", "real.dpg", "--eps", "1", "--eps-prv", "0.2", "--plot", "x.svg")[0] == 0
-    assert "q[1] in [-1, 1] against its value in the adjacent input" in capsys.readouterr().err
-    drawn = Path("x.svg").read_text(encoding="utf-8")
-    assert "all else as in the worst pair" in drawn
+    Path("real.dpg").write_text(_SVT, encoding="utf-8")
+    asked = ("real.dpg", "--eps", "1", "--eps-prv", "0.2")
+    assert run("verify", *asked, "--delta", "0", "--plot", "x.svg", "--report", "x.html")[0] == 1
+    said = capsys.readouterr().err
+    assert "violating pair: q = (" in said and "q[1] of the adjacent input in [-1, 1]" in said
+    for name in ("x.svg", "x.html"):
+        drawn = Path(name).read_text(encoding="utf-8")
+        assert "all else as in the pair" in drawn and "nothing claimed between" in drawn
+        assert "δ of this pair in" in drawn
+    assert run("verify", "svt_gauss", "--eps", "1", "--delta", "0", "--plot", "z.svg")[0] == 2

@@ -192,7 +192,9 @@ class ComposedAnswer(Result):
         budgets = [point.eps_prv for point in self.curve.points]
         drawn = between(budgets, self.curve.at)
         title = "privacy profile of the composition"
-        return (Curve(title, "budget ε_prv (no unit)", "least δ (probability)", drawn),)
+        runs = tuple(run.text() for run in self.pipeline.runs)
+        across, up = "budget ε_prv (no unit)", "least δ (probability)"
+        return (Curve(title, across, up, drawn, notes=runs),)
 
     def describe(self) -> Description:
         """Return what people see of it."""

@@ -1,67 +1,127 @@
-"""Where the worst pair of real inputs lies: δ over planes through it, two numbers at a time.
+"""δ over planes through a pair of real inputs, two numbers at a time: data, words and pictures.
 
-A plane has one real input: its value in u and its value in u', all else as in the pair. What is
-drawn is δ at points of a grid, to drawing accuracy; the certified numbers stand in the answer.
+What is drawn is δ at points of a grid, enclosed at each; between the points nothing is claimed. The
+certified bound over all pairs stands in the answer (`around_pair` computes the points).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import UserError
-from dipapprox.language.core import (
-    Adjacency,
-    Everyone,
-    Input,
-    Listed,
-    Norm,
-    Program,
-)
-from dipapprox.language.domains import AllReals
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.divergence import Probabilities, divergence
-from dipapprox.pairs.growth import Factor, Growth
-from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_probabilities
-from dipapprox.semantics.real_inputs import execute_for_declared
+from dipapprox.numerics.enclosure import Enclosure
 
-_STEPS = 24
-"""Of a side of a plane."""
+Place = tuple[Fraction, Fraction]
+"""A point of a plane: its values along both sides."""
 
-_BITS = 40
-_MOST_PLANES = 4
+_FEWEST_OF_A_LINE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """δ over the values of one real input in both inputs of a pair.
+    """δ where two numbers of a pair of inputs move.
 
     Attributes:
-        name: Of the input.
-        values: Ascending, along both sides; those of the pair are among them.
-        worst: The values in the pair.
-        deltas: [value in u][value in u'], about; None where the pair is not adjacent, or unknown.
+        across: The first number, for people: "q[1] of the input".
+        up: The second one.
+        fixed: What holds of the others.
+        columns: Values of the first, ascending; that of the pair is among them.
+        rows: Values of the second, likewise.
+        pair: The values in the pair.
+        deltas: [column][row]; None where the inputs are not adjacent, or δ is not known.
     """
 
-    name: str
-    values: tuple[Fraction, ...]
-    worst: tuple[Fraction, Fraction]
-    deltas: tuple[tuple[float | None, ...], ...]
+    across: str
+    up: str
+    fixed: str
+    columns: tuple[Fraction, ...]
+    rows: tuple[Fraction, ...]
+    pair: Place
+    deltas: tuple[tuple[Enclosure | None, ...], ...]
+
+    def known(self) -> list[tuple[Place, Enclosure]]:
+        """Return the drawn points, column by column."""
+        return [
+            ((x, y), delta)
+            for x, column in zip(self.columns, self.deltas, strict=True)
+            for y, delta in zip(self.rows, column, strict=True)
+            if delta is not None
+        ]
+
+    def peaks(self) -> list[Place]:
+        """Return the drawn points where δ may be the largest: enclosures that overlap the highest.
+
+        Where that may be 0 there are none.
+        """
+        known = self.known()
+        highest = max((delta.lower for _, delta in known), default=Fraction(0))
+        return [place for place, delta in known if delta.upper >= highest > 0]
 
     def text(self) -> str:
-        """Say in words where δ is largest in the plane."""
-        x, y = (short_number(value) for value in self.worst)
-        lowest, highest = (short_number(value) for value in (self.values[0], self.values[-1]))
-        largest = max((d for row in self.deltas for d in row if d is not None), default=0.0)
-        return (
-            f"{self.name} in [{lowest}, {highest}] against its value in the adjacent input: "
-            f"δ up to {largest:.3g}, worst at {x} ~ {y}"
+        """Say in words where δ is largest in the plane, as far as drawn points tell."""
+        sides = f"{self.across} in {_ends(self.columns)}, {self.up} in {_ends(self.rows)}"
+        known, peaks = self.known(), self.peaks()
+        if not peaks:
+            return f"{sides} ({self.fixed}): no drawn δ is told apart from 0"
+        first = self.pair if self.pair in peaks else peaks[0]
+        largest = max(delta.upper for _, delta in known)
+        found = f"largest of {len(known)} drawn δ {written(float(largest))} at {_place(first)}"
+        if self.pair not in peaks:
+            found += f", not at the pair {_place(self.pair)}"
+        if len(peaks) == len(known) > 1:
+            found += ", not told apart from it at all others"
+        elif len(peaks) > 1:
+            found += f", not told apart from it at {len(peaks) - 1} others"
+            line = _line(peaks)
+            found += (
+                f", all on the line from {_place(line[0])} to {_place(line[1])}" if line else ""
+            )
+        return f"{sides} ({self.fixed}): {found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """Planes through one pair.
+
+    Attributes:
+        title: Of their pictures.
+        about: What the answer is about, and what is fixed.
+        pair_name: "worst pair", or what it is else.
+        pair: The pair, for people.
+        proved: What is certain of all pairs; "" for nothing.
+        planes: What was computed.
+        left_out: Why there are no more; "" if there are all.
+    """
+
+    title: str
+    about: tuple[str, ...]
+    pair_name: str
+    pair: str
+    proved: str
+    planes: tuple[Plane, ...]
+    left_out: str
+
+    def lines(self) -> tuple[str, ...]:
+        """Say in words where δ is large."""
+        more = (f"  not drawn: {self.left_out}",) if self.left_out else ()
+        planes = (f"  {each.text()}" for each in self.planes)
+        return (f"{self.pair_name}: {self.pair}", *planes, *more)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what the pictures are about, what is proved and what is drawn."""
+        proved = (f"proved: {self.proved}",) if self.proved else ()
+        drawn = (
+            "drawn: δ enclosed at points of a grid, nothing claimed between; blank: not adjacent"
         )
+        return (*self.about, f"{self.pair_name}: {self.pair}", *proved, drawn)
+
+
+def written(value: float) -> str:
+    """Write a number as people do: 0.25, 1e-6."""
+    if value == 0 or value >= 0.001:
+        return f"{value:.3g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits.removesuffix('.0')}e{int(exponent)}"
 
 
 def short_number(value: Fraction) -> str:
@@ -69,85 +129,17 @@ def short_number(value: Fraction) -> str:
     return f"{float(value):.6g}"
 
 
-def planes(
-    program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
-) -> tuple[Plane, ...]:
-    """Compute δ over planes through a pair, for the first real inputs that are no single numbers.
-
-    Args:
-        program: With real inputs between bounds, and finite outputs.
-        eps: Where it runs.
-        growth: e^eps_prv.
-        pair: The worst one.
-        options: How to compute.
-
-    Raises:
-        UserError: If the program publishes numbers.
-        LimitReached: If a limit is reached.
-    """
-    if program.real_outputs:
-        raise UserError("no picture over pairs of inputs: the program publishes numbers")
-    states = execute_for_declared(program, options.merge, options.limits)
-    source = open_probabilities(states, eps, options)
-    factor = growth.bounds(FACTOR_BITS)
-    found: list[Plane] = []
-    for place, cell in enumerate(program.inputs):
-        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
-        if bounds is None or bounds[0] == bounds[1] or len(found) == _MOST_PLANES:
-            continue
-        low, high = bounds
-        own = tuple(Fraction(input[place]) for input in pair)
-        grid = {low + (high - low) * k / _STEPS for k in range(_STEPS + 1)}
-        values = sorted(grid.union(own))
-        sides = [[_moved(input, place, value) for value in values] for input in pair]
-        tables = [source.distributions(side, _BITS) for side in sides]
-        rows: list[tuple[float | None, ...]] = []
-        for u, first in zip(sides[0], tables[0], strict=True):
-            row: list[float | None] = []
-            for v, second in zip(sides[1], tables[1], strict=True):
-                drawn = are_adjacent(program.adjacency, u, v)
-                row.append(_height(first, second, factor) if drawn else None)
-            rows.append(tuple(row))
-        found.append(Plane(cell.name, tuple(values), (own[0], own[1]), tuple(rows)))
-    return tuple(found)
+def _place(place: Place) -> str:
+    return f"({short_number(place[0])}, {short_number(place[1])})"
 
 
-def _height(
-    first: Probabilities | NotEnclosed, second: Probabilities | NotEnclosed, factor: Factor
-) -> float | None:
-    """Return about δ, None if it is not known."""
-    if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-        return None
-    return float(divergence(first, second, factor).upper)
+def _ends(values: tuple[Fraction, ...]) -> str:
+    return f"[{short_number(values[0])}, {short_number(values[-1])}]"
 
 
-def _moved(input: Input, place: int, value: Fraction) -> Input:
-    return (*input[:place], value, *input[place + 1 :])
-
-
-def are_adjacent(adjacency: Adjacency, u: Sequence[object], v: Sequence[object]) -> bool:
-    """Whether two inputs are adjacent in this order, or equal."""
-    changes = [
-        y - x if isinstance(x, Fraction) and isinstance(y, Fraction) else Fraction(x != y)
-        for x, y in zip(u, v, strict=True)
-    ]
-    if isinstance(adjacency, Everyone):
-        return True
-    if isinstance(adjacency, Listed):
-        return (tuple(u), tuple(v)) in adjacency.pairs or (tuple(v), tuple(u)) in adjacency.pairs
-    sizes = [abs(change) for change in changes]
-    match adjacency.norm:
-        case Norm.LINF:
-            size = max(sizes, default=Fraction(0))
-        case Norm.L1:
-            size = sum(sizes, Fraction(0))
-        case Norm.L0:
-            size = Fraction(sum(map(bool, sizes)))
-        case Norm.INCREASING | Norm.DECREASING:
-            sign = 1 if adjacency.norm is Norm.INCREASING else -1
-            if any(sign * change < 0 for change in changes):
-                return False
-            size = max(sizes, default=Fraction(0))
-        case _:
-            assert_never(adjacency.norm)
-    return size <= adjacency.radius
+def _line(places: list[Place]) -> tuple[Place, Place] | None:
+    """Return the ends of the line on which points lie; None if there are few, or none has all."""
+    first, last = min(places), max(places)
+    across, up = last[0] - first[0], last[1] - first[1]
+    straight = all(across * (y - first[1]) == up * (x - first[0]) for x, y in places)
+    return (first, last) if straight and len(places) >= _FEWEST_OF_A_LINE else None

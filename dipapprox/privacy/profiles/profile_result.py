@@ -247,6 +247,7 @@ class PrivacyCurve(_AtOneEps):
             up="least δ (probability)",
             points=between(points, self.envelope.at),
             mark=mark,
+            notes=self.about(),
         )
 
     def charts(self) -> tuple[Chart, ...]:
@@ -359,6 +360,7 @@ class RenyiProfile(_AtOneEps):
             across="order a (no unit)",
             up="largest D_a (nats)",
             points=between(places, self.at),
+            notes=self.about(),
         )
 
     def charts(self) -> tuple[Chart, ...]:

@@ -1,0 +1,328 @@
+"""Where the worst pair of real inputs lies: computes δ over planes through a pair (`planes`).
+
+One input   its value in u against its value in u', all else as in the pair
+Two inputs  their values in u, u' at the same distance from it; or u' stays where it is, if the
+            domains leave no room for that
+            their values in u', u as in the pair: which changes matter
+
+Every drawn δ is enclosed, as for finite inputs; the points are chosen for the eye.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import TypeAlias, assert_never
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.language.core import (
+    Adjacency,
+    Everyone,
+    Input,
+    Listed,
+    Norm,
+    Program,
+    Within,
+)
+from dipapprox.language.domains import AllReals
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.divergence import divergence
+from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles.planes import Place, Plane
+from dipapprox.privacy.rounded_scales import error_of, slack, widened
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.semantics.real_inputs import execute_for_declared
+
+_FINE, _COARSE = 24, 8
+"""Steps of a side of a plane: where probabilities come cheaply, and where not."""
+_MEDIUM = 16
+"""Steps where two inputs move."""
+_BITS = 40
+_DIGITS = 16
+"""Binary ones of a δ that its enclosure tells."""
+_RADII = 3
+"""Where the domain is much wider than a pair, so much of it is drawn on either side."""
+_MOST_ONE, _MOST_TWO = 4, 3
+"""Inputs, and pairs of inputs, that have planes."""
+
+Range: TypeAlias = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """A real input that can move.
+
+    Attributes:
+        place: Among the inputs.
+        domain: Its bounds; None if it has none.
+    """
+
+    place: int
+    name: str
+    domain: Range | None
+
+
+def planes(
+    program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
+) -> tuple[tuple[Plane, ...], str]:
+    """Compute δ over planes through a pair.
+
+    Args:
+        program: With real inputs, and finite outputs.
+        eps: Where it runs.
+        growth: e^eps_prv.
+        pair: Of inputs.
+        options: How to compute.
+
+    Returns:
+        The planes, and why there are no more: "" if there are all.
+
+    Raises:
+        UserError: If the program publishes numbers.
+    """
+    if program.real_outputs:
+        raise UserError("no picture over pairs of inputs: the program publishes numbers")
+    free = list(_free(program))
+    shown = [each for each in free if each.domain is not None or _radius(program.adjacency)]
+    chosen = list(combinations(shown, 2))
+    found: list[Plane] = []
+    try:
+        drawing = _Drawing(program, eps, growth, pair, options)
+        for each in shown[:_MOST_ONE]:
+            found.append(drawing.alone(each))
+        for one, other in chosen[:_MOST_TWO]:
+            found.append(drawing.where(one, other))
+        for one, other in chosen[:_MOST_TWO]:
+            found.append(drawing.which_change(one, other))
+    except LimitReached as reached:
+        return tuple(found), reached.reason
+    missing = [each.name for each in shown[_MOST_ONE:]]
+    missing += [f"{one.name} against {other.name}" for one, other in chosen[_MOST_TWO:]]
+    missing += [f"{each.name}, which has no bounds" for each in free if each not in shown]
+    return tuple(found), ", ".join(missing)
+
+
+def _free(program: Program) -> Iterator[_Free]:
+    for place, cell in enumerate(program.inputs):
+        if isinstance(cell.domain, AllReals):
+            bounds = cell.domain.bounds
+            if bounds is None or bounds[0] < bounds[1]:
+                yield _Free(place, cell.name, bounds)
+
+
+class _Drawing:
+    """Computes the planes through one pair."""
+
+    def __init__(
+        self, program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
+    ) -> None:
+        self._slack = slack(error_of(program), growth)
+        if program.rounding is not None:
+            program = program.with_rational_scales()
+        states = execute_for_declared(program, options.merge, options.limits)
+        self._adjacency = program.adjacency
+        self._source = open_probabilities(states, eps, options)
+        self._factor = growth.bounds(FACTOR_BITS)
+        self._pair = pair
+        (delta,) = self._deltas([pair], _BITS)
+        # A δ of many zeros needs more bits to be told from its neighbours.
+        small = 0 if delta is None or not delta.upper else _zeros(delta.upper) + _DIGITS
+        self._bits = max(_BITS, small)
+
+    def alone(self, each: _Free) -> Plane:
+        """Move one input in both inputs of the pair, each on its own."""
+        u, v = (_number(input, each.place) for input in self._pair)
+        steps = _FINE if self._bits == _BITS else _COARSE
+        window = self._window(each, (u, v))
+        values = _values(window, (u, v), _radius(self._adjacency), steps)
+        return self._plane(
+            (f"{each.name} of the input", f"{each.name} of the adjacent input"),
+            "all else as in the pair",
+            (values, values),
+            (u, v),
+            lambda x, y: (
+                _moved(self._pair[0], {each.place: x}),
+                _moved(self._pair[1], {each.place: y}),
+            ),
+        )
+
+    def where(self, one: _Free, other: _Free) -> Plane:
+        """Move two inputs of u, and those of u' with them if there is room for that."""
+        first, second = self._pair
+        places, own = self._own(first, one, other)
+        changes = [_number(second, each) - _number(first, each) for each in places]
+        windows = self._windows(own, one, other)
+        rooms = [
+            (max(low, low - change), min(high, high - change))
+            for (low, high), change in zip(windows, changes, strict=True)
+        ]
+        together = all(low < high for low, high in rooms)
+        across, up = self._sides(rooms if together else self._near(second, one, other), own)
+
+        def moved(x: Fraction, y: Fraction) -> Pair:
+            here = _moved(first, dict(zip(places, (x, y), strict=True)))
+            if not together:
+                return here, second
+            there = (x + changes[0], y + changes[1])
+            return here, _moved(second, dict(zip(places, there, strict=True)))
+
+        differs = "the adjacent input differs as in the pair"
+        return self._plane(
+            (f"{one.name} of the input", f"{other.name} of the input"),
+            differs if together else "the adjacent input as in the pair",
+            (across, up),
+            own,
+            moved,
+        )
+
+    def which_change(self, one: _Free, other: _Free) -> Plane:
+        """Move two inputs of u' only."""
+        first, second = self._pair
+        places, own = self._own(second, one, other)
+        return self._plane(
+            (f"{one.name} of the adjacent input", f"{other.name} of the adjacent input"),
+            "the input as in the pair",
+            self._sides(self._near(first, one, other), own),
+            own,
+            lambda x, y: (first, _moved(second, dict(zip(places, (x, y), strict=True)))),
+        )
+
+    def _own(self, input: Input, one: _Free, other: _Free) -> tuple[tuple[int, int], Place]:
+        """Return the places of two inputs, and their numbers in the pair."""
+        return (one.place, other.place), (_number(input, one.place), _number(input, other.place))
+
+    def _windows(self, own: Place, *inputs: _Free) -> list[Range]:
+        return [self._window(each, (value,)) for each, value in zip(inputs, own, strict=True)]
+
+    def _near(self, fixed: Input, *inputs: _Free) -> list[Range]:
+        """Return what can be adjacent to a fixed input of the numbers that move."""
+        radius = _radius(self._adjacency)
+        around = [(_number(fixed, each.place), each.domain) for each in inputs]
+        if radius is None:
+            return [domain for _, domain in around if domain is not None]
+        return [_clipped((value - radius, value + radius), domain) for value, domain in around]
+
+    def _sides(
+        self, windows: Sequence[Range], own: Place
+    ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+        steps = _MEDIUM if self._bits == _BITS else _COARSE
+        radius = _radius(self._adjacency)
+        across, up = (
+            _values(each, (value,), radius, steps) for each, value in zip(windows, own, strict=True)
+        )
+        return across, up
+
+    def _plane(
+        self,
+        names: tuple[str, str],
+        fixed: str,
+        sides: tuple[tuple[Fraction, ...], tuple[Fraction, ...]],
+        own: Place,
+        moved: Callable[[Fraction, Fraction], Pair],
+    ) -> Plane:
+        columns, rows = sides
+        found = self._deltas([moved(x, y) for x in columns for y in rows], self._bits)
+        size = len(rows)
+        deltas = tuple(tuple(found[k * size : (k + 1) * size]) for k in range(len(columns)))
+        return Plane(*names, fixed, columns, rows, own, deltas)
+
+    def _deltas(self, pairs: Sequence[Pair], bits: int) -> list[Enclosure | None]:
+        """Enclose δ of pairs; None for those that are not adjacent, or where it is not known."""
+        drawn = [pair for pair in pairs if are_adjacent(self._adjacency, *pair)]
+        inputs = list(dict.fromkeys(input for pair in drawn for input in pair))
+        known = dict(zip(inputs, self._source.distributions(inputs, bits), strict=True))
+        found: dict[Pair, Enclosure] = {}
+        for pair in drawn:
+            first, second = (known[input] for input in pair)
+            if not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed):
+                delta = widened(divergence(first, second, self._factor), self._slack)
+                found[pair] = Enclosure(max(delta.lower, Fraction(0)), delta.upper)
+        return [found.get(pair) for pair in pairs]
+
+    def _window(self, each: _Free, own: Iterable[Fraction]) -> Range:
+        """Return what is drawn of a domain: all of it, unless a pair would be lost in it."""
+        values = list(own)
+        around = _RADII * (_radius(self._adjacency) or Fraction(0))
+        near = min(values) - around, max(values) + around
+        if each.domain is not None and (not around or _width(each.domain) <= 3 * around):
+            return each.domain
+        return _clipped(near, each.domain)
+
+
+def _values(
+    window: Range, own: Iterable[Fraction], radius: Fraction | None, steps: int
+) -> tuple[Fraction, ...]:
+    """Choose about `steps` values, ascending: both ends, those of the pair, and equidistant ones.
+
+    Their distance divides the radius of adjacency, so that pairs on its edge are drawn.
+    """
+    low, high = window
+    step = (high - low) / steps
+    if radius and radius > step:
+        step = radius / round(radius / step)
+    fixed = {low, high, *own}
+    grid = [low + k * step for k in range(int((high - low) / step) + 1)]
+    # Cells next to the values of the pair are no slivers.
+    spaced = (value for value in grid if all(3 * abs(value - each) >= step for each in fixed))
+    return tuple(sorted(fixed.union(spaced)))
+
+
+def _clipped(window: Range, domain: Range | None) -> Range:
+    return window if domain is None else (max(window[0], domain[0]), min(window[1], domain[1]))
+
+
+def _width(window: Range) -> Fraction:
+    return window[1] - window[0]
+
+
+def _radius(adjacency: Adjacency) -> Fraction | None:
+    """Return how far one number of two adjacent inputs may be apart; None if nothing says it."""
+    if isinstance(adjacency, Within) and adjacency.norm is not Norm.L0 and adjacency.radius:
+        return adjacency.radius
+    return None
+
+
+def _zeros(value: Fraction) -> int:
+    """Return about how many binary zeros a number in (0, 1] begins with."""
+    return max(0, value.denominator.bit_length() - value.numerator.bit_length())
+
+
+def _number(input: Input, place: int) -> Fraction:
+    return Fraction(input[place])
+
+
+def _moved(input: Input, values: Mapping[int, Fraction]) -> Input:
+    return tuple(values.get(place, value) for place, value in enumerate(input))
+
+
+def are_adjacent(adjacency: Adjacency, u: Sequence[object], v: Sequence[object]) -> bool:
+    """Whether two inputs are adjacent in this order, or equal."""
+    changes = [
+        y - x if isinstance(x, Fraction) and isinstance(y, Fraction) else Fraction(x != y)
+        for x, y in zip(u, v, strict=True)
+    ]
+    if isinstance(adjacency, Everyone):
+        return True
+    if isinstance(adjacency, Listed):
+        return (tuple(u), tuple(v)) in adjacency.pairs or (tuple(v), tuple(u)) in adjacency.pairs
+    sizes = [abs(change) for change in changes]
+    match adjacency.norm:
+        case Norm.LINF:
+            size = max(sizes, default=Fraction(0))
+        case Norm.L1:
+            size = sum(sizes, Fraction(0))
+        case Norm.L0:
+            size = Fraction(sum(map(bool, sizes)))
+        case Norm.INCREASING | Norm.DECREASING:
+            sign = 1 if adjacency.norm is Norm.INCREASING else -1
+            if any(sign * change < 0 for change in changes):
+                return False
+            size = max(sizes, default=Fraction(0))
+        case _:
+            assert_never(adjacency.norm)
+    return size <= adjacency.radius
