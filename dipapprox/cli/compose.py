@@ -143,7 +143,7 @@ def read(words: argparse.Namespace) -> ComposeCommand:
     if words.plot is not None:
         if question.curve is None:
             raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        pictures.picture_format(words.plot)
+        pictures.check_picture(words.plot)
     return ComposeCommand(
         files=tuple(words.files),
         parameters=parameters_of(words),

@@ -74,7 +74,7 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     asked = asking.asking_of(words, Probability)
     # Relative widths may need many bits; nobody asks for more than are needed.
     if words.plot is not None:
-        pictures.picture_format(words.plot)
+        pictures.check_picture(words.plot)
     options = replace(asked.options, max_precision=LARGEST_PRECISION)
     return ProbabilityCommand(replace(asked, options=options), words.plot)
 

@@ -94,7 +94,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
     if words.plot is not None:
-        pictures.picture_format(words.plot)
+        pictures.check_picture(words.plot)
     return ProfileCommand(asked, words.csv, words.plot)
 
 

@@ -79,7 +79,7 @@ def read(words: argparse.Namespace) -> VerifyCommand:
     """
     asked = asking.asking_of(words, Verify)
     if words.plot is not None:
-        pictures.picture_format(words.plot)
+        pictures.check_picture(words.plot)
     return VerifyCommand(asked, words.plot)
 
 

@@ -98,6 +98,16 @@ def line_style(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "marker": marker, "linewidth": 1.2}
 
 
+def check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be drawn, before anything is computed.
+
+    Raises:
+        UserError: If the name of the file stands for no format, or matplotlib is missing.
+    """
+    picture_format(path)
+    _load("matplotlib.figure")
+
+
 def picture_format(path: Path) -> str:
     """Return the format that a file name stands for.
 
