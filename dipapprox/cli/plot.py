@@ -193,6 +193,7 @@ def plot_planes(found: Planes, path: Path) -> None:
             for row in zip(*each.deltas, strict=True)
         ]
         mesh = panel.pcolormesh(*sides, heights, shading="nearest", cmap="cividis", norm=norm)
+        mesh.set_rasterized(True)  # thousands of cells are no lines
         peaks = each.peaks()
         if peaks:
             panel.plot(*_coordinates(peaks), ".", color=COLOURS[1], markersize=4)
