@@ -52,17 +52,17 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
+class Rest:
     """What is still to be executed: a block from a position on, then what follows it."""
 
     block: core.Block
     position: int
-    after: _Rest | None
+    after: Rest | None
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    rest: _Rest | None
+    rest: Rest | None
     store: Mapping[str, Datum]
     laws: tuple[Distribution, ...]
     facts: Facts
@@ -126,7 +126,7 @@ def _all_paths(
     eps: Fraction,
     limits: Limits,
 ) -> Iterator[Path]:
-    start = _State(_Rest(written_out(program.body), 0, None), store, symbols, Facts(), len(symbols))
+    start = _State(Rest(written_out(program.body), 0, None), store, symbols, Facts(), len(symbols))
     for state in _run(start, eps, limits):
         outputs = _outputs(program, state.store)
         reals = _reals(program, state.store)
@@ -151,12 +151,12 @@ def _run(start: _State, eps: Fraction, limits: Limits) -> Iterator[_State]:
         yield state
 
 
-def _step(state: _State, rest: _Rest, eps: Fraction, limits: Limits) -> list[_State]:
+def _step(state: _State, rest: Rest, eps: Fraction, limits: Limits) -> list[_State]:
     """Execute one statement; an `if` on samples and a choice give one state for each outcome."""
     if rest.position == len(rest.block):
         return [replace(state, rest=rest.after)]
     statement = rest.block[rest.position]
-    after = _Rest(rest.block, rest.position + 1, rest.after)
+    after = Rest(rest.block, rest.position + 1, rest.after)
     store = state.store
     match statement:
         case core.Assign(target, value):
@@ -181,7 +181,7 @@ def _step(state: _State, rest: _Rest, eps: Fraction, limits: Limits) -> list[_St
             return _chosen(statement, replace(state, rest=after))
         case core.If(condition, then, otherwise):
             return [
-                replace(state, rest=_Rest(then if truth else otherwise, 0, after), facts=facts)
+                replace(state, rest=Rest(then if truth else otherwise, 0, after), facts=facts)
                 for truth, facts in outcomes(condition, store, state.laws, state.facts)
             ]
         case core.While(condition, body):
@@ -190,7 +190,7 @@ def _step(state: _State, rest: _Rest, eps: Fraction, limits: Limits) -> list[_St
                 return ends
             if state.rounds == _MOST_ROUNDS:
                 raise Stuck(f"a loop that may go on after {_MOST_ROUNDS} rounds")
-            again = _Rest(body, 0, rest)
+            again = Rest(body, 0, rest)
             return [
                 replace(state, rest=again, facts=facts, rounds=state.rounds + 1)
                 if truth
@@ -233,7 +233,7 @@ def _chosen(choice: core.Choose, state: _State) -> list[_State]:
 
 
 def _absorbed(
-    loop: core.While, start: _State, after: _Rest, eps: Fraction, limits: Limits
+    loop: core.While, start: _State, after: Rest, eps: Fraction, limits: Limits
 ) -> list[_State] | None:
     """Execute a loop as a Markov chain over stores; None if it is about samples."""
     places = {(False, frozenset(start.store.items())): 0}
@@ -275,7 +275,7 @@ def _rounds(loop: core.While, state: _State, eps: Fraction, limits: Limits) -> I
         if facts != state.facts:
             yield replace(state, facts=facts)
         elif truth:
-            yield from _run(replace(state, rest=_Rest(loop.body, 0, None)), eps, limits)
+            yield from _run(replace(state, rest=Rest(loop.body, 0, None)), eps, limits)
 
 
 def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Value, ...]:

@@ -29,7 +29,7 @@ from dipapprox.privacy.description import Description, Table, Tone, interval
 from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import Run, RunResult
+from dipapprox.privacy.run import Run, RunResult, run_of
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
@@ -238,12 +238,9 @@ def _run(
     engine: str,
     reason: str | None,
 ) -> Run:
-    return Run(
-        program=program.name,
-        parameters=program.parameters,
-        inputs=program.inputs,
-        output_cells=program.published,
-        scope=scope_of_input(program, input),
+    return run_of(
+        program,
+        scope_of_input(program, input),
         pairs=0,
         outputs=outputs,
         final_states=final_states,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Cell
+from dipapprox.language.core import Cell, Program
 from dipapprox.privacy.description import (
     Description,
     Fact,
@@ -51,6 +51,35 @@ class Run:
     engine: str
     seconds: float
     reason: str | None
+
+
+def run_of(
+    program: Program,
+    scope: Scope,
+    *,
+    pairs: int | None,
+    outputs: int,
+    final_states: int,
+    precision: int,
+    engine: str,
+    seconds: float,
+    reason: str | None,
+) -> Run:
+    """Return the header of an answer about a program; see `Run`."""
+    return Run(
+        program.name,
+        program.parameters,
+        program.inputs,
+        program.published,
+        scope,
+        pairs,
+        outputs,
+        final_states,
+        precision,
+        engine,
+        seconds,
+        reason,
+    )
 
 
 class RunResult(Result):

@@ -28,7 +28,7 @@ from dipapprox.pairs.search import (
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import Run
+from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import (
     open_exact_pairs,
@@ -140,12 +140,9 @@ def verify(
     else:
         conclusion = run.conclude(end.reason)
     return Verdict(
-        run=Run(
-            program=program.name,
-            parameters=program.parameters,
-            inputs=program.inputs,
-            output_cells=program.published,
-            scope=scope_of(program, selection),
+        run=run_of(
+            program,
+            scope_of(program, selection),
             pairs=_pairs(run),
             outputs=run.number_of_outputs,
             final_states=run.final_states,

@@ -27,10 +27,12 @@ class BudgetAnswer(Result):
     Attributes:
         budget: The claimed D; None if none was: is there any?
         seconds: From what was asked about to the answer.
+        eps: The only eps that was asked about; None for every eps > 0.
     """
 
     budget: Fraction | None = field(kw_only=True)
     seconds: float = field(kw_only=True)
+    eps: Fraction | None = field(kw_only=True, default=None)
 
     asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
 
@@ -87,11 +89,6 @@ class BudgetAnswer(Result):
     @property
     def quotient_states(self) -> int | None:
         """How many nodes they make when merged, or pairs of them were looked at; None for none."""
-        return None
-
-    @property
-    def eps(self) -> Fraction | None:
-        """The only eps that was asked about; None for every eps > 0."""
         return None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
@@ -13,15 +13,15 @@ from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
+from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.families import Families, Rejection, check_families
 from dipapprox.services.model import Inexpressible, State
-from dipapprox.services.service_proof import examiner_of
+from dipapprox.services.service_proof import ServiceAnswer, examiner_of
 from dipapprox.services.system import BY_VALUE, System
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyProof(BudgetAnswer):
+class FamilyProof(ServiceAnswer):
     """The answer to: do these families prove that the service is private? Unknown if they do not.
 
     Attributes:
@@ -30,29 +30,12 @@ class FamilyProof(BudgetAnswer):
         rejection: The first thing that is not as it should be; None if the families were accepted,
             or not all was checked.
         ended: Why not all was checked; empty if it was.
-        at_eps: The only eps that was asked about; None for every eps > 0.
     """
 
     service: Service = field(repr=False)
     families: Families = field(repr=False)
     rejection: Rejection | None
     ended: str
-    at_eps: Fraction | None = None
-
-    @property
-    def eps(self) -> Fraction | None:
-        """The only eps that was asked about; None for every eps > 0."""
-        return self.at_eps
-
-    @property
-    def program(self) -> str:
-        """The name of the service."""
-        return self.service.name
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction]:
-        """Its parameters."""
-        return self.service.parameters
 
     @property
     def lower(self) -> Fraction:
@@ -158,4 +141,4 @@ def prove_families(
                 ended = str(missing)
         ended = end.reason or ended
     spent = time.monotonic() - begun
-    return FamilyProof(service, families, rejection, ended, eps, budget=budget, seconds=spent)
+    return FamilyProof(service, families, rejection, ended, budget=budget, seconds=spent, eps=eps)

@@ -92,10 +92,8 @@ def prove_implementation(
             reason = str(missing)
     reason = end.reason or reason
     loss = Loss(reason=reason) if reason else find_loss(idealised, examiner, limits)
-    return ServiceProof(
-        service, examiner, loss, None, idealised.name, budget=budget,
-        seconds=time.monotonic() - begun,
-    )  # fmt: skip
+    spent = time.monotonic() - begun
+    return ServiceProof(service, examiner, loss, idealised.name, budget=budget, seconds=spent)
 
 
 def first_deviation(service: Service, idealised: Service, limits: Limits) -> Deviation | None:

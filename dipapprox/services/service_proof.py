@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -26,29 +27,15 @@ _MOST_ROWS = 30
 _INSERTED = "—"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceProof(BudgetAnswer):
-    """The answer about a service, for every sequence of calls.
+class ServiceAnswer(BudgetAnswer):
+    """An answer about a service."""
 
-    Attributes:
-        service: What was asked about.
-        examiner: Whose queries and replies are seen.
-        loss: All that was found.
-        at_eps: The only eps that was asked about; None for every eps > 0.
-        implements: The name of a service with the same laws of replies and states, of which `loss`
-            was found; None if it was found of the service.
-    """
-
-    service: Service = field(repr=False)
-    examiner: Examiner
-    loss: Loss = field(repr=False)
-    at_eps: Fraction | None = None
-    implements: str | None = None
+    __slots__ = ()
 
     @property
-    def eps(self) -> Fraction | None:
-        """The only eps that was asked about; None for every eps > 0."""
-        return self.at_eps
+    @abstractmethod
+    def service(self) -> Service:
+        """What was asked about."""
 
     @property
     def program(self) -> str:
@@ -59,6 +46,24 @@ class ServiceProof(BudgetAnswer):
     def parameters(self) -> Mapping[str, Fraction]:
         """Its parameters."""
         return self.service.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceProof(ServiceAnswer):
+    """The answer about a service, for every sequence of calls.
+
+    Attributes:
+        service: What was asked about.
+        examiner: Whose queries and replies are seen.
+        loss: All that was found.
+        implements: The name of a service with the same laws of replies and states, of which `loss`
+            was found; None if it was found of the service.
+    """
+
+    service: Service = field(repr=False)
+    examiner: Examiner
+    loss: Loss = field(repr=False)
+    implements: str | None = None
 
     @property
     def lower(self) -> Fraction:
@@ -222,9 +227,8 @@ def prove_service(
     begun = time.monotonic()
     examiner = examiner_of(service, users)
     loss = find_loss(service, examiner, limits, eps)
-    return ServiceProof(
-        service, examiner, loss, eps, budget=budget, seconds=time.monotonic() - begun
-    )
+    spent = time.monotonic() - begun
+    return ServiceProof(service, examiner, loss, budget=budget, seconds=spent, eps=eps)
 
 
 def examiner_of(service: Service, users: tuple[str, ...]) -> Examiner:

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from dipapprox.checking.conditions import outcomes
 from dipapprox.checking.facts import Facts, Line
+from dipapprox.checking.paths import Rest
 from dipapprox.checking.values import Datum, Stuck, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
@@ -124,17 +125,8 @@ def choices_of(block: core.Block) -> tuple[core.Choose, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
-    """What is still to be executed: a block from a position on, then what follows it."""
-
-    block: core.Block
-    position: int
-    after: _Rest | None
-
-
-@dataclass(frozen=True, slots=True)
 class _State:
-    rest: _Rest | None
+    rest: Rest | None
     store: Mapping[str, Datum]
     facts: Facts
     drawn: frozenset[int] = frozenset()
@@ -163,7 +155,7 @@ def runs(
     for line in tape.supports:
         facts = facts.knowing(line)
     symbols = tape.symbols
-    states = [_State(_Rest(written_out(program.body), 0, None), store, facts)]
+    states = [_State(Rest(written_out(program.body), 0, None), store, facts)]
     while states:
         limits.check()
         limits.check_states(len(states))
@@ -176,7 +168,7 @@ def runs(
 
 def _step(
     state: _State,
-    rest: _Rest,
+    rest: Rest,
     tape: Tape,
     symbols: Mapping[int, int],
     chosen: Mapping[int, int],
@@ -184,7 +176,7 @@ def _step(
     if rest.position == len(rest.block):
         return [replace(state, rest=rest.after)]
     statement = rest.block[rest.position]
-    after = _Rest(rest.block, rest.position + 1, rest.after)
+    after = Rest(rest.block, rest.position + 1, rest.after)
     store = state.store
     match statement:
         case core.Assign(target, value):
@@ -203,13 +195,13 @@ def _step(
             return [replace(state, rest=after, store=changed, drawn=state.drawn | {site})]
         case core.If(condition, then, otherwise):
             return [
-                replace(state, rest=_Rest(then if truth else otherwise, 0, after), facts=facts)
+                replace(state, rest=Rest(then if truth else otherwise, 0, after), facts=facts)
                 for truth, facts in _cases(condition, state, tape)
             ]
         case core.While(condition, body):
             if state.rounds == _MOST_ROUNDS:
                 raise Stuck(f"loops of more than {_MOST_ROUNDS} rounds")
-            again = _Rest(body, 0, rest)
+            again = Rest(body, 0, rest)
             return [
                 replace(state, rest=again, facts=facts, rounds=state.rounds + 1)
                 if truth

@@ -42,7 +42,7 @@ from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.notation import values_text
 from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import Run
+from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
@@ -327,12 +327,9 @@ def _decision(run: _Run, program: Program, selection: PairSelection, options: Op
     search = run.search
     unknown = run.cause is not None
     return Decision(
-        run=Run(
-            program=program.name,
-            parameters=program.parameters,
-            inputs=program.inputs,
-            output_cells=program.outputs,
-            scope=scope_of(program, selection),
+        run=run_of(
+            program,
+            scope_of(program, selection),
             pairs=run.count.pairs,
             outputs=run.number_of_outputs,
             final_states=run.final_states,

@@ -29,7 +29,7 @@ from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Run
+from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
@@ -169,12 +169,9 @@ def verify_nested(
     last = search.last if search.violation is None else search.violation
     engine = options.engine.value if last is None else last.engine
     return IntervalVerdict(
-        run=Run(
-            program=program.name,
-            parameters=program.parameters,
-            inputs=program.inputs,
-            output_cells=program.published,
-            scope=scope_of(program, AllPairs()),
+        run=run_of(
+            program,
+            scope_of(program, AllPairs()),
             pairs=None,
             outputs=0 if states is None else len(states.outputs),
             final_states=0 if states is None else len(states.states),

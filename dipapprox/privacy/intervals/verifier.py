@@ -37,7 +37,7 @@ from dipapprox.privacy.intervals.search import IntervalSearch, between
 from dipapprox.privacy.intervals.tables import TabledPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Run
+from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
@@ -222,12 +222,9 @@ def verify_interval(
         pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
         points = tried.index(violation.claim.eps) + 1
     return IntervalVerdict(
-        run=Run(
-            program=program.name,
-            parameters=program.parameters,
-            inputs=program.inputs,
-            output_cells=program.published,
-            scope=scope,
+        run=run_of(
+            program,
+            scope,
             pairs=pairs_checked,
             outputs=0 if states is None else len(states.outputs),
             final_states=0 if states is None else len(states.states),

@@ -47,7 +47,7 @@ from dipapprox.privacy.profiles.question import (
     Order,
     Question,
 )
-from dipapprox.privacy.run import Run
+from dipapprox.privacy.run import Run, run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import (
     open_probabilities,
@@ -192,12 +192,9 @@ class Profiler:
             self.details = ListedDetails(self.maxima.source, executed.outputs)
             self._states = executed
             outputs, final_states = len(executed.outputs), len(executed.states)
-        self._run = Run(
-            program=program.name,
-            parameters=program.parameters,
-            inputs=program.inputs,
-            output_cells=program.published,
-            scope=scope_of(program, selection),
+        self._run = run_of(
+            program,
+            scope_of(program, selection),
             pairs=None if has_real_inputs(program) else self.maxima.pairs,
             outputs=outputs,
             final_states=final_states,
