@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
+from typing import TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import MAX_PANELS
-from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.grid_evaluator import open_algebra
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel
@@ -34,6 +34,9 @@ from dipapprox.numerics.real_outputs.signs import Signs, collected
 
 _LARGEST = Fraction(2) ** 900
 """Factors above this are left to balls."""
+
+F = TypeVar("F")
+V = TypeVar("V")
 
 Weighted = Sequence[tuple[Enclosure, DensityPlan]]
 """Σ weight · density."""
@@ -115,53 +118,35 @@ def open_densities(
     ]
     try:
         if isinstance(algebra, Float64Algebra):
-            functions = Evaluation(algebra, table)
+            functions, rule, panels = Evaluation(algebra, table), algebra.rule, algebra.grid.panels
             return Densities(
                 algebra,
-                _in_doubles(functions, first, algebra, limits),
-                _in_doubles(functions, second, algebra, limits),
+                combination(_weighted(functions, first, limits), rule, panels),
+                combination(_weighted(functions, second, limits), rule, panels),
                 (lacks[0], lacks[1]),
             )
         algebra.limits = limits
         in_balls = Evaluation(algebra, table)
         return Densities(
             algebra,
-            _in_balls(in_balls, first, algebra, limits),
-            _in_balls(in_balls, second, algebra, limits),
+            combination_in_balls(_weighted(in_balls, first, limits), algebra),
+            combination_in_balls(_weighted(in_balls, second, limits), algebra),
             (lacks[0], lacks[1]),
         )
     except ValueError as error:
         return NotEnclosed(str(error))
 
 
-def _in_doubles(
-    functions: Evaluation[Sampled, Enclosure | NotEnclosed],
-    side: Weighted,
-    algebra: Float64Algebra,
-    limits: Limits,
-) -> Combination:
+def _weighted(
+    functions: Evaluation[F, V], side: Weighted, limits: Limits
+) -> list[tuple[Enclosure, F]]:
+    """Return the functions of a side, each with its factor."""
     products = functions.products([plan.terms for _, plan in side], limits)
-    terms = [
+    return [
         (_times(weight, c), function)
         for (weight, _), own in zip(side, products, strict=True)
         for c, function in own
     ]
-    return combination(terms, algebra.rule, algebra.grid.panels)
-
-
-def _in_balls(
-    functions: Evaluation[BallFunction, Enclosure | NotEnclosed],
-    side: Weighted,
-    algebra: BallAlgebra,
-    limits: Limits,
-) -> BallFunction:
-    products = functions.products([plan.terms for _, plan in side], limits)
-    terms = [
-        (_times(weight, c), function)
-        for (weight, _), own in zip(side, products, strict=True)
-        for c, function in own
-    ]
-    return combination_in_balls(terms, algebra)
 
 
 def _times(weight: Enclosure, factor: int) -> Enclosure:
