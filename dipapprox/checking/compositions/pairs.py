@@ -81,12 +81,8 @@ class GaussianPair:
 
     shift: arb
 
+    known: ClassVar[Known] = NOTHING
     tight: ClassVar[bool] = True
-
-    @property
-    def known(self) -> Known:
-        """Nothing is at infinite losses."""
-        return NOTHING
 
     def most(self, threshold: arb) -> arb:
         """See `Pair`."""
@@ -106,12 +102,8 @@ class LaplacePair:
 
     shift: arb
 
+    known: ClassVar[Known] = NOTHING
     tight: ClassVar[bool] = True
-
-    @property
-    def known(self) -> Known:
-        """Nothing is at infinite losses."""
-        return NOTHING
 
     def most(self, threshold: arb) -> arb:
         """See `Pair`."""
@@ -212,12 +204,8 @@ class BoundedRangePair:
 
     eps: arb
 
+    known: ClassVar[Known] = NOTHING
     tight: ClassVar[bool] = True
-
-    @property
-    def known(self) -> Known:
-        """Nothing is at infinite losses."""
-        return NOTHING
 
     def most(self, threshold: arb) -> arb:
         """See `Pair`."""
@@ -249,12 +237,8 @@ class RenyiPair:
     orders: Sequence[tuple[arb, arb]]
     rho: arb
 
+    known: ClassVar[Known] = NOTHING
     tight: ClassVar[bool] = False
-
-    @property
-    def known(self) -> Known:
-        """Nothing is known."""
-        return NOTHING
 
     def most(self, threshold: arb) -> arb:
         """See `Pair`."""
