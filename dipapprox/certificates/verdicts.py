@@ -178,6 +178,17 @@ class Reduction(Struct, frozen=True, forbid_unknown_fields=True, array_like=True
     parts: tuple[Count | None, ...]
 
 
+class Range(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """[low, high], perhaps one number."""
+
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError("expected two numbers, no smaller one last")
+
+
 class RecordedBoxes(Statement, frozen=True, tag_field="kind", tag="boxes"):
     """All pairs (u, u') of real inputs, subdivided.
 
@@ -187,6 +198,8 @@ class RecordedBoxes(Statement, frozen=True, tag_field="kind", tag="boxes"):
         delta_enclosure: Of that pair.
         roots: The first step of each choice of finite inputs; null: none is needed.
         steps: Of all.
+        ends: If some real inputs have no bounds, for each real input between what ends it was
+            subdivided; null for one with bounds.
     """
 
     input: PlainValues
@@ -194,6 +207,7 @@ class RecordedBoxes(Statement, frozen=True, tag_field="kind", tag="boxes"):
     delta_enclosure: Ends
     roots: tuple[Count | None, ...]
     steps: tuple[Cut | Reduction, ...]
+    ends: tuple[Range | None, ...] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         parts = [part for step in self.steps for part in step.parts]

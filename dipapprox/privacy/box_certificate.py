@@ -6,22 +6,24 @@ with each set. Where numbers are published the pairs at vertices are recorded.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.certificates.statement import Ends, PlainValues
 from dipapprox.certificates.verdicts import (
     Cut,
+    Range,
     RecordedBoxes,
     RecordedDivergences,
     Reduction,
     Summary,
 )
-from dipapprox.distributions import Family
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import OrderedPairs
+from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor
 from dipapprox.pairs.boxes.vertices import vertex_pairs
 from dipapprox.pairs.divergence import divergence
@@ -32,6 +34,7 @@ from dipapprox.privacy.published.certificate import divergences
 from dipapprox.privacy.sources import open_real_pairs
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.semantics.real_inputs import execute_for_declared, with_values
+from dipapprox.semantics.state import FinalStates
 
 
 def stated_delta(verdict: Verdict) -> Enclosure:
@@ -61,14 +64,6 @@ def all_real_inputs(
         finite = with_values(program, pairs)
         listed = OrderedPairs(tuple(pairs))
         return divergences(finite, verdict, listed, len(pairs), inputs, options)
-    real_cells = [cell for cell in program.inputs if isinstance(cell.domain, AllReals)]
-    names = {cell.name for cell in real_cells}
-    if any(isinstance(c.domain, AllReals) and c.domain.bounds is None for c in real_cells):
-        raise NoCertificate("inputs have no bounds")
-    for sample in states.samples:
-        around_real = not names.isdisjoint(sample.mean.inputs())
-        if around_real and sample.family is not Family.GAUSSIAN:
-            raise NoCertificate("the noise around real inputs is not Gaussian")
     source, real = open_real_pairs(states, verdict.claim.eps, options)
     factor = verdict.claim.growth.bounds(max(verdict.precision, FACTOR_BITS))
     with real.claiming(verdict.claim.delta):
@@ -86,7 +81,21 @@ def all_real_inputs(
         delta_enclosure=Ends.of(divergence(first, second, factor)),
         roots=subdivision.roots,
         steps=tuple(map(_recorded, subdivision.steps)),
+        **_ends(states, verdict.claim.eps),
     )
+
+
+def _ends(states: FinalStates, eps: Fraction) -> dict[str, tuple[Range | None, ...]]:
+    """Return between what ends inputs without bounds were subdivided; nothing if all have some."""
+    bounded, _ = with_ends(states, eps)
+    found = []
+    for cell, between in zip(states.program.inputs, bounded.program.inputs, strict=True):
+        if isinstance(cell.domain, AllReals):
+            assert isinstance(between.domain, AllReals)
+            own = between.domain.bounds
+            is_free = cell.domain.bounds is None and own is not None
+            found.append(Range(*own) if is_free and own is not None else None)
+    return {"ends": tuple(found)} if any(found) else {}
 
 
 def _plain(input: Input) -> PlainValues:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dipapprox import Limits, Outcome, certify, check, parse, verify
 from dipapprox.checking.boxes.differences import closure, joined
 from dipapprox.checking.boxes.models import BoxModels
-from dipapprox.checking.boxes.sets import all_pairs
+from dipapprox.checking.boxes.sets import all_pairs, real_ranges
 from dipapprox.checking.distributions import Distributions
 from tests.checking.certified import Fields, replaced, signed
 from tests.schemas import check_schema
@@ -244,7 +244,7 @@ def test_models_contain_what_they_are_near(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([_SVT.replace("{n}", "2"), _MAX, _MIXED]))
     program = parse(text.format(domain="real -3..3", adjacency="linf 1"))
     derived = Distributions(program, Fraction(data.draw(st.integers(1, 4))), Limits())
-    rows = all_pairs(program)
+    rows = all_pairs(program, real_ranges(program))
     row = rows[0].first
     axes = sum(value is None for value in row)
     models = BoxModels(derived, axes, 60, Limits())

@@ -9,19 +9,34 @@ as those of finite inputs. That a certificate is true means that nothing is left
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import assert_never
 
+from msgspec import UnsetType
+
 from dipapprox.certificates.verdicts import CertificateOfDP, Cut, RecordedBoxes, Reduction
 from dipapprox.checking import pairs
 from dipapprox.checking.boxes.bounds import SetBounds
-from dipapprox.checking.boxes.models import BoxModels
-from dipapprox.checking.boxes.sets import Pairs, all_pairs, extent, on_one_side, possible
+from dipapprox.checking.boxes.chords import ChordModels
+from dipapprox.checking.boxes.infinity import moved
+from dipapprox.checking.boxes.models import BoxModels, Row
+from dipapprox.checking.boxes.sets import (
+    Pairs,
+    Range,
+    all_pairs,
+    extent,
+    on_one_side,
+    possible,
+    real_ranges,
+)
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import Factor, factor_of
 from dipapprox.checking.inputs import pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
+from dipapprox.checking.values import Stuck
+from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 
@@ -60,17 +75,29 @@ def examine_boxes(
     for where, number in (("verdict", claim.delta), ("delta_enclosure", stated.upper)):
         if own.lower > number:
             partial.differ(where, f"{pair_text(best)} has a larger delta")
-    roots = all_pairs(program)
+    ranges = _ranges(program, evidence)
+    if ranges is None:
+        partial.differ("evidence.ends", "there is one for each real input without bounds")
+        return
+    roots = all_pairs(program, ranges)
     if len(roots) != len(evidence.roots):
         partial.differ("evidence.roots", f"there are {len(roots)}, not {len(evidence.roots)}")
     if partial.differences:
         return
     # Nothing below what is claimed needs to be shown, and nothing above what is stated holds.
     aim = min(claim.delta, stated.upper)
-    axes = len(roots[0].polygons) if roots else 0
-    models = BoxModels(derived, axes, _BITS, limits)
-    models.require([row for root in roots for row in (root.first, root.second)])
-    replay = _Replay(evidence, models, exact, claim.eps_prv, aim, partial, limits)
+    rows = [row for root in roots for row in (root.first, root.second)]
+    free = [place for place, own in enumerate(real_ranges(program)) if own is None]
+    beyond = moved(derived, rows, ranges, free, limits) if free else Fraction(0)
+    factor = factor_of(claim.eps_prv, _BITS)
+    if beyond and factor.upper is None:
+        raise Stuck("too large an eps_prv where inputs have no bounds")
+    room = aim - beyond * (1 + (factor.upper or 0))
+    if room < 0:
+        partial.reason = "what is beyond the ends of inputs without bounds may be more than delta"
+        return
+    models = _models(derived, len(ranges), rows, limits)
+    replay = _Replay(evidence, models, exact, claim.eps_prv, (room, aim), partial, limits)
     done = replay.run(roots)
     partial.sets = replay.sets
     if not done:
@@ -80,6 +107,34 @@ def examine_boxes(
     partial.compare("delta_enclosure", stated, partial.delta)
     if stated.lower > own.upper:
         partial.reason = partial.reason or f"no recorded pair has the delta {interval_text(stated)}"
+
+
+def _models(
+    derived: Distributions, axes: int, rows: Sequence[Row], limits: Limits
+) -> BoxModels | ChordModels:
+    """Return models of all outputs: the sharper ones where noise and comparisons allow them."""
+    sharp = BoxModels(derived, axes, _BITS, limits)
+    try:
+        sharp.require(rows)
+    except Stuck:
+        general = ChordModels(derived, axes, _BITS, limits)
+        general.require(rows)
+        return general
+    return sharp
+
+
+def _ranges(program: Program, evidence: RecordedBoxes) -> list[Range] | None:
+    """Return the ranges of the real inputs, as far as they have none the recorded ones."""
+    known = real_ranges(program)
+    said = [None] * len(known) if isinstance(evidence.ends, UnsetType) else evidence.ends
+    found = []
+    if len(said) == len(known):
+        for own, ends in zip(known, said, strict=True):
+            if own is None and ends is not None:
+                found.append((ends.low, ends.high))
+            elif own is not None and ends is None:
+                found.append(own)
+    return found if len(found) == len(known) else None
 
 
 class _SinglePairs:
@@ -125,7 +180,7 @@ class _SinglePairs:
 
 
 class _Replay:
-    """All sets are shown to have no larger δ than `aim`.
+    """All sets are shown to have no larger δ than `aim[0]`; one above `aim[1]` is a difference.
 
     Attributes:
         sets: How many were bounded.
@@ -134,15 +189,15 @@ class _Replay:
     def __init__(
         self,
         evidence: RecordedBoxes,
-        models: BoxModels,
+        models: BoxModels | ChordModels,
         exact: _SinglePairs,
         eps_prv: Fraction,
-        aim: Fraction,
+        aim: tuple[Fraction, Fraction],
         partial: PartialResult,
         limits: Limits,
     ) -> None:
         self._evidence, self._models, self._exact = evidence, models, exact
-        self._aim, self._partial, self._limits = aim, partial, limits
+        (self._aim, self._stated), self._partial, self._limits = aim, partial, limits
         factor = factor_of(eps_prv, _BITS)
         self._factor = _double_below(factor)
         self._excess = _excess(factor, self._factor)
@@ -181,7 +236,7 @@ class _Replay:
         delta = self._exact.delta(pair, self._aim, Factor(factor, factor))
         if delta.upper <= self._aim:
             return True
-        if delta.lower > self._aim:
+        if delta.lower > self._stated:
             self._partial.differ(
                 "verdict, delta_enclosure", f"{pair_text(pair)} has a larger delta"
             )

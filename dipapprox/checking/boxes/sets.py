@@ -38,6 +38,7 @@ _ZERO = Fraction(0)
 Point = tuple[Fraction, Fraction]
 Polygon = tuple[Point, ...]
 Direction = tuple[int, int]
+Range = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +175,20 @@ def on_one_side(directions: Sequence[Direction]) -> bool:
     )
 
 
-def all_pairs(program: Program) -> list[Pairs]:
+def real_ranges(program: Program) -> list[Range | None]:
+    """Return the bounds of the real inputs, None for those without."""
+    return [cell.domain.bounds for cell in program.inputs if isinstance(cell.domain, AllReals)]
+
+
+def all_pairs(program: Program, ranges: Sequence[Range | None]) -> list[Pairs]:
     """Return sets that together hold the adjacent pairs, and pairs of equal inputs.
 
+    Args:
+        program: With real inputs.
+        ranges: Of these.
+
     Raises:
-        Stuck: If adjacency is no relation of numbers, a real input has no bounds, or there are too
+        Stuck: If adjacency is no relation of numbers, a real input has no range, or there are too
             many sets.
     """
     adjacency = program.adjacency
@@ -187,8 +197,13 @@ def all_pairs(program: Program) -> list[Pairs]:
     radius = adjacency.radius if isinstance(adjacency, Within) else _ZERO
     sums = isinstance(adjacency, Within) and adjacency.norm in (Norm.L1, Norm.L0)
     found = [Pairs((), (), (), radius)]
+    own = iter(ranges)
     for cell in program.inputs:
-        choices = list(_choices(cell, adjacency))
+        choices = list(
+            _real_choices(cell.name, next(own), adjacency)
+            if isinstance(cell.domain, AllReals)
+            else _choices(cell, adjacency)
+        )
         found = [
             Pairs((*s.polygons, *polygon), (*s.first, x), (*s.second, y), s.budget - cost)
             for s in found
@@ -206,16 +221,16 @@ _Choice = tuple[tuple[Polygon, ...], Value | None, Value | None, Fraction]
 
 
 def _choices(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Choice]:
-    domain = cell.domain
-    if not isinstance(domain, AllReals):
-        for x, y in product(domain, repeat=2):
-            cost = _cost(x, y, adjacency)
-            if cost is not None:
-                yield (), x, y, cost
-        return
-    if type(domain) is not AllReals or domain.bounds is None:
-        raise Stuck(f"the input '{cell.name}' is no real number between bounds")
-    low, high = domain.bounds
+    for x, y in product(cell.domain, repeat=2):
+        cost = _cost(x, y, adjacency)
+        if cost is not None:
+            yield (), x, y, cost
+
+
+def _real_choices(name: str, own: Range | None, adjacency: Within | Everyone) -> Iterator[_Choice]:
+    if own is None:
+        raise Stuck(f"the real input '{name}' has no bounds")
+    low, high = own
     square = tuple(dict.fromkeys(((low, low), (high, low), (high, high), (low, high))))
     match adjacency:
         case Everyone():

@@ -7,7 +7,8 @@ depend on finite inputs: A, B and the laws of X must be the same in u and u'. Fo
 Laplace noise δ is a function of |B t + c - c'| that does not fall. Both are convex in t, so over a
 polytope of differences the largest is at a vertex. For a box of differences a vertex has the least
 or the greatest change of each real input; for a budget of changes that no input's range limits, all
-of the budget is one input's change.
+of the budget is one input's change. An input without bounds whose changes a radius limits has the
+same differences in a range as wide as the radius.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.checking import pairs
-from dipapprox.checking.boxes.sets import Pairs, Point, Polygon, all_pairs
+from dipapprox.checking.boxes.sets import Pairs, Point, Polygon, Range, all_pairs, real_ranges
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.paths import symbolic_paths
 from dipapprox.checking.values import Stuck
 from dipapprox.distributions import Family
-from dipapprox.language.core import Value
+from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.limits import Limits
 
 _MOST_PAIRS = 20_000
@@ -37,7 +38,7 @@ def vertex_pairs(derived: Distributions, limits: Limits) -> list[pairs.Pair]:
     """
     found: dict[pairs.Pair, None] = {}
     shapes: dict[tuple[Value | None, ...], _Shape] = {}
-    for own in all_pairs(derived.program):
+    for own in all_pairs(derived.program, _ranges(derived.program)):
         for row in (own.first, own.second):
             if row not in shapes:
                 shapes[row] = _shape(derived, row, limits)
@@ -50,6 +51,14 @@ def vertex_pairs(derived: Distributions, limits: Limits) -> list[pairs.Pair]:
         if len(found) > _MOST_PAIRS:
             raise Stuck(f"more than {_MOST_PAIRS} vertices")
     return list(found)
+
+
+def _ranges(program: Program) -> list[Range | None]:
+    """Return ranges with the differences of all values, where a radius limits these."""
+    adjacency, found = program.adjacency, real_ranges(program)
+    if not isinstance(adjacency, Within) or adjacency.norm is Norm.L0:
+        return found
+    return [(Fraction(0), adjacency.radius) if own is None else own for own in found]
 
 
 _Shape = tuple[tuple[tuple[tuple[int, Fraction], ...], ...], tuple[tuple[Family, Fraction], ...]]
