@@ -37,10 +37,14 @@ from dipapprox.semantics.real_inputs import execute_for_declared, with_values
 from dipapprox.semantics.state import FinalStates
 
 
-def stated_delta(verdict: Verdict) -> Enclosure:
-    """Return bounds of the largest δ that a certificate of DP states: no more than is claimed."""
+def stated_delta(verdict: Verdict, evidence: RecordedBoxes) -> Enclosure:
+    """Return bounds of the largest δ that a certificate states: what a pair has, what is claimed.
+
+    The search for the certificate may have ended with another pair than that for the verdict.
+    """
     found = verdict.delta_enclosure or Enclosure.exact(0)
-    return Enclosure(found.lower, max(found.upper, verdict.claim.delta))
+    seen = evidence.delta_enclosure.enclosure.lower
+    return Enclosure(min(found.lower, seen), max(found.upper, verdict.claim.delta))
 
 
 def all_real_inputs(

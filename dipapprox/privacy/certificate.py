@@ -162,7 +162,7 @@ def certify(
             if pair is None:
                 raise none
     private = verdict.answer is Answer.DP
-    everywhere = private and has_real_inputs(program) and isinstance(selection, AllPairs)
+    evidence = _evidence_of_dp(program, verdict, selection, options) if private else None
     # A search that found a violation stopped there: its count says nothing about the selection.
     stated = {
         **statement(written, source, selection, verdict.pairs if private else None),
@@ -170,14 +170,15 @@ def certify(
         "version": VERSION,
         "claim": Claimed(eps=claimed.eps, eps_prv=claimed.eps_prv, delta=claimed.delta),
         "delta_enclosure": Ends.of(
-            stated_delta(verdict) if everywhere else verdict.delta_enclosure
+            stated_delta(verdict, evidence)
+            if isinstance(evidence, RecordedBoxes)
+            else verdict.delta_enclosure
         ),
         "computed": VerdictComputed(
             engine=verdict.engine, precision=verdict.precision, **versions()
         ),
     }
-    if private:
-        evidence = _evidence_of_dp(program, verdict, selection, options)
+    if evidence is not None:
         return Certificate.of(CertificateOfDP(**stated, verdict="DP", evidence=evidence))
     if pair is not None:
         return Certificate.of(CertificateOfNotDP(**stated, verdict="Not_DP", evidence=pair))

@@ -15,11 +15,12 @@ K^(3/2) E|He_3(Z)| / 2 = K^(3/2) (φ(0) + 4 φ(√3)) < 0.7551 K^(3/2). The thir
 directions s, t, t is at most |a(s)| K times the same number: the norm of a symmetric form is that
 of its polynomial (Banach).
 
-**Rounding.** Factors, weights and derivatives of one argument are known to 2^-52 and at most 1; a
-star of L leaves on m points is a sum of products of L + 1 of them with weights that sum to 1, so
-it is off by at most (4 L + m + 24) 2^-52 =: E, and derivatives in u_i, and in u_i and u_j, by E V_i
-and E V_i V_j with V_i = Σ_l |v_li|, which also bound them. For products the E and the V add up.
-Twice as much is taken.
+**Rounding.** Φ, φ and φ' are rounded to 2^-54 + 2^-60, and so are their differences. Factors,
+weights and derivatives of one argument are known to 2^-52 then, and at most 1; a star of L leaves
+on m points is a sum of products of L + 1 of them with weights that sum to 1, so it is off by at
+most (4 L + m + 24) 2^-52 =: E, and derivatives in u_i, and in u_i and u_j, by E V_i and E V_i V_j
+with V_i = Σ_l |v_li|, which also bound them. For products the E and the V add up. Twice as much is
+taken.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import isqrt
+from math import isqrt, lcm
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from dipapprox.checking.boxes.states import Leaf, MovingState, Outcomes, Star, moving_outcomes
@@ -108,7 +109,7 @@ class BoxModels:
         self._outcomes: dict[Row, Outcomes] = {}
         self.order: dict[tuple[Value, ...], int] = {}
         self._weights: dict[tuple[int, ...], tuple[float, float]] = {}
-        self._leaves: dict[tuple[Leaf, int, Fraction], tuple[Array, Array, Array]] = {}
+        self._normals: dict[tuple[Fraction, Fraction, int], Array] = {}
         self._stars: dict[tuple[Star, tuple[Fraction, ...]], Near] = {}
         self._points: dict[int, Array] = {}
 
@@ -226,37 +227,40 @@ class BoxModels:
     ) -> tuple[Array, Array, Array]:
         """Return a leaf's factor, and its first two derivatives, at all points."""
         at = sum((v * c for v, c in zip(leaf.slopes, centre, strict=True)), Fraction(0))
-        key = leaf, steps, at
-        if key not in self._leaves:
-            self._limits.check()
-            rows = []
-            with precision(_BITS):
-                root, half = (2 * arb.pi()).sqrt(), arb(2).sqrt()
-                ends = [None if e is None else e + at for e in (leaf.lower, leaf.upper)]
-                for k in range(-_REACH * steps, _REACH * steps + 1):
-                    x = leaf.alpha * Fraction(k, steps or 1)
-                    (low, d_low, s_low), (high, d_high, s_high) = (
-                        _normal(None if end is None else to_ball(end + x), side, root, half)
-                        for end, side in zip(ends, (0, 1), strict=True)
-                    )
-                    rows.append(
-                        [_double(high - low), _double(d_high - d_low), _double(s_high - s_low)]
-                    )
-            found = np.array(rows).T
-            self._leaves[key] = found[0], found[1], found[2]
-        return self._leaves[key]
+        found = np.zeros((3, 2 * _REACH * steps + 1))
+        for end, sign in ((leaf.upper, 1), (leaf.lower, -1)):
+            if end is not None:
+                key = end + at, leaf.alpha, steps
+                if key not in self._normals:
+                    self._limits.check()
+                    self._normals[key] = _normals(*key)
+                found += sign * self._normals[key]
+            elif sign > 0:
+                found[0] += 1.0
+        return found[0], found[1], found[2]
 
 
-def _normal(z: arb | None, side: int, root: arb, half: arb) -> tuple[arb, arb, arb]:
-    """Return Φ, φ and φ' at z; at an infinite end Φ is 0 or 1."""
-    if z is None:
-        return arb(side), arb(0), arb(0)
-    density = (-z * z / 2).exp() / root
-    return (-z / half).erfc() / 2, density, -z * density
+def _normals(start: Fraction, alpha: Fraction, steps: int) -> Array:
+    """Return Φ, φ and φ' at start + alpha k / steps, for all k that count, as rows.
+
+    Raises:
+        NoBounds: If the arguments are too large.
+    """
+    step = alpha / (steps or 1)
+    unit = lcm(start.denominator, step.denominator)
+    first, more = int(start * unit), int(step * unit)
+    rows = []
+    with precision(_BITS):
+        root, half = (2 * arb.pi()).sqrt(), arb(2).sqrt()
+        for k in range(-_REACH * steps, _REACH * steps + 1):
+            z = arb(fmpq(first + k * more, unit))
+            density = (-z * z / 2).exp() / root
+            rows.append([_double((-z / half).erfc() / 2), _double(density), _double(-z * density)])
+    return np.array(rows).T
 
 
 def _double(ball: arb) -> float:
-    """Return a double within 2^-52 of a number of size at most 1.
+    """Return a double within 2^-54 + 2^-60 of a number of size at most 1.
 
     Raises:
         NoBounds: If the ball is too wide.

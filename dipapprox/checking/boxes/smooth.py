@@ -12,9 +12,9 @@ r_si = |slope of γ_s in u_i| / σ_s
     |∂_i P| <= L_i = Σ_s c_s r_si,
     K_ij = 2 Σ_st c_s c_t r_si r_tj + Σ_s (d_s - 2 c_s²) r_si r_sj
 
-bounds by how much ∂_i P moves with u_j, per unit: w is a difference of densities moved, of their derivatives, or of a product of two. Where
-all that moves is Laplace noise, a density changes at most by the factor e^(shift / σ), so that
-|∂_i P| <= P Σ_s r_si. Several sets of an output add up.
+bounds by how much ∂_i P moves with u_j, per unit: w is a difference of densities moved, of their
+derivatives, or of a product of two. Where all that moves is Laplace noise, a density changes at
+most by the factor e^(shift / σ), so that |∂_i P| <= P Σ_s r_si. Several sets of an output add up.
 
 An inequality whose inputs no γ removes changes its truth with u_i by at most |its slope| times the
 largest density of what it compares, per unit; that of a sum is at most that of one summand, c / σ
