@@ -215,6 +215,10 @@ class RecordedBoxes(Statement, frozen=True, tag_field="kind", tag="boxes"):
         if sorted(numbers) != list(range(len(self.steps))):
             raise ValueError(".steps: expected a tree: each one is the step of one set")
 
+    def between(self, inputs: int) -> tuple[Range | None, ...]:
+        """Return the ends, by real input; none if all have bounds."""
+        return (None,) * inputs if isinstance(self.ends, UnsetType) else self.ends
+
 
 class WitnessOutput(Statement, frozen=True):
     """One output of a witness."""

@@ -14,8 +14,6 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import assert_never
 
-from msgspec import UnsetType
-
 from dipapprox.certificates.verdicts import CertificateOfDP, Cut, RecordedBoxes, Reduction
 from dipapprox.checking import pairs
 from dipapprox.checking.boxes.bounds import SetBounds
@@ -126,7 +124,7 @@ def _models(
 def _ranges(program: Program, evidence: RecordedBoxes) -> list[Range] | None:
     """Return the ranges of the real inputs, as far as they have none the recorded ones."""
     known = real_ranges(program)
-    said = [None] * len(known) if isinstance(evidence.ends, UnsetType) else evidence.ends
+    said = evidence.between(len(known))
     found = []
     if len(said) == len(known):
         for own, ends in zip(known, said, strict=True):
