@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, field
 from dipapprox.certificates.numbers import END, Decimal
 from dipapprox.errors import UserError
 from dipapprox.language.domains import Widening, domain_text
-from dipapprox.language.widening import read_domain
+from dipapprox.language.values import read_domain
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 

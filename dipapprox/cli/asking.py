@@ -28,8 +28,7 @@ from dipapprox.language.load import (
     with_claimed_delta,
 )
 from dipapprox.language.unused import unused
-from dipapprox.language.values import parse_rational
-from dipapprox.language.widening import read_rounds, read_widening
+from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import widening_by_pairs

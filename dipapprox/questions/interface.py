@@ -23,8 +23,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, Source, finite, read_source
 from dipapprox.language.parser import parse as parse_text
-from dipapprox.language.values import exact_rational
-from dipapprox.language.widening import Wider, read_rounds, widening_of
+from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained

@@ -43,7 +43,7 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
 from dipapprox.language.toml import check_known, read_toml
-from dipapprox.language.widening import widening_of
+from dipapprox.language.values import widening_of
 from dipapprox.privacy.certificate import ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt

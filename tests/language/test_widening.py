@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.language.domains import domain_text
-from dipapprox.language.widening import read_domain, read_widening
+from dipapprox.language.values import read_domain, read_widening
 
 TEXT = """
 input q[2] in {DOMAIN}

@@ -17,8 +17,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, parse_program
-from dipapprox.language.values import parse_rational
-from dipapprox.language.widening import widening_of
+from dipapprox.language.values import parse_rational, widening_of
 from dipapprox.limits import Limits
 from dipapprox.privacy.selection import widening_by_pairs
 

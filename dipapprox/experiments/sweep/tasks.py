@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.language.widening import read_domain
+from dipapprox.language.values import read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.calibrate import Calibrate
