@@ -105,6 +105,9 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return a hint naming the known name that is most like `name`."""
     # Names longer than any real one are not worth a quadratic comparison.
     candidates = [k for k in known if len(k) <= 100] if len(name) <= 100 else []
+    for each in candidates:
+        if each.casefold() == name.casefold():
+            return f"did you mean '{each}'?"
     close = difflib.get_close_matches(name, candidates, n=1)
     return f"did you mean '{close[0]}'?" if close else otherwise
 

@@ -340,6 +340,7 @@ class Calls:
         value = self._expressions.value(call.arguments[0])
         if isinstance(value, core.Constant):
             number = core.Constant(abs(as_number(value)), span=call.span)
+            self._know(place, (abs(as_number(value)),) * 2)
             self._emitter.store(place, number, target, call.span)
             return
         ends = range_of(value, self._ranges)

@@ -146,7 +146,7 @@ def _element(scope: Scope, element: ast.Element) -> None:
         if not scope.in_service:
             scope.report(
                 "type error", "'int' is the domain of state cells of services only",
-                element.span, "list the values, e.g. '-5..5', or write 'real'",
+                element.span, "list the values, e.g. '-5..5', and clamp integer noise to them",
             )  # fmt: skip
     elif isinstance(element, ast.Reals):
         if element.bounds is not None:

@@ -50,11 +50,13 @@ def truth_name(value: bool) -> str:
     return "true" if value else "false"
 
 
-def evaluate_integer(node: ast.Expression, constants: Mapping[str, Fraction], what: str) -> int:
+def evaluate_integer(
+    node: ast.Expression, constants: Mapping[str, Fraction], what: str, hint: str = ""
+) -> int:
     """Evaluate a constant expression that must be a whole number; `what` names it in messages."""
     value = evaluate(node, constants)
     if value.denominator != 1:
-        raise Wrong("value error", f"{what} must be a whole number, got {value}", node.span)
+        raise Wrong("value error", f"{what} must be a whole number, got {value}", node.span, hint)
     return value.numerator
 
 

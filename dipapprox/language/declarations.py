@@ -241,8 +241,9 @@ def _domain(
         if not isinstance(element, ast.Range):
             values[evaluate_value(element, parameters)] = None
             continue
-        first = evaluate_integer(element.first, parameters, "an end of a range")
-        last = evaluate_integer(element.last, parameters, "an end of a range")
+        hint = "all numbers between two bounds are 'real 0.5..2.5'"
+        first = evaluate_integer(element.first, parameters, "an end of a range", hint)
+        last = evaluate_integer(element.last, parameters, "an end of a range", hint)
         if last < first:
             raise Wrong(
                 "value error", f"the range {first}..{last} is empty", element.span,

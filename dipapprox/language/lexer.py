@@ -148,13 +148,23 @@ def t_FOREIGN(t: Any) -> Any:
     return t
 
 
+_REMAINDER = "there is no remainder: b divides a if a = b * floor(a / b)"
+_GREEK = {"ε": "eps", "ϵ": "eps", "δ": "delta", "Δ": "Delta", "σ": "sigma", "λ": "lambda"}
+
+
 def t_error(t: Any) -> None:
     text: str = t.value
     start = t.lexer.lexpos
     t.lexer.skip(_foreign_length(text))
     bad = text[: t.lexer.lexpos - start]
-    hint = "comments start with '#'" if bad.startswith("%") else ""
-    if bad.startswith("."):
+    hint = ""
+    if bad.startswith("%"):
+        line = t.lexer.source.text.rfind("\n", 0, start) + 1
+        alone = not t.lexer.source.text[line:start].strip()
+        hint = "comments start with '#'" if alone else _REMAINDER
+    elif bad[0] in _GREEK:
+        hint = f"write '{_GREEK[bad[0]]}'"
+    elif bad.startswith("."):
         hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
     elif bad[0] in "\"'`":
         hint = "named values are written without quotes"

@@ -110,12 +110,19 @@ def p_domain(p: Any) -> None:
         p[0] = p[2] if len(p) == 4 else [p[1]]
 
 
+_DOMAINS = {
+    **dict.fromkeys(["integer", "integers", "z", "n", "nat", "whole"], "list the values: '-5..5'"),
+    **dict.fromkeys(["float", "double", "number", "r", "reals"], "all numbers are 'real'"),
+}
+
+
 def _named_domain(p: Any) -> ast.Element:
     """Return the domain that a word stands for."""
     span = p.lexer.span(p)
     if p[1] == "int":
         return ast.Integers(span=span)
     hint = did_you_mean(p[1], ("bool", "int", "real"), f"write '{{{p[1]}}}' for a single value")
+    hint = _DOMAINS.get(p[1].lower(), hint)
     p.lexer.problems.report("syntax error", f"'{p[1]}' is no domain", span, hint)
     return ast.Name(p[1], span=span)
 

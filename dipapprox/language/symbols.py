@@ -51,6 +51,9 @@ MEANT = {
     "laplace": "write 'Lap(mean, scale)'",
     "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",
     "uniform": "write 'choose {1..6}' for one of finitely many values",
+    "ln": "write 'log(x)', in scales",
+    "sum": "sums are written out, x[1] + x[2], or made in a loop: 'n <- n + x[i]'",
+    "mean": "sums are made in a loop, 'n <- n + x[i]', and divided: n / N",
     "bernoulli": "write 'choose {1 : p, 0 : 1 - p}'",
 }
 """What is meant by names of other libraries, in lower case."""

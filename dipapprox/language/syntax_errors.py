@@ -84,6 +84,8 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             return (
                 "whole numbers are written '0..1', sets '{0, 1}', all numbers between 'real 0..1'"
             )
+        case "ADJACENT", "NUMBER":
+            return "name the distance: 'adjacent linf 1', 'adjacent l1 1'"
         case "NUMBER", "NAME" | "LPAREN" if before.endlexpos == token.lexpos:
             return "multiplication is written with '*'"
         case "NAME", "EQ" | "ARROW" if kind == "EQ":

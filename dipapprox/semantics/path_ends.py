@@ -194,7 +194,7 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     Of the decisions, those that assign the cell at fault in one of their branches are named; if
     there are none, the last ones.
     """
-    steps = list(trail.steps()) if trail is not None else []
+    steps = [step for step in (trail.steps() if trail is not None else ()) if not _is_inner(step)]
     relevant = [step for step in steps if fault.cell in _assigned(step)]
     named = (relevant or steps)[:_MOST_STEPS][::-1]
     message = fault.message
@@ -203,14 +203,59 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     return Diagnostic(fault.kind, message, fault.span, fault.hint)
 
 
+def _leaf(step: Trail) -> core.Value | None:
+    """Return the value that a function such as `floor` has by the last step of its bisection.
+
+    Its steps have the place of the call, and so do the statements in their branches.
+    """
+    match _taken(step):
+        case (core.Assign(_, core.Constant(value)) as only,) if _is_step(step, only):
+            return value
+        case _:
+            return None
+
+
+def _is_inner(step: Trail) -> bool:
+    """Whether a step only leads to another one of a bisection."""
+    match _taken(step):
+        case (core.If() as only,):
+            return _is_step(step, only)
+        case _:
+            return False
+
+
+def _taken(step: Trail) -> core.Block:
+    match step.statement:
+        case core.If(_, then, otherwise):
+            return then if step.taken else otherwise
+        case _:
+            return ()
+
+
+def _is_step(step: Trail, inside: core.If | core.Assign) -> bool:
+    span = step.statement.span
+    return (
+        isinstance(step.statement, core.If)
+        and span is not None
+        and (span == step.statement.condition.span == inside.span)
+    )
+
+
 def _describe(step: Trail) -> str:
     statement = step.statement
+    value = _leaf(step)
+    if value is not None and statement.span is not None:
+        return _placed(statement.span, "is", str(value))
     choice = isinstance(statement, core.Choose)
     span = statement.span if isinstance(statement, core.Choose) else statement.condition.span
     outcome = str(step.outcome).lower() if isinstance(step.outcome, bool) else str(step.outcome)
     if span is None:
         return f"{'choice' if choice else 'condition'} {step.number + 1} is {outcome}"
     verb = "gives" if choice else "is"
+    return _placed(span, verb, outcome)
+
+
+def _placed(span: Span, verb: str, outcome: str) -> str:
     return f"'{' '.join(span.text.split())}' at line {span.line} {verb} {outcome}"
 
 

@@ -112,6 +112,13 @@ MESSAGES = [
     ("for i in 1..1000000000 do end", "the program unrolls to more than 500000 statements", ""),
     ("v[1000000000] <- 1\nx <- max(v)", "arrays have at most 100000 elements", ""),
     ("// hello\nout <- 1", "unexpected '//'", "'#'"),
+    ("r <- lap(q[1], 1)", "unknown function 'lap'", "did you mean 'Lap'?"),
+    ("r <- Lap(q[1], 1/ε)", "unexpected character 'ε'", "write 'eps'"),
+    ("r <- Lap(q[1], ln(2))", "unknown function 'ln'", "write 'log(x)'"),
+    ("r <- Lap(sum(q), 1)", "unknown function 'sum'", "x[1] + x[2]"),
+    ("n <- q[1] % 2", "unexpected character '%'", "b divides a if"),
+    ("% sum", "unexpected character '%'", "comments start"),
+    ("r <- Lap(mean=q[1], scale=1)", "arguments have no names", "Lap(mean, scale)"),
 ]  # fmt: skip
 
 
@@ -144,6 +151,29 @@ DECLARATIONS = [
     ("output o in {a}\nif o < a then skip end", "'<' needs numbers or reals"),
     ("output o in {a}\nskip\nparam x = 1", "declaration after the first statement"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("input q in 0.5..2.5\noutput o in {0}", "'real 0.5..2.5'"),
+        ("output o in integer", "list the values"),
+        ("output o in float", "all numbers are 'real'"),
+        ("output o in {0}\nadjacent 1", "'adjacent linf 1'"),
+    ],
+)
+def test_hints_about_declarations(text: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        core_of(text)
+    assert hint in caught.value.diagnostics[0].hint
+
+
+def test_a_path_is_told_by_the_values_of_roundings() -> None:
+    text = "if floor(q[1], 3/2) = 3 then out <- 1 end"
+    with pytest.raises(SourceError, match="never assigned when 'floor") as caught:
+        program = core_of(HEADER + text)
+        execute(program, True, Limits())
+    assert "'floor(q[1], 3/2)' at line 3 is 0" in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "message"), DECLARATIONS)

@@ -112,7 +112,9 @@ class _Signs:
         for weight in weights:
             total = total + weight
         if self._differs_from_one(total):
-            return Objection(f"the {name}s do not add up to 1")
+            known = total.as_constant()
+            instead = "" if known is None else f", but to {known}"
+            return Objection(f"the {name}s do not add up to 1{instead}")
         return None
 
     def _differs_from_one(self, total: ExponentialRatio) -> bool:
