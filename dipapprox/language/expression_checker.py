@@ -284,30 +284,18 @@ def _draw(scope: Scope, node: ast.Call) -> None:
     hint = f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'"
     if not _takes(scope, node, (2,), hint):
         return
-    named = next((part for part in node.arguments if _is_named(scope, part)), None)
-    if named is not None:
-        scope.report("syntax error", "arguments have no names", named.span, hint)
-        return
+    if any(isinstance(p, ast.Comparison) and p.operators == ("=",) for p in node.arguments):
+        return scope.report("syntax error", "arguments have no names", node.span, hint)
     mean, scale = node.arguments
     kind = check_expression(scope, mean)
     if kind & ~Kind.NUMBER:
-        scope.report(
-            "type error", f"the mean must be a finite number, but this is a "
-            f"{kind.describe()}", mean.span,
-            f"draw with mean 0 and add the {kind.describe()}" if kind & Kind.RANDOM else "",
-        )  # fmt: skip
+        what = kind.describe()
+        message = f"the mean must be a finite number, but this is a {what}"
+        hint = f"draw with mean 0 and add the {what}" if kind & Kind.RANDOM else ""
+        scope.report("type error", message, mean.span, hint)
     _in_eps(scope, scale, _SCALES, "a scale", static=True)
     if scope.is_repeated:
         scope.report("type error", "a 'while' cannot draw samples", node.span, REPEATED)
-
-
-def _is_named(scope: Scope, node: ast.Expression) -> bool:
-    """Whether an argument is written with a name, as in Python: scale=1/eps."""
-    match node:
-        case ast.Comparison((ast.Name(name), _), ("=",)):
-            return name not in scope.symbols
-        case _:
-            return False
 
 
 def _mechanism(scope: Scope, node: ast.Call) -> None:

@@ -169,11 +169,11 @@ def test_hints_about_declarations(text: str, hint: str) -> None:
 
 
 def test_a_path_is_told_by_the_values_of_roundings() -> None:
-    text = "if floor(q[1], 3/2) = 3 then out <- 1 end"
+    text = "input q in 0..4\noutput out in {0, 1}\nif floor(q, 3/2) = 3 then out <- 1 end"
     with pytest.raises(SourceError, match="never assigned when 'floor") as caught:
-        program = core_of(HEADER + text)
+        program = core_of(text)
         execute(program, True, Limits())
-    assert "'floor(q[1], 3/2)' at line 3 is 0" in str(caught.value)
+    assert "'floor(q, 3/2)' at line 3 is 0" in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "message"), DECLARATIONS)
