@@ -285,7 +285,8 @@ def _draw(scope: Scope, node: ast.Call) -> None:
     if not _takes(scope, node, (2,), hint):
         return
     if any(isinstance(p, ast.Comparison) and p.operators == ("=",) for p in node.arguments):
-        return scope.report("syntax error", "arguments have no names", node.span, hint)
+        scope.report("syntax error", "arguments have no names", node.span, hint)
+        return
     mean, scale = node.arguments
     kind = check_expression(scope, mean)
     if kind & ~Kind.NUMBER:
