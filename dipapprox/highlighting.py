@@ -15,7 +15,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
 
-from dipapprox.language.core import Norm
+from dipapprox.language.core import EUCLIDEAN, Norm
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.symbols import (
     ABSOLUTE,
@@ -39,7 +39,7 @@ SOFT_STATEMENTS = (
     r"\b(?:(?:read|on)(?=\s+[A-Za-z_])|(?:publish|where)(?=\s+[\w(-])|forever(?=\s+do\b))"
 )
 REALS = r"(?<=\bin )(?:real|int)\b"
-NORMS = ("all", *(norm.value for norm in Norm))
+NORMS = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
 
 _FUNCTIONS = (
     *DISTRIBUTIONS,

@@ -12,10 +12,10 @@ from itertools import product
 from math import prod
 from typing import NoReturn, assert_never
 
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate_integer
-from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Value, Within
+from dipapprox.language.core import EUCLIDEAN, Cell, Everyone, Input, Listed, Norm, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.printer import print_condition
@@ -25,6 +25,15 @@ from dipapprox.language.tokens import PRIME
 MOST_PAIRS = 500_000
 """Pairs that are tried."""
 
+
+@dataclass(frozen=True, slots=True)
+class Euclidean:
+    """Adjacent when the squares of the differences add up to at most radius², radius >= 0."""
+
+    radius: Fraction
+
+
+Rule = Within | Everyone | Euclidean
 Pair = tuple[Input, Input]
 _Read = Callable[[Input, Input], Value]
 _Test = Callable[[Input, Input], bool]
@@ -36,21 +45,21 @@ def primed(symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
     return {s.name + PRIME: replace(s, name=s.name + PRIME) for s in inputs}
 
 
-def pairs_where(
-    declaration: ast.AdjacentWhere,
-    rule: Within | Everyone,
+def listed_pairs(
+    declaration: ast.AdjacentWhere | ast.AdjacentRule,
+    rule: Rule,
     parameters: Mapping[str, Fraction],
     cells: Sequence[Cell],
     symbols: Mapping[str, Symbol],
 ) -> Listed:
-    """List the pairs of an adjacency by a condition.
+    """List the pairs of an adjacency by a rule and, where there is one, a condition.
 
     Args:
         declaration: What is written.
         rule: Its rule.
         parameters: Of the program.
         cells: Its input cells.
-        symbols: What its names stand for.
+        symbols: What its names stand for; only conditions are asked.
 
     Raises:
         Wrong: If inputs may be any real numbers, if there are too many pairs, or none.
@@ -58,13 +67,25 @@ def pairs_where(
     span = declaration.span
     for cell in cells:
         if isinstance(cell.domain, AllReals):
+            what, hint = (
+                f"'{EUCLIDEAN}' lists pairs",
+                (
+                    "with Gaussian noise of one scale on every entry, one 'input x in real' and "
+                    "'linf r' say the same; else write 'l1' or 'linf'"
+                ),
+            )
+            if isinstance(declaration, ast.AdjacentWhere):
+                what, hint = "a condition on pairs", "write 'adjacent linf 1', or a rule alone"
             raise Wrong(
-                "type error", f"a condition on pairs, but '{cell.variable}' is any real number",
-                span, "write 'adjacent linf 1', or another rule alone",
-            )  # fmt: skip
+                "type error", f"{what}, but '{cell.variable}' is any real number", span, hint
+            )
     if prod(len(cell.domain) for cell in cells) > MOST_PAIRS:
         raise _too_many(declaration)
-    test = _conjunction(_conditions(declaration, parameters, cells, symbols))
+    test: _Test = _always
+    text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, Euclidean) else ""
+    if isinstance(declaration, ast.AdjacentWhere):
+        test = _conjunction(_conditions(declaration, parameters, cells, symbols))
+        text = print_condition(declaration)
     kept: list[Pair] = []
     tried = 0
     for first in product(*(cell.domain for cell in cells)):
@@ -84,17 +105,23 @@ def pairs_where(
             if (second, first) not in once:
                 once[first, second] = None
         kept = list(once)
-    return Listed(tuple(kept), one_way, print_condition(declaration))
+    return Listed(tuple(kept), one_way, text)
 
 
-def _too_many(declaration: ast.AdjacentWhere) -> Wrong:
-    return Wrong(
-        "limit", f"more than {MOST_PAIRS} pairs of inputs to try the condition on",
-        declaration.span, "smaller domains, or a rule: 'adjacent l0 1 where …'",
-    )  # fmt: skip
+def _always(first: Input, second: Input) -> bool:
+    return True
 
 
-def _neighbours(first: Input, cells: Sequence[Cell], rule: Within | Everyone) -> Iterator[Input]:
+def _too_many(declaration: ast.AdjacentWhere | ast.AdjacentRule) -> Wrong:
+    done, hint = "list", "smaller domains, or 'linf' or 'l1', whose pairs are not listed"
+    if isinstance(declaration, ast.AdjacentWhere):
+        done = "try the condition on"
+        hint = "smaller domains, or a rule: 'adjacent l0 1 where …'"
+    message = f"more than {MOST_PAIRS} pairs of inputs to {done}"
+    return Wrong("limit", message, declaration.span, hint)
+
+
+def _neighbours(first: Input, cells: Sequence[Cell], rule: Rule) -> Iterator[Input]:
     """Yield the inputs that differ from one and obey a rule, each once."""
     found: list[tuple[Input, Fraction]] = [((), Fraction(0))]
     for value, cell in zip(first, cells, strict=True):
@@ -107,10 +134,15 @@ def _neighbours(first: Input, cells: Sequence[Cell], rule: Within | Everyone) ->
     return (second for second, _ in found if second != first)
 
 
-def _cost(value: Value, other: Value, spent: Fraction, rule: Within | Everyone) -> Fraction | None:
+def _cost(value: Value, other: Value, spent: Fraction, rule: Rule) -> Fraction | None:
     """Return what is spent after a change of a cell; None if the rule forbids it."""
     if isinstance(rule, Everyone) or value == other:
         return spent
+    if isinstance(rule, Euclidean):
+        if isinstance(value, str) or isinstance(other, str):
+            return None
+        cost = spent + (other - value) ** 2
+        return cost if cost <= rule.radius**2 else None
     if rule.norm is Norm.L0:
         cost = spent + 1
     else:

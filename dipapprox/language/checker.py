@@ -8,7 +8,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import primed
-from dipapprox.language.core import Norm
+from dipapprox.language.core import EUCLIDEAN, Norm
 from dipapprox.language.expression_checker import (
     REPEATED,
     check_condition,
@@ -202,7 +202,7 @@ def _adjacency(
                 if kind & Kind.RANDOM or not is_static(scope, value):
                     scope.report("type error", "pairs are made of constant values", value.span)
         return
-    rules = ("all", *(norm.value for norm in Norm))
+    rules = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
     if declaration.rule not in rules:
         allowed = f"allowed are {', '.join(rules)} and {{ … }}"
         scope.report(

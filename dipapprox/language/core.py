@@ -208,6 +208,9 @@ class Norm(Enum):
     DECREASING = "decreasing"
 
 
+EUCLIDEAN = "l2"
+"""The rule whose pairs are `Listed`: the squares of the differences add up to at most radius²."""
+
 ONE_WAY = (Norm.INCREASING, Norm.DECREASING)
 """The norms in which the distance there is not the distance back."""
 

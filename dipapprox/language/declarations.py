@@ -9,9 +9,10 @@ from itertools import islice
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.adjacency_where import pairs_where
+from dipapprox.language.adjacency_where import Euclidean, Rule, listed_pairs
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
 from dipapprox.language.core import (
+    EUCLIDEAN,
     Adjacency,
     Cell,
     Everyone,
@@ -143,11 +144,15 @@ def elaborate_declarations(
             try:
                 match declaration:
                     case ast.AdjacentRule():
-                        adjacency = _rule(declaration, parameters, cells)
+                        base = _rule(declaration, parameters, cells)
+                        if isinstance(base, Euclidean):
+                            adjacency = listed_pairs(declaration, base, parameters, cells, {})
+                        else:
+                            adjacency = base
                     case ast.AdjacentWhere(rule):
                         symbols = collect_symbols(program, Diagnosis())
                         base = _rule(rule, parameters, cells)
-                        adjacency = pairs_where(declaration, base, parameters, cells, symbols)
+                        adjacency = listed_pairs(declaration, base, parameters, cells, symbols)
                     case ast.AdjacentPairs(pairs):
                         adjacency = Listed(
                             tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
@@ -287,27 +292,28 @@ def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> V
 
 def _rule(
     declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[Cell]
-) -> Within | Everyone:
+) -> Rule:
     if declaration.radius is None:
         if declaration.rule != "all":
             raise BrokenInvariant("the checker let an unknown adjacency pass")
         return Everyone()
-    norm = Norm(declaration.rule)
     radius = evaluate(declaration.radius, parameters)
     if radius < 0:
         raise Wrong(
             "value error", f"the radius must be >= 0, got {radius}", declaration.radius.span
         )
-    if norm is not Norm.L0:
+    if declaration.rule != Norm.L0.value:
         for cell in cells:
             if has_names(cell.domain):
                 raise Wrong(
                     "type error",
-                    f"'{norm.value}' needs numbers, but '{cell.variable}' has named values",
+                    f"'{declaration.rule}' needs numbers, but '{cell.variable}' has named values",
                     declaration.span,
                     "use 'adjacent l0 k', 'adjacent all' or explicit pairs",
                 )
-    return Within(norm, radius)
+    if declaration.rule == EUCLIDEAN:
+        return Euclidean(radius)
+    return Within(Norm(declaration.rule), radius)
 
 
 def _pair(

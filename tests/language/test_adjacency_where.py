@@ -24,6 +24,7 @@ RULES: dict[str, Callable[[Pair], bool]] = {
     "all": lambda p: True,
     "linf 1": lambda p: max(map(abs, change(p))) <= 1,
     "l1 2": lambda p: sum(map(abs, change(p))) <= 2,
+    "l2 3/2": lambda p: sum(d * d for d in change(p)) <= 2,
     "l0 1": lambda p: sum(d != 0 for d in change(p)) <= 1,
     "increasing 2": lambda p: all(0 <= d <= 2 for d in change(p)),
     "decreasing 1": lambda p: all(-1 <= d <= 0 for d in change(p)),

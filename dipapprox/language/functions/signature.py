@@ -217,11 +217,12 @@ def closed_declarations(
             found.append(ast.AdjacentRule(norm.value, number_node(radius), span=span))
         case core.Listed(text=str()):
             values = {n: number_node(v) for n, v in declarations.parameters.items()}
-            wheres = [d for d in written.declarations if isinstance(d, ast.AdjacentWhere)]
-            found += with_names(tuple(wheres), values)
+            rules = (ast.AdjacentWhere, ast.AdjacentRule)
+            listed = [each for each in written.declarations if isinstance(each, rules)]
+            found += with_names(tuple(listed), values)
         case core.Listed(pairs):
-            listed = (ast.Pair(_row(left), _row(right), span=span) for left, right in pairs)
-            found.append(ast.AdjacentPairs(tuple(listed), span=span))
+            rows = (ast.Pair(_row(left), _row(right), span=span) for left, right in pairs)
+            found.append(ast.AdjacentPairs(tuple(rows), span=span))
     return tuple(found)
 
 
