@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dipapprox.certificates.digest import digest
+from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
@@ -54,6 +54,13 @@ def replaced(fields: Fields, place: Sequence[str | int], value: object) -> Field
     assert inner[place[-1]] != value
     inner[place[-1]] = value
     return changed
+
+
+def retold(fields: Fields, text: str) -> Fields:
+    """Return a copy about another program, with its hash and a digest that fit."""
+    changed = replaced(fields, ("program", "text"), text)
+    changed["program"]["sha256"] = text_hash(text)
+    return signed(changed)
 
 
 def check_changes_are_noticed(fields: Fields, seed: str, count: int) -> None:

@@ -20,7 +20,7 @@ from dipapprox.checking.real_inputs.runs import Run, tape_of
 from dipapprox.checking.real_inputs.states import Geometry
 from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
-from tests.checking.certified import signed
+from tests.checking.certified import retold, signed
 
 NOISE = "".join(f"{name} <- DLap(0, 1/eps)\n" for name in "abc")
 TAPE = tape_of(dipapprox.parse(f"output out in 0..1\n{NOISE}out <- 0\n"))
@@ -126,6 +126,19 @@ def test_a_line_with_another_factor_of_an_input_may_have_no_integers() -> None:
         geometry.misfit([Run((Fraction(0),), (), tuple(lines))], [])
     some = Run((Fraction(0),), (), (lines[0], *lines[2:]))
     assert "lies in no state" in str(geometry.misfit([some], []))
+
+
+def test_nothing_is_confirmed_of_inputs_without_values() -> None:
+    """Integer noise, and no integer between the bounds of q: all would be true of all pairs."""
+    text = "input p in real 0..2\ninput q in real {}\noutput out in 0..1\nadjacent linf 1\n"
+    text += "r <- DLap(q, 1 / eps)\ns <- DLap(p, 1 / eps)\n"
+    text += "if r >= s then out <- 1 else out <- 0 end\n"
+    fields = certified(text.format("0..1"))
+    upper = {**fields, "places": None, "least_budget": {"lower": "0", "upper": "2"}}
+    assert check(signed(upper)).outcome is Outcome.CONFIRMED
+    empty = check(retold(upper, text.format("1/4..3/4")))
+    assert empty.outcome is Outcome.NOT_CONFIRMED
+    assert empty.reason == "no integer lies between the bounds of 'q'"
 
 
 @pytest.mark.parametrize("text", [CYCLE.format(2), CHOICE])

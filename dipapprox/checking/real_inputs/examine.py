@@ -146,11 +146,15 @@ class _Examination:
     # --- inputs -----------------------------------------------------------------------------------
 
     def _require_reals(self) -> None:
+        """Raise unless every input has values: of no input anything could be said."""
         for cell in self.program.inputs:
             if has_names(cell.domain):
                 raise Untrue("program.text", f"the input '{cell.name}' has named values")
             if not isinstance(cell.domain, AllReals) and not self.record.reals:
                 raise Untrue("reals", f"the input '{cell.name}' has finitely many values")
+            bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+            if self.integers and bounds is not None and floor(bounds[1]) < ceil(bounds[0]):
+                raise Stuck(f"no integer lies between the bounds of '{cell.name}'")
 
     def _bounds(self) -> Iterator[tuple[Fraction, Fraction] | None]:
         for cell in self.program.inputs:
