@@ -6,7 +6,7 @@ message about a span. Rendering is the only place that knows about lines and col
 
 from __future__ import annotations
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,13 @@ class Span:
     def text(self) -> str:
         """The characters of the span."""
         return self.source.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What may have been written somewhere; two things are equal wherever they are."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
-from dipapprox.source import Span
+from dipapprox.data_classes import dataclass
+from dipapprox.source import Located
 
 
 class Sample(Enum):
@@ -47,7 +47,7 @@ class Laplace:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Located):
     """A control state.
 
     Attributes:
@@ -61,11 +61,10 @@ class State:
     reads: bool
     compared: Laplace | None
     fresh: Laplace | None = None
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Located):
     """One step; guards speak of the values before it.
 
     Attributes:
@@ -83,7 +82,6 @@ class Transition:
     target: int
     output: Output
     assigned: int
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def used(self) -> int:

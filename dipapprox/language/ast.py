@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
-from dipapprox.source import Span
+from dipapprox.data_classes import dataclass
+from dipapprox.source import Located
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """Anything in a program; `span` is where, if it was written."""
-
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+class Node(Located):
+    """Anything in a program."""
 
 
 # --- expressions ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.source import Span
+from dipapprox.source import Located, Span
 
 INSAMPLE = "insample"
 """The sample that guards compare and variables store."""
@@ -17,23 +17,21 @@ INSAMPLE_PRIME = "insampleprime"
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Located):
     """A comparison of insample with a variable: `at_least` for >= (or >), else < (or <=)."""
 
     variable: str
     at_least: bool
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Located):
     """One transition: a conjunction of atoms (empty: true), variables set, output, next state."""
 
     guard: tuple[Atom, ...]
     assigned: tuple[str, ...]
     output: str
     target: str
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
     target_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -46,7 +44,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class Location(Located):
     """A state: whether it reads an input, the noise of its samples, its transitions."""
 
     name: str
@@ -54,7 +52,6 @@ class Location:
     insample: Noise
     insample_prime: Noise | None
     steps: tuple[Step, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,84 +9,176 @@ variables: one name space. Nothing here depends on eps or on input values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from enum import Enum
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.distributions import Family, Scale
 from dipapprox.errors import SourceError
-from dipapprox.language.core_expressions import (
-    All,
-    Any,
-    Comparison,
-    Condition,
-    Constant,
-    Element,
-    Epsilon,
-    Exponential,
-    Expression,
-    Inverse,
-    Product,
-    Relation,
-    Sum,
-    Value,
-    Variable,
-    Weight,
-    WeightProduct,
-    WeightSum,
-)
-from dipapprox.source import Diagnostic, Span
+from dipapprox.source import Diagnostic, Located
 
-__all__ = [
-    "NEXT",
-    "ONE_WAY",
-    "PUBLISHED",
-    "Adjacency",
-    "All",
-    "Any",
-    "Assign",
-    "Block",
-    "Body",
-    "Cell",
-    "Choose",
-    "Comparison",
-    "Condition",
-    "Constant",
-    "Draw",
-    "Element",
-    "Epsilon",
-    "Everyone",
-    "Exit",
-    "Exponential",
-    "Expression",
-    "If",
-    "Input",
-    "Inverse",
-    "Listed",
-    "Norm",
-    "Product",
-    "Program",
-    "Relation",
-    "Repeat",
-    "Rounding",
-    "Rounds",
-    "Statement",
-    "Sum",
-    "Value",
-    "Variable",
-    "Weight",
-    "WeightProduct",
-    "WeightSum",
-    "While",
-    "Within",
-]
+Value = Fraction | str
+"""A finite-domain value: a rational, or a named value such as `bot`."""
+
+
+class Relation(Enum):
+    """A comparison; the value is its spelling in programs."""
+
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    EQUAL = "="
+    NOT_EQUAL = "!="
+
+    def negated(self) -> Relation:
+        """Return the complement: `<` becomes `>=`."""
+        return _NEGATED[self]
+
+    def holds(self, left: Value, right: Value) -> bool:
+        """Whether it holds between two values: both numbers, unless it asks for equality only."""
+        return _HOLDS[self](left, right)
+
+
+_NEGATED = {
+    Relation.LESS: Relation.GREATER_EQUAL,
+    Relation.LESS_EQUAL: Relation.GREATER,
+    Relation.GREATER: Relation.LESS_EQUAL,
+    Relation.GREATER_EQUAL: Relation.LESS,
+    Relation.EQUAL: Relation.NOT_EQUAL,
+    Relation.NOT_EQUAL: Relation.EQUAL,
+}
+
+_HOLDS: dict[Relation, Callable[..., bool]] = {
+    Relation.LESS: operator.lt,
+    Relation.LESS_EQUAL: operator.le,
+    Relation.GREATER: operator.gt,
+    Relation.GREATER_EQUAL: operator.ge,
+    Relation.EQUAL: operator.eq,
+    Relation.NOT_EQUAL: operator.ne,
+}
+
+# --- expressions: one tree for finite and real values; at most one real factor per product ------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Located):
+    """A rational or a named value."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Located):
+    """The current value of a cell: input, output, finite or real variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Located):
+    """An array element whose index is only known during execution, e.g. `q[best]`."""
+
+    array: str
+    size: int
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Located):
+    """left + right."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Located):
+    """left * right; the checker guarantees that at most one side is real."""
+
+    left: Expression
+    right: Expression
+
+
+Expression = Constant | Variable | Element | Sum | Product
+
+# --- conditions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Located):
+    """left ~ right, over finite or real expressions."""
+
+    left: Expression
+    relation: Relation
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class All(Located):
+    """Conjunction; the empty one is true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any(Located):
+    """Disjunction; the empty one is false."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Comparison | All | Any
+"""Negations are pushed into the comparisons by the elaborator."""
+
+# --- weights: expressions in eps, which occur in choices only ------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """The program's eps."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSum:
+    """left + right."""
+
+    left: Weight
+    right: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class WeightProduct:
+    """left * right."""
+
+    left: Weight
+    right: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse(Located):
+    """1 / operand."""
+
+    operand: Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(Located):
+    """e ^ exponent; the exponent must come down to a rational multiple of eps."""
+
+    exponent: Weight
+
+
+Weight = Expression | Epsilon | WeightSum | WeightProduct | Inverse | Exponential
+"""An expression in eps and finite-domain values: an exponential ratio once the values are known."""
 
 # --- statements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Located):
     """x <- e: a finite or real expression; copies the symbolic value.
 
     Finite and real variables need no distinction here: execution stores a linear form.
@@ -94,11 +186,10 @@ class Assign:
 
     target: Variable | Element
     value: Expression
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Located):
     """r <- Gauss(mean, scale), Lap(mean, scale), …: a fresh independent sample.
 
     `site` numbers the draws of the unrolled program: each is executed at most once on a path.
@@ -109,28 +200,24 @@ class Draw:
     mean: Expression
     scale: Scale
     site: int
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Located):
     """if condition then … else … end."""
 
     condition: Condition
     then: Block
     otherwise: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Located):
     """End the program."""
 
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class Choose(Located):
     """x <- one of finitely many values, at random.
 
     Attributes:
@@ -143,16 +230,14 @@ class Choose:
     options: tuple[tuple[Expression, Weight], ...]
     proportional: bool
     site: int
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(Located):
     """while condition do … end."""
 
     condition: Condition
     body: Block
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Statement = Assign | Draw | Choose | If | While | Exit
@@ -160,7 +245,7 @@ Block = tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Located):
     """Turns of a loop that are equal but for indices; in the body of a program only.
 
     Turn k = 0, 1, … is `body` with the elements `first` + k of some arrays, which it has no others
@@ -180,7 +265,6 @@ class Repeat:
     first: int
     arrays: tuple[str, ...]
     sites: int
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Body = tuple[Statement | Repeat, ...]
@@ -249,7 +333,7 @@ Adjacency = Within | Everyone | Listed
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Located):
     """One input or output cell. `domain` has no duplicates and keeps the order of the program.
 
     Attributes:
@@ -263,7 +347,6 @@ class Cell:
     variable: str
     index: int | None
     domain: tuple[Value, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 NEXT = "next "
@@ -298,7 +381,7 @@ class Rounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class Rounding(Located):
     """How far a program is from what is written: irrational scales were made rational.
 
     Attributes:
@@ -307,7 +390,6 @@ class Rounding:
     """
 
     error: Fraction
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

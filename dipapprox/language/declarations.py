@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import Euclidean, Rule, listed_pairs
@@ -33,19 +33,18 @@ from dipapprox.language.domains import (
     wider_domains,
 )
 from dipapprox.language.symbols import collect_symbols
-from dipapprox.source import Span
+from dipapprox.source import Located, Span
 
 LARGEST_DOMAIN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Located):
     """A declared input, output or state; `size` is None for a scalar."""
 
     name: str
     size: int | None
     domain: tuple[Value, ...]
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 def cells_of(variables: Iterable[Variable]) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, did_you_mean
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 
 MOST_CELLS = 100_000
 """Of all arrays of a program together."""

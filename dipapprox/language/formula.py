@@ -27,11 +27,11 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.lexer import read_decimal
-from dipapprox.source import Diagnostic, SourceFile, Span
+from dipapprox.source import Diagnostic, Located, SourceFile, Span
 
 
 class Function(Enum):
@@ -53,30 +53,27 @@ class Operator(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(Located):
     """-operand."""
 
     operand: Formula
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Located):
     """left operator right."""
 
     left: Formula
     operator: Operator
     right: Formula
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Located):
     """function(argument)."""
 
     function: Function
     argument: Formula
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 Formula = Number | Name | Negation | Operation | Call

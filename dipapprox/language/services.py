@@ -29,7 +29,7 @@ from dipapprox.language.domains import AS_DECLARED, AllIntegers
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.equal_turns import written_out
 from dipapprox.language.traversal import statements_of
-from dipapprox.source import Span
+from dipapprox.source import Located, Span
 
 DATA = "data"
 """The name of the call that brings a data point."""
@@ -70,7 +70,7 @@ class StateCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(Located):
     """What is done at one kind of call.
 
     Attributes:
@@ -86,7 +86,6 @@ class Handler:
     users: tuple[str, ...]
     body: core.Block
     clamps: Mapping[str, Clamp] = field(hash=False)
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def is_data(self) -> bool:

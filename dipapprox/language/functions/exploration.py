@@ -23,7 +23,7 @@ from typing import Any, Never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, SourceError
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 from dipapprox.language.functions import outside, places
 from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as

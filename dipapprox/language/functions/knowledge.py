@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Relation, Value
+from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.quantities import Condition, Quantity, negated
 
 MOST_VALUATIONS = 4096

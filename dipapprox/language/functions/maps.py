@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 from dipapprox.language.functions import places
 from dipapprox.language.functions.noise import Mean, assigned, number
 from dipapprox.language.functions.quantities import Quantity

@@ -13,7 +13,7 @@ from typing import Any
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 from dipapprox.language.functions import places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun, cell_name, running

@@ -16,7 +16,7 @@ from math import isinf
 from typing import Any, Never
 
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Relation
+from dipapprox.language.core import Relation
 from dipapprox.language.functions.places import here
 from dipapprox.language.functions.symbolic import (
     Compute,

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 from dipapprox.language.functions import places
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
 from dipapprox.language.functions.quantities import Condition, Quantity, constant, named

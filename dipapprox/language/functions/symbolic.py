@@ -18,7 +18,7 @@ from typing import Any, Never, Protocol, Self
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
-from dipapprox.language.core_expressions import Value
+from dipapprox.language.core import Value
 from dipapprox.language.functions.places import here
 from dipapprox.source import Diagnostic, Span
 
