@@ -26,7 +26,7 @@ has an input of its own (`separate`), adjacent inputs are all those of linf with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from math import floor, lcm
 
@@ -424,8 +424,3 @@ def _sample_text(shown: Shown, draw: core.Draw | None) -> str:
     if shown.fresh is not None:
         return "a fresh sample"
     return _target_text(draw) if shown.sample and draw is not None else ""
-
-
-def lines_of(words: Iterable[Words]) -> Iterator[int]:
-    """Yield the lines of some steps, each once, ascending."""
-    yield from sorted({each.line for each in words if each.line is not None})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 
 
@@ -168,19 +168,6 @@ class Use:
     overwrites: frozenset[str]
     random: bool
     exits: bool
-
-
-def uses_of(body: core.Block) -> list[Use]:
-    """Return what statements do. What comes after an exit may not come about."""
-    found = []
-    after_exit = False
-    for statement in body:
-        use = use_of((statement,))
-        if after_exit or use.exits:
-            use = replace(use, random=True)
-        found.append(use)
-        after_exit = after_exit or use.exits
-    return found
 
 
 def use_of(block: core.Block) -> Use:

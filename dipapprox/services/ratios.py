@@ -17,7 +17,7 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.signs.supremum import Infinity, limit_at_zero
 from dipapprox.exact.signs.values import enclose_at, sign_at
-from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.intervals import logarithm
@@ -179,8 +179,3 @@ def _exponent(above: ExponentialPolynomial, below: ExponentialPolynomial) -> Fra
 
 def _rate(function: ExponentialPolynomial) -> Fraction:
     return max(rate for (_, rate), _ in function.terms)
-
-
-def exponential(rate: Fraction) -> ExponentialRatio:
-    """Return e^(rate eps)."""
-    return ExponentialRatio(ONE if not rate else ExponentialPolynomial.monomial(1, 0, rate))

@@ -27,7 +27,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
-from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron, dot
+from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
@@ -279,7 +279,10 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed: int) ->
     assert isinstance(cones, Cones)
     for _ in range(20):
         point = [fmpq(chance.randint(-3000, 3000), 997) for _ in range(rank)]
-        slacks = [b - dot(a, tuple(point)) for a, b in zip(normals, bounds, strict=True)]
+        slacks = [
+            b - sum(c * x for c, x in zip(a, point, strict=True))
+            for a, b in zip(normals, bounds, strict=True)
+        ]
         count = 0
         for cone in cones.cones:
             signed = zip(cone.guards, cone.turned, strict=True)

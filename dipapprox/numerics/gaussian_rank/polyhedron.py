@@ -102,11 +102,6 @@ def orthogonal(
     return normals, tuple([variance for _, variance in basis])
 
 
-def dot(left: Vector, right: Vector) -> fmpq:
-    """Return Σ left[j] right[j]."""
-    return _sum(a * b for a, b in zip(left, right, strict=True))
-
-
 def rational(value: Fraction) -> fmpq:
     """Return the same number as flint has it."""
     return fmpq(value.numerator, value.denominator)

@@ -103,11 +103,3 @@ class Masses:
             if known is not None and isinstance(known[1], NotEnclosed):
                 return known[1]
         return None
-
-
-def _better(
-    known: tuple[int, Enclosure | NotEnclosed] | None, found: Enclosure | NotEnclosed
-) -> Enclosure | NotEnclosed:
-    if known is None or isinstance(known[1], NotEnclosed):
-        return found
-    return known[1].intersect(found) if isinstance(found, Enclosure) else known[1]

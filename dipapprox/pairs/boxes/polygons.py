@@ -71,11 +71,6 @@ def middle(polygon: Polygon) -> tuple[int, Fraction]:
     return coordinate, (low + high) / 2
 
 
-def halves(polygon: Polygon) -> tuple[Polygon, ...]:
-    """Cut a polygon, which is no point, across its longer extent."""
-    return cut(polygon, *middle(polygon))
-
-
 def cut(polygon: Polygon, coordinate: int, place: Fraction) -> tuple[Polygon, ...]:
     """Cut a polygon where x, or y, has a value."""
     a, b = (1, 0) if coordinate == X else (0, 1)

@@ -19,7 +19,7 @@ from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.boxes.bounds import FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
-from dipapprox.pairs.boxes.polygons import Polygon, halves
+from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.options import Options
@@ -101,7 +101,7 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(0, 8))):
         axis = data.draw(st.integers(0, 1))
         polygons = list(pairs.polygons)
-        polygons[axis] = data.draw(st.sampled_from(halves(polygons[axis])))
+        polygons[axis] = data.draw(st.sampled_from(cut(polygons[axis], *middle(polygons[axis]))))
         pairs = PairSet(tuple(polygons), pairs.first, pairs.second, pairs.budget)
     factor = eps_prv_factor(
         data.draw(st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1)])), 64

@@ -11,10 +11,11 @@ from dipapprox.pairs.boxes.polygons import (
     Direction,
     Polygon,
     clipped,
+    cut,
     diagonal,
     extent,
     faces,
-    halves,
+    middle,
     rectangle,
 )
 
@@ -49,7 +50,7 @@ def test_a_square_without_a_size_is_a_point() -> None:
 def test_halves_are_the_whole(polygon: Polygon) -> None:
     if len(polygon) == 1:
         return
-    parts = halves(polygon)
+    parts = cut(polygon, *middle(polygon))
     assert sum(map(_area, parts)) == _area(polygon) >= 0
     widths = [max(b - a for a, b in (extent(p, 0), extent(p, 1))) for p in (*parts, polygon)]
     assert all(2 * _perimeter(part) < 2 * _perimeter(polygon) + 1 for part in parts)
