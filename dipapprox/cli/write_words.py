@@ -13,7 +13,7 @@ _SAID = ("nargs", "default", "choices", "metavar", "help")
 
 
 def describe(parser: argparse.ArgumentParser) -> str:
-    """Return the words of its commands as `completion.WORDS` has them."""
+    """Return the words of its commands as `described.WORDS` has them."""
     words = {
         name: {
             "description": command.description,

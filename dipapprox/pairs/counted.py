@@ -18,7 +18,7 @@ from dipapprox.pairs.tables import Tables
 
 
 class CountedPairs:
-    """The pairs of a plan; see `search_together.CheckedTogether`.
+    """The pairs of a plan; see `maximum.CheckedTogether`.
 
     Args:
         plan: Their counters.

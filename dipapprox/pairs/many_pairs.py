@@ -150,7 +150,7 @@ def check_many(
     bulk: BulkSource,
     progress: Progress,
 ) -> None:
-    """Check many selected pairs, or pairs of many outputs; see `search_strategy.check_pairs`."""
+    """Check many selected pairs, or pairs of many outputs; see `verifier.check_pairs`."""
     selected = SelectedPairs(states, selection, total)
     program, bits = states.program, search.ladder[0]
     in_doubles = bits <= DOUBLE_BITS

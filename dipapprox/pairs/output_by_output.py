@@ -83,7 +83,7 @@ class _Term:
 
 
 class OutputByOutput:
-    """The adjacent pairs of a program; see `search_together.CheckedTogether`.
+    """The adjacent pairs of a program; see `maximum.CheckedTogether`.
 
     Args:
         symmetry: Of the program's cells.

@@ -20,8 +20,8 @@ automaton has no words for is written with what it has:
   too.
 
 An upper bound for the automaton is always one for the program. A lower bound is one if each step
-has an input of its own (`separate`), adjacent inputs are all those of linf without bounds
-(`all_changes`), and what is published tells which steps were taken (`visible`).
+has an input of its own, adjacent inputs are all those of linf without bounds (`losses` says what is
+missing of both), and what is published tells which steps were taken (`visible`).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Known:
 
 
 class RealPairs:
-    """The adjacent pairs of a program with real inputs; see `search_together.CheckedTogether`.
+    """The adjacent pairs of a program with real inputs; see `maximum.CheckedTogether`.
 
     Args:
         states: Its final states.

@@ -34,7 +34,7 @@ class ExactKinds(Protocol):
 
 
 class ProductPairs:
-    """The selected pairs of a product; see `search_together.CheckedTogether`.
+    """The selected pairs of a product; see `maximum.CheckedTogether`.
 
     Args:
         losses: Of these pairs.

@@ -39,7 +39,7 @@ _LARGEST = Fraction(1_000)
 
 
 class PublishedPairs:
-    """The selected pairs of a program; see `search_together.CheckedTogether`.
+    """The selected pairs of a program; see `maximum.CheckedTogether`.
 
     Args:
         divergences: Of the program at one eps.
