@@ -22,6 +22,8 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.intervals import formula_claim as formula_claim_module
+from dipapprox.privacy.intervals import nested_inputs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -396,3 +398,45 @@ def test_the_point_between_is_well_inside(lower: Fraction, more: Fraction) -> No
     assert lower < middle < upper
     if upper > 4 * lower:
         assert Fraction(1, 2) < middle**2 / (lower * upper) < 2
+
+
+_SAME = """input q in {domain}
+output out in {{0, 1}}
+adjacent linf 1
+r <- Lap(0, 1/eps)
+if r >= 0 then out <- 1 else out <- 0 end
+"""
+_NUMBER = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "delta"),
+    [
+        (_SAME.format(domain="{0, 1}"), "{}", "0"),
+        (_SAME.format(domain="{0, 1}"), "1", "{}"),
+        (_SAME.format(domain="real 0..1"), "{}", "0"),
+        (_SAME.format(domain="real 0..1"), "1", "{}"),
+        (_NUMBER, "eps", "{}"),
+    ],
+)
+def test_nobody_is_private_below_0(
+    text: str, eps_prv: str, delta: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where eps_prv or delta is below 0, all outputs together are a violation, even of equals."""
+    monkeypatch.setattr(nested_inputs, "_MOST_POINTS", 5)
+    monkeypatch.setattr(formula_claim_module, "_MOST_PIECES", 100)
+    made = dipapprox.parse(text)
+    dips = "(eps - 0.3141592653)^2 - 1e-30"  # somewhere, by a hair
+    try:
+        found = dipapprox.verify(
+            made, eps="0.1..1", eps_prv=eps_prv.format(dips), delta=delta.format(dips)
+        )
+    except UserError as error:
+        assert "must be" in str(error)
+    else:
+        assert found.answer is Answer.UNKNOWN
+    touches = "(eps - 0.3141592653)^2"
+    holds = dipapprox.verify(
+        made, eps="0.1..1", eps_prv=eps_prv.format(touches), delta=delta.format(touches)
+    )
+    assert holds.answer is Answer.DP

@@ -2,9 +2,10 @@
 
 Over one eps a formula gives an enclosure of the claimed number, over an interval a jet. What
 is no claim anywhere in the interval is the user's error: eps_prv below 0, delta outside [0, 1], a
-formula without a value. Where intervals cannot tell, an eps_prv or delta that touches its bound
-is let through: the verdicts rest on enclosures of the same formula and stay right even for a
-negative eps_prv.
+formula without a value. Where intervals cannot tell, an eps_prv or delta that touches 0 is let
+through, and `check` says so. Below 0 no claim is true of two inputs with one distribution: a
+difference of 0 proves nothing there. All other pairs are compared with enclosures of the same
+formulas, and what is proved of them stays right.
 """
 
 from __future__ import annotations
@@ -63,8 +64,11 @@ class FormulaClaim:
         """
         return self._jets(lower, upper, BITS)
 
-    def check(self, lower: Fraction, upper: Fraction) -> None:
+    def check(self, lower: Fraction, upper: Fraction) -> Fraction | None:
         """Make sure that there is a claim for every eps of an interval.
+
+        Returns:
+            An eps near which eps_prv or delta may be below 0; None if it is proved that neither is.
 
         Raises:
             UserError: If a formula has no value, the eps_prv is negative or delta is outside
@@ -72,6 +76,7 @@ class FormulaClaim:
         """
         pieces = [(lower, upper, 0)]
         done = 0
+        doubtful: Fraction | None = None
         for end in (lower, upper):
             self._check_range(end, *self.at(end, BITS))
         while pieces:
@@ -85,11 +90,15 @@ class FormulaClaim:
                 if undefined.certain or last:
                     raise _undefined(undefined, middle) from None
             else:
-                if eps_prv.value.lower >= 0 and delta.value.lower >= 0 and delta.value.upper <= 1:
+                is_proved = eps_prv.value.lower >= 0 and delta.value.lower >= 0
+                if is_proved and delta.value.upper <= 1:
                     continue
+                if last and not is_proved:
+                    doubtful = middle
             self._check_range(middle, *self.at(middle, BITS))
             if not last:
                 pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
+        return doubtful
 
     def _check_range(self, eps: Fraction, eps_prv: Enclosure, delta: Enclosure) -> None:
         if eps_prv.upper < 0:

@@ -99,11 +99,12 @@ class NestedSearch:
             eps_prv, delta = self._claim.over(low, high)
         except Undefined:
             return False
-        strong = Claim(
-            high,
-            min(max(delta.value.lower, Fraction(0)), Fraction(1)),
-            max(eps_prv.value.lower, Fraction(0)),
-        )
+        # For b < 0, where e^b >= 1 + b, the largest δ is that for 0 and at most -b.
+        rate = max(eps_prv.value.lower, Fraction(0))
+        least = delta.value.lower + min(eps_prv.value.lower, Fraction(0))
+        if least < 0:
+            return None
+        strong = Claim(high, min(least, Fraction(1)), rate)
         found = self._noted(verify(self._program, strong, AllPairs(), self._options))
         if found.answer is Answer.DP:
             if found.delta_enclosure is not None:

@@ -188,7 +188,9 @@ class PublishedOverInterval:
         claimed = below(lower.delta, upper.delta, delta, width)
         budget = below(lower.known.eps_prv, upper.known.eps_prv, eps_prv, width)
         factors = tuple(growths_below(lower.factor, upper.factor, eps_prv, width))
-        excess, largest = Fraction(0), Fraction(0)
+        # A coupling shows that a budget is enough, and nothing about a delta below 0.
+        least = Fraction(0) if delta.value.lower >= 0 else min(claimed.at_lower, claimed.at_upper)
+        excess, largest = max(-least, Fraction(0)), Fraction(0)
         for number in range(len(self.pairs)):
             self._limits.check()
             prices = lower.known.prices[number], upper.known.prices[number]

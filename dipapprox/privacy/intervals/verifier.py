@@ -154,7 +154,7 @@ def verify_interval(
             f"{lower}..{upper}",
             f"write {upper}..{lower}" if lower > upper else f"write --eps {lower}",
         )
-    claim.check(lower, upper)
+    doubtful = claim.check(lower, upper)
     if has_real_inputs(program):
         if isinstance(selection, AllPairs):
             return nested_inputs.verify_nested(program, claim, lower, upper, options)
@@ -183,8 +183,12 @@ def verify_interval(
                 search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
                 if len(claimed):
                     search.run(progress)
-                else:
+                elif doubtful is None:
                     search.nothing_to_do()
+                else:
+                    raise LimitReached(
+                        f"eps_prv or delta cannot be told from a number below 0 near {doubtful}"
+                    )
                 critical = search.critical()
                 if search.violation is None and search.obstacle is None and critical is not None:
                     # What is beyond doubles is not beyond the verifier of one eps.
