@@ -6,18 +6,37 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dipapprox.certificates.budgets import RecordedAutomaton, RecordedRounds
+from dipapprox.certificates.compositions import (
+    CertificateAgainstComposition,
+    CertificateOfComposition,
+    ProgramRun,
+)
+from dipapprox.certificates.reading import AnyCertificate, read_certificate
+from dipapprox.certificates.services import RecordedService
+from dipapprox.certificates.statement import RecordedProgram
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
-from dipapprox.cli import arguments
+from dipapprox.cli import arguments, asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import dataclass
-from dipapprox.language.load import read_text
+from dipapprox.deferred import Deferred
+from dipapprox.language.load import DIPA, DPG, read_text
 from dipapprox.limits import Limits
 from dipapprox.questions.computing import LIMITS
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import review
+    from dipapprox.privacy import page as pages
+else:
+    review = Deferred("dipapprox.cli.review")
+    pages = Deferred("dipapprox.privacy.page")
+
+OfAnything = RecordedProgram | RecordedAutomaton | RecordedRounds | RecordedService
+"""What a certificate is about."""
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -47,6 +66,7 @@ class CheckCommand:
     file: Path
     limits: Limits
     json: bool
+    report: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -62,15 +82,41 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
     arguments.add_computing(parser, LIMITS)
     arguments.add_output(parser)
+    asking.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> CheckCommand:
     """Turn words into values."""
-    return CheckCommand(words.file, arguments.limits_of(words), words.json)
+    return CheckCommand(words.file, arguments.limits_of(words), words.json, words.report)
 
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
-    result = check(read_text(command.file, _LARGEST_FILE), command.limits)
+    asking.check_places(None, command.report)
+    text = read_text(command.file, _LARGEST_FILE)
+    result = check(text, command.limits)
     show_answer(console, result, json=command.json)
+    if command.report is not None:
+        record, _ = read_certificate(text)
+        review.write(command.report, result, _listings(record), command.file, record.digest)
     return EXIT_STATUS[result.outcome]
+
+
+def _listings(record: AnyCertificate) -> list[pages.Listing]:
+    """Return the texts of the programs that a certificate is about, each once."""
+    if isinstance(record, CertificateOfComposition | CertificateAgainstComposition):
+        runs = (run.what for run in record.runs)
+        texts = [_listing(run.program) for run in runs if isinstance(run, ProgramRun)]
+        return list(dict.fromkeys(texts))
+    return [_listing(record.program)]
+
+
+def _listing(program: OfAnything) -> pages.Listing:
+    match program:
+        case RecordedAutomaton():
+            language = DIPA
+        case RecordedRounds():
+            language = DPG
+        case _:
+            language = program.language
+    return pages.Listing(program.name, language, program.text)

@@ -49,6 +49,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Probability)
+    asking.add_report(parser)
     parser.add_argument(
         "--plot",
         type=Path,
@@ -82,12 +83,14 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
 def run(command: ProbabilityCommand, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
     asked = command.asking
+    asking.check_places(None, asked.report)
     bins = 0 if command.plot is None else _BINS
     result = asked.question.with_densities(asking.load(asked.program), asked.options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
     if command.plot is not None and result.histograms:
         plots.plot_densities(result, command.plot)
+    asking.write_report(asked, result, None)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments
+from dipapprox.cli import arguments, asking
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.junit import junit_xml
 from dipapprox.cli.output import check_place, show_json, write, write_whole
+from dipapprox.cli.tested import TestedClaims, shown
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.language.load import file_or_bundled
+from dipapprox.language.load import (
+    PYTHON,
+    file_or_bundled,
+    language_of,
+    parts_of_python,
+    read_text,
+)
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import count, seconds_text
+from dipapprox.privacy.description import seconds_text
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.claims import Claim, Outcome, Tested, claims_in, try_claim
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dipapprox.cli import review
+    from dipapprox.privacy import page as pages
+else:
+    review = Deferred("dipapprox.cli.review")
+    pages = Deferred("dipapprox.privacy.page")
 
 _EXAMPLES = """examples:
   dipapprox test svt_gauss.dpg                      the lines '# claim: …' of a program
@@ -53,7 +67,8 @@ class TestCommand:
 
     Attributes:
         seconds: For each claim; None for no limit.
-        junit: Where to write a report; None for nowhere.
+        junit: Where to write a report for services that run tests; None for nowhere.
+        report: Where to write the page for a reviewer; None for nowhere.
         may_be_none: Whether a file need not have any claims.
     """
 
@@ -61,6 +76,7 @@ class TestCommand:
     seconds: float | None
     memory: int
     junit: Path | None
+    report: Path | None
     may_be_none: bool
     json: bool
 
@@ -90,6 +106,7 @@ def add_parser(commands: Commands) -> None:
         "--timeout", dest="each_timeout", metavar="SECONDS", help="wall-clock time for each claim"
     )
     arguments.add_output(parser)
+    asking.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> TestCommand:
@@ -104,6 +121,7 @@ def read(words: argparse.Namespace) -> TestCommand:
         seconds=None if given is None else kinds.seconds(given, "--timeout"),
         memory=arguments.default_memory(),
         junit=words.junit,
+        report=words.report,
         may_be_none=words.allow_empty,
         json=words.json,
     )
@@ -113,6 +131,7 @@ def run(command: TestCommand, console: Console) -> int:
     """Test, report on `console`, and return the exit status."""
     if command.junit is not None:
         check_place(command.junit, _JUNIT)
+    asking.check_places(None, command.report)
     claims: dict[Path, tuple[Claim, ...]] = {}
     for path in command.files:
         found = claims_in(file_or_bundled(path))
@@ -120,6 +139,7 @@ def run(command: TestCommand, console: Console) -> int:
             hint = "a line such as '# claim: DP at eps = 1, delta = 0' is one"
             raise UserError(f"there are no claims in '{path}'", hint)
         claims |= {program: asked for program, asked in found.items() if asked}
+    listings = [] if command.report is None else _listings(claims)
     tested: dict[Path, list[Tested]] = {}
     for path, asked in claims.items():
         if not command.json:
@@ -133,60 +153,27 @@ def run(command: TestCommand, console: Console) -> int:
                 write(console, _line(result))
     if command.junit is not None:
         write_whole(command.junit, junit_xml(tested), _JUNIT)
-    outcomes = Counter(each.outcome for cases in tested.values() for each in cases)
+    answer = TestedClaims(tested)
     if command.json:
-        show_json(console, _fields(tested, outcomes))
+        show_json(console, answer.to_dict())
     else:
-        write(console, _summary(tested, outcomes))
-    return _status(outcomes)
+        write(console, f"\n{answer.summary()}\n" if tested else "no claims\n")
+    if command.report is not None:
+        review.refuse_changes(listings, _listings(claims))
+        review.write(command.report, answer, listings, None, None)
+    return _status(answer.outcomes)
 
 
-_SHOWN = {Outcome.FALSE: "FALSE", Outcome.UNKNOWN: "UNKNOWN", Outcome.ERROR: "ERROR"}
+def _listings(paths: Iterable[Path]) -> list[pages.Listing]:
+    """Read files for the report, each once: of a function in Python the whole file is shown."""
+    parts = (parts_of_python(each)[0] if language_of(each) == PYTHON else each for each in paths)
+    files = dict.fromkeys(parts)
+    return [pages.Listing(str(each), language_of(each), read_text(each)) for each in files]
 
 
 def _line(tested: Tested) -> str:
-    word = _SHOWN.get(tested.outcome, tested.outcome.value)
-    line = f"  {word:<8}{tested.claim.text}  ({seconds_text(tested.seconds)})\n"
+    line = f"  {shown(tested.outcome):<8}{tested.claim.text}  ({seconds_text(tested.seconds)})\n"
     return line + "".join(f"          {each}\n" for each in tested.message.splitlines())
-
-
-def _summary(tested: Mapping[Path, Sequence[Tested]], outcomes: Counter[Outcome]) -> str:
-    spent = sum(each.seconds for cases in tested.values() for each in cases)
-    parts = [
-        f"{outcomes[outcome]} {word}"
-        for outcome, word in (
-            (Outcome.HOLDS, "hold" if outcomes[Outcome.HOLDS] != 1 else "holds"),
-            (Outcome.FALSE, "false"),
-            (Outcome.UNKNOWN, "unknown"),
-            (Outcome.ERROR, "with errors"),
-        )
-        if outcomes[outcome]
-    ]
-    where = count(len(tested), "program")
-    if not tested:
-        return "no claims\n"
-    total = count(outcomes.total(), "claim")
-    return f"\n{total} in {where}: {', '.join(parts)} ({seconds_text(spent)})\n"
-
-
-def _fields(
-    tested: Mapping[Path, Sequence[Tested]], outcomes: Counter[Outcome]
-) -> dict[str, object]:
-    return {
-        "claims": [
-            {
-                "program": str(path),
-                "claim": each.claim.text,
-                "line": each.claim.span.line,
-                "outcome": each.outcome.value,
-                "message": each.message or None,
-                "seconds": round(each.seconds, 3),
-            }
-            for path, cases in tested.items()
-            for each in cases
-        ],
-        **{outcome.value: outcomes[outcome] for outcome in Outcome},
-    }
 
 
 def _status(outcomes: Counter[Outcome]) -> int:

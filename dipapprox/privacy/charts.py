@@ -104,11 +104,18 @@ class Bars(Chart):
     Attributes:
         series: What the bars of a group stand for.
         groups: Their labels, each with one probability for every series.
+        notes: Its small print.
     """
 
     title: str
     series: tuple[str, ...]
     groups: tuple[tuple[str, tuple[Enclosure, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def small_print(self) -> tuple[str, ...]:
+        """What it is about."""
+        return self.notes
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""

@@ -15,7 +15,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
 from dipapprox.privacy.charts import STYLE, Chart, figure
-from dipapprox.privacy.description import Description, escaped, html
+from dipapprox.privacy.description import Description, Table, escaped, html
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f4f4f2;--line:#ccc;--tone:#555;
@@ -30,7 +30,8 @@ h1{font-size:1.4rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}
 .answer b{color:var(--tone)}
 table{border-collapse:collapse;margin:.6rem 0}caption{text-align:left;font-weight:600}
 th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;
-border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+border-bottom:1px solid var(--line)}
+td{white-space:pre-line}td:last-child{overflow-wrap:anywhere}
 th{font-weight:600;white-space:nowrap}
 pre{background:var(--soft);padding:.8rem;overflow-x:auto;font:14px/1.45 ui-monospace,monospace}
 code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}
@@ -94,7 +95,7 @@ def _page(
     certificate: Signed | None,
     version: str,
 ) -> Iterator[str]:
-    title = escaped(description.headline or description.label)
+    title = escaped(_title(description))
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f'<meta name="generator" content="dipapprox {escaped(version)}">'
@@ -115,3 +116,9 @@ def _page(
     yield f"<p><small>Written by dipapprox {escaped(version)}. DP and Not_DP are proved; what is "
     yield "not decided is Unknown, with the reason. Pictures are rounded.</small></p>"
     yield "</main></body></html>\n"
+
+
+def _title(description: Description) -> str:
+    """Return what an answer is called: its headline, or the title of its first table."""
+    titles = (each.title for each in description.below if isinstance(each, Table))
+    return description.headline or next(filter(None, titles), description.label)

@@ -36,9 +36,12 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.privacy import charts
+    from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.published import probabilities as published
     from dipapprox.privacy.published.probabilities import Histogram
 else:
+    charts = Deferred("dipapprox.privacy.charts")
     published = Deferred("dipapprox.privacy.published.probabilities")
 
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
@@ -104,6 +107,19 @@ class OutputDistribution(RunResult):
             "reason": self.reason,
             **self.footer(),
         }
+
+    def charts(self) -> tuple[Chart, ...]:
+        """Return the probabilities of the outputs, drawn."""
+        if not self.outputs:
+            return ()
+        groups = tuple(
+            (valuation_text(self.output_cells, each.output), (each.probability,))
+            for each in self.outputs
+        )
+        input = valuation_text(self.inputs, self.input)
+        title = f"{self.program} at ε = {self.eps}: probabilities of outputs"
+        series = f"input {input}" if input else "without inputs"
+        return (charts.Bars(title, (series,), groups, self.about()),)
 
     def describe(self) -> Description:
         """Return what people see of it: a table, and what it leaves out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -95,6 +96,11 @@ def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
         (("decide", "svt_laplace", "--budget", "1/4"), "these outputs are too likely"),
         (("prove", "svt_laplace", "--for-all", "N"), "its coupling"),
         (("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100"), "Refuted at ε = "),
+        (
+            ("probability", "svt_gauss", "--eps", "1/2", "--input", "0,1"),
+            "probabilities of outputs",
+        ),
+        (("test", "{svt_gauss}"), "hold"),
         (("compose", "{svt_gauss}", "--eps", "1/2", "--times", "2", "--curve", "0:1:3"), "2 × "),
     ],
 )
@@ -107,7 +113,79 @@ def test_every_judging_command_has_one(
     found, text = said(tmp_path / "page.html")
     assert shown in text
     assert "q[N] in {0, 1}" in text
-    assert ("figure" in found.count) == (command[0] != "prove")
+    assert ("figure" in found.count) == (command[0] not in ("prove", "test"))
+
+
+def test_a_check_shows_the_program_of_the_certificate(tmp_path: Path) -> None:
+    certificate, out = tmp_path / "svt.json", tmp_path / "page.html"
+    run("verify", *SVT, "--delta", "1/2", "--certificate", str(certificate))
+    assert run("check", str(certificate), "--report", str(out))[0] == 0
+    _, shown = said(out)
+    assert "svt_gauss: the certificate is confirmed" in shown
+    assert "rT <- Gauss(T, 2 * Delta / eps)" in shown and "dipapprox check svt.json" in shown
+    digest = json.loads(certificate.read_text(encoding="utf-8"))["digest"]
+    assert digest in shown
+
+
+def test_false_claims_are_in_the_page_of_a_test(tmp_path: Path) -> None:
+    program, out = tmp_path / "coin.dpg", tmp_path / "page.html"
+    program.write_text(
+        "# claim: DP at eps = 1, delta = 0\ninput q in {0, 1}\noutput o in {0, 1}\n"
+        "adjacent all\no <- q\n"
+    )
+    assert run("test", str(program), "--report", str(out))[0] == 1
+    _, shown = said(out)
+    assert "1 claim in 1 program: 1 false" in shown and "Not_DP: coin" in shown
+    assert 'class="answer fails"' in out.read_text(encoding="utf-8")
+
+
+def test_pages_fit_a_telephone_and_paper() -> None:
+    text = page(Description("h", "l", Tone.PLAIN, (), ()), (), (), None, "1.0")
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "width=device-width" in text
+    wide = [int(n) for n in re.findall(r"[^-]width:(\d+)px", style)]
+    assert all(each <= 340 for each in wide)
+    assert "@media print" in style and "@media(prefers-color-scheme:dark)" in style
+    for part in (".answer", "pre"):
+        rule = style[style.index(f"\n{part}{{") :]
+        assert "overflow-x:auto" in rule[: rule.index("}")]
+
+
+LOOK = """() => { const top = document.documentElement, cut = [];
+for (const text of document.querySelectorAll('svg text')) {
+  const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
+  if (a.right > b.right + 2 || a.left < b.left - 2) cut.push(text.textContent); }
+const paper = getComputedStyle(document.body).backgroundColor;
+return [top.scrollWidth - top.clientWidth, cut, paper]; }"""
+
+
+def test_a_browser_shows_pages_on_a_telephone_in_the_dark_and_on_paper(tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    real = tmp_path / "real.dpg"
+    real.write_text(
+        "input q in real 0..1\noutput o in {0, 1}\nadjacent all\nx <- Gauss(q, 4)\no <- x >= 0\n"
+    )
+    asked = ("--eps", "1", "--eps-prv", "1/10", "--delta", "1/1000")
+    pages = [tmp_path / "one.html", tmp_path / "two.html"]
+    for out, program in zip(pages, ("svt_gauss", str(real)), strict=True):
+        run("verify", program, *asked, "--report", str(out))
+    with playwright.sync_playwright() as tool:
+        try:
+            browser = tool.chromium.launch(executable_path=os.environ.get("CHROMIUM"))
+        except playwright.Error:
+            pytest.skip("playwright has no browser here")
+        shown = browser.new_page()
+        for out in pages:
+            shown.goto(out.as_uri())
+            for width, scheme, media, paper in (
+                (360, "light", "screen", "rgb(255, 255, 255)"),
+                (1000, "dark", "screen", "rgb(22, 24, 26)"),
+                (794, "dark", "print", "rgb(255, 255, 255)"),
+            ):
+                shown.set_viewport_size({"width": width, "height": 800})
+                shown.emulate_media(media=media, color_scheme=scheme)
+                assert shown.evaluate(LOOK) == [0, [], paper]
+        browser.close()
 
 
 def test_names_are_no_markup() -> None:
