@@ -12,8 +12,9 @@ import dipapprox
 from dipapprox.language.functions.mechanism import Mechanism
 
 _HEAD = """
+from fractions import Fraction
 from typing import Annotated
-from dipapprox import Quantity, Weight, laplace, mechanism
+from dipapprox import Quantity, Weight, choose, laplace, mechanism
 
 @mechanism(adjacent="linf 1")
 def chosen(
@@ -61,6 +62,14 @@ CONDITIONS = st.one_of(
         COMPARISONS,
     ),
     st.builds(lambda one: tuple(f"not ({x})" for x in one), COMPARISONS),
+    st.builds(
+        lambda one, other: (
+            f"({one[0]}) ^ ({other[0]})",
+            f"({one[1]}) and not ({other[1]}) or not ({one[1]}) and ({other[1]})",
+        ),
+        COMPARISONS,
+        COMPARISONS,
+    ),
 )
 SIMPLE = st.sampled_from(
     [
@@ -69,6 +78,15 @@ SIMPLE = st.sampled_from(
         ("b = laplace(q[1], 1 / eps)", "b <- Lap(q[2], 1 / eps)"),
         ("a = a - 1", "a <- a - 1"),
         ("return n", "out <- n; exit"),
+        ("n = max(n, 1)", "if n < 1 then n <- 1 end"),
+        ("n = choose([n, 1], [Fraction(1, 3), Fraction(2, 3)])", "n <- choose {n : 1/3, 1 : 2/3}"),
+        ("n = [0, 2][[a, b].index(max(a, b))]", "if b > a then n <- 2 else n <- 0 end"),
+        ("n = sorted([(a, 3), (b, 1)])[0][1]", "if b < a then n <- 1 else n <- 3 end"),
+        ("n += [b, 1 + q[0]].count(2)", "if q[1] = 1 then n <- n + 1 end"),
+        (
+            "a = laplace(q[1], (1 + q[0]) / eps)",
+            "if q[1] = 0 then a <- Lap(q[2], 1 / eps) else a <- Lap(q[2], 2 / eps) end",
+        ),
     ]
 )
 
@@ -80,6 +98,22 @@ def indented(lines: list[str]) -> list[str]:
 def branch(condition: Any, yes: Any, no: Any) -> Any:
     return (
         [f"if {condition[0]}:", *indented(yes[0]), "else:", *indented(no[0])],
+        [f"if {condition[1]} then", *yes[1], "else", *no[1], "end"],
+    )
+
+
+def matched(yes: Any, no: Any) -> Any:
+    zero, others = (indented(indented(each[0])) for each in (yes, no))
+    return (
+        ["match q[1]:", "    case 0:", *zero, "    case _:", *others],
+        ["if q[2] = 0 then", *yes[1], "else", *no[1], "end"],
+    )
+
+
+def caught(condition: Any, yes: Any, no: Any) -> Any:
+    tried = [f"if {condition[0]}: raise KeyError", *no[0]]
+    return (
+        ["try:", *indented(tried), "except KeyError:", *indented(yes[0])],
         [f"if {condition[1]} then", *yes[1], "else", *no[1], "end"],
     )
 
@@ -97,7 +131,13 @@ def block(statements: list[Any]) -> Any:
 
 LINES = SIMPLE.map(lambda pair: ([pair[0]], [pair[1]]))
 INNER = st.lists(LINES, min_size=1, max_size=2).map(block)
-STATEMENTS = st.one_of(LINES, st.builds(branch, CONDITIONS, INNER, INNER), st.builds(loop, INNER))
+STATEMENTS = st.one_of(
+    LINES,
+    st.builds(branch, CONDITIONS, INNER, INNER),
+    st.builds(caught, CONDITIONS, INNER, INNER),
+    st.builds(matched, INNER, INNER),
+    st.builds(loop, INNER),
+)
 BLOCKS = st.lists(STATEMENTS, min_size=1, max_size=2).map(block)
 BODIES = st.lists(
     st.one_of(st.builds(branch, CONDITIONS, BLOCKS, INNER), STATEMENTS), min_size=1, max_size=3
