@@ -17,7 +17,7 @@ from dipapprox.errors import LimitReached, SourceError, UserError, did_you_mean
 from dipapprox.language.functions import outside, places
 from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.mechanism import Mechanism
-from dipapprox.language.functions.surroundings import surround, surroundings_of
+from dipapprox.language.functions.surroundings import has_changed, surround, surroundings_of
 from dipapprox.source import Diagnostic, SourceFile, Span
 
 
@@ -57,12 +57,21 @@ def mechanisms_in(path: Path, text: str) -> dict[str, Mechanism[Any, Any]]:
     return {name: value for name, value in found.items() if isinstance(value, Mechanism)}
 
 
-@lru_cache(maxsize=32)
 def _run(path: str, text: str) -> ModuleType:
-    """Run a file once, as a module of its own that finds what stands beside it.
+    """Run a file, as a module of its own that finds what stands beside it.
 
-    No other file finds that: two folders may have modules of the same name.
+    It runs once, until it or a module that it imports from its folder changes.
     """
+    found = _run_once(path, text)
+    if has_changed(vars(found)):
+        _run_once.cache_clear()
+        found = _run_once(path, text)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _run_once(path: str, text: str) -> ModuleType:
+    """Run a file once. No other file finds its surroundings: names may occur in two folders."""
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     try:
         code = compile(text, path, "exec", dont_inherit=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import invalidate_caches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,12 +38,31 @@ def surroundings_of(names: dict[str, Any]) -> AbstractContextManager[None]:
     return found.entered() if isinstance(found, _Surroundings) else nullcontext()
 
 
+def has_changed(names: dict[str, Any]) -> bool:
+    """Whether a module that a file imported from its folder is another one by now.
+
+    If so, they are forgotten: the file must run again.
+    """
+    found = names.get(_NAME)
+    return isinstance(found, _Surroundings) and found.changed()
+
+
 class _Surroundings:
     """The modules of a folder that a file imported."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._own: dict[str, ModuleType] = {}
+        self._read: dict[str, tuple[Path, bytes]] = {}
+
+    def changed(self) -> bool:
+        """Whether a file has another text than when it was imported; all are forgotten then."""
+        if all(_content(file) == content for file, content in self._read.values()):
+            return False
+        for name in self._read:
+            sys.modules.pop(name, None)
+        invalidate_caches()
+        return True
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -73,8 +93,19 @@ class _Surroundings:
             own = {root for root in roots if _is_from(folder, sys.modules.get(root))}
             if folder in searched:  # what all files find there is nobody's in particular
                 own &= shadowed
+            for name in found:
+                file = getattr(sys.modules[name], "__file__", None)
+                if file and folder in Path(file).resolve().parents:
+                    self._read[name] = Path(file), _content(Path(file))
             self._own = {name: sys.modules.pop(name) for name in found if _root(name) in own}
             sys.modules.update(hidden)
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""  # it is gone
 
 
 def _modules_in(folder: Path) -> set[str]:

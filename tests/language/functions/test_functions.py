@@ -259,6 +259,28 @@ def test_what_lasts_is_seen_wherever_it_is(
         load(tmp_path / "told.py:told", {})
 
 
+def test_a_module_that_changes_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        "from typing import Annotated\n"
+        "from dipapprox import Quantity, Weight, mechanism\n"
+        "from beside_it import drawn\n"
+        '@mechanism(adjacent="linf 1")\n'
+        'def f(q: Annotated[Quantity, "in {0, 1}"], eps: Weight) -> bool:\n'
+        "    return drawn(q, eps)\n"
+    )
+    texts = []
+    for scale in (1, 10, 100):
+        (tmp_path / "beside_it.py").write_text(
+            "from dipapprox import laplace\n"
+            f"def drawn(q, eps): return laplace(q, {scale} / eps) > 0\n"
+        )
+        texts += [read_mechanism(tmp_path / "m.py", (tmp_path / "m.py").read_text(), "f").text()]
+    assert [
+        f"Lap(q, {scale} / eps)" in text for scale, text in zip((1, 10, 100), texts, strict=True)
+    ]
+    assert len(set(texts)) == 3
+
+
 def test_copies_are_the_same() -> None:
     text = made("import copy\nreturn copy.deepcopy([laplace(q, 1 / eps)])[0] > 0").text()
     assert text.endswith("r <- Lap(q, 1 / eps)\nout <- r > 0\n")
