@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.symbols import EPSILON, LOGARITHM, ROOT
+from dipapprox.language.symbols import ABSOLUTE, EPSILON, EXTREMES, LOGARITHM, ROOT
 from dipapprox.source import Span
 
 _MOST_BITS = 10_000
@@ -138,11 +138,25 @@ def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomia
             coefficient, degree = monomial(base, constants)
             times = evaluate_exponent(exponent, constants)
             return power(coefficient, times, node.span), degree * times
+        case ast.Call(name, (_, *_) as arguments) if name in EXTREMES or name == ABSOLUTE:
+            return _extreme(node, name, [monomial(each, constants) for each in arguments])
         case ast.Call(name) if name in (ROOT, LOGARITHM):
             message = f"a rational number is needed here, and '{name}' stands in scales only"
             raise Wrong("type error", message, node.span)
         case _:
             raise Wrong("type error", "a constant is needed here", node.span)
+
+
+def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Monomial:
+    """Return max, min or abs of multiples of one power of eps, which is > 0."""
+    numbers = [coefficient for coefficient, _ in given]
+    degrees = {degree for coefficient, degree in given if coefficient}
+    if len(degrees) > 1:
+        message = f"'{name}' of different powers of eps"
+        hint = "which is larger depends on eps; a scale is a/eps, a constant or a*eps"
+        raise Wrong("value error", message, node.span, hint)
+    chosen = abs(numbers[0]) if name == ABSOLUTE else EXTREMES[name](numbers)
+    return chosen, degrees.pop() if degrees else 0
 
 
 def _sum(

@@ -22,6 +22,7 @@ from dipapprox.language.symbols import (
     DISTRIBUTIONS,
     EPSILON,
     EXPONENTIAL,
+    IN_SCALES,
     LOGARITHM,
     MEANT,
     MECHANISM,
@@ -38,7 +39,6 @@ from dipapprox.language.symbols import (
 from dipapprox.language.traversal import operands_of
 
 _OF_NUMBERS = (CLAMP, ABSOLUTE, *ROUNDINGS)
-_SCALES = (ROOT, LOGARITHM)
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
 
@@ -294,7 +294,7 @@ def _draw(scope: Scope, node: ast.Call) -> None:
         message = f"the mean must be a finite number, but this is a {what}"
         hint = f"draw with mean 0 and add the {what}" if kind & Kind.RANDOM else ""
         scope.report("type error", message, mean.span, hint)
-    _in_eps(scope, scale, _SCALES, "a scale", static=True)
+    _in_eps(scope, scale, IN_SCALES, "a scale", static=True)
     if scope.is_repeated:
         scope.report("type error", "a 'while' cannot draw samples", node.span, REPEATED)
 
@@ -307,7 +307,7 @@ def _mechanism(scope: Scope, node: ast.Call) -> None:
         )  # fmt: skip
         return
     rate, *scores = node.arguments
-    _in_eps(scope, rate, _SCALES, "a scale", static=True)
+    _in_eps(scope, rate, IN_SCALES, "a scale", static=True)
     array = _whole_array(scope, scores)
     if array is None:
         for score in scores:
@@ -434,7 +434,7 @@ def _in_eps(
         case ast.Name(name) if name == EPSILON:
             pass
         case ast.Call(name, arguments) if name in functions:
-            if len(arguments) != 1:
+            if len(arguments) != 1 and name not in SELECTIONS:
                 scope.report("type error", f"'{name}' takes 1 argument", node.span)
             for argument in arguments:
                 check(argument)

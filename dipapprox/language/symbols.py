@@ -6,8 +6,9 @@ Kinds are the least solution of "assigned a real, hence real".
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, IntFlag
+from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.data_classes import dataclass, replace
@@ -31,9 +32,13 @@ LOGARITHM = "log"
 """Functions of constants, in scales only."""
 DELTA = "delta"
 """A parameter that need not be declared: the delta of the claim, in scales."""
+EXTREMES: dict[str, Callable[[Sequence[Fraction]], Fraction]] = {"max": max, "min": min}
+"""Selections that scales may have as well, of constants."""
 CLAMP = "clamp"
 ABSOLUTE = "abs"
 ROUNDINGS = ("round", "floor", "ceil")
+IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)
+"""Functions that scales may have."""
 
 
 _GUMBEL = (

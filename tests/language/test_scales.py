@@ -49,6 +49,23 @@ def scales(text: str, **values: Fraction) -> list[Fraction]:
     return [each.scale.coefficient for each in program.body if isinstance(each, core.Draw)]
 
 
+@given(st.lists(st.fractions(-9, 9, max_denominator=9), min_size=1, max_size=3))
+def test_largest_and_least_are_those_of_numbers(given: list[Fraction]) -> None:
+    written = ", ".join(f"({each})/eps" for each in given)
+    wanted = 20 + max(given), 20 + min(given), 20 + abs(given[0])
+    text = f"20/eps + max({written})", f"20/eps + min({written})", f"20/eps + abs(({given[0]})/eps)"
+    assert tuple(scales("\n".join(f"r <- Lap(q, {each})" for each in text))) == wanted
+
+
+def test_what_is_larger_may_not_depend_on_eps() -> None:
+    with pytest.raises(SourceError, match="different powers of eps"):
+        scales("r <- Lap(q, max(1, 1/eps))")
+    with pytest.raises(SourceError, match="'sqrt' stands in scales only"):
+        scales("r <- Lap(q, max(sqrt(2), 1))")
+    with pytest.raises(SourceError, match="'abs' takes 1 argument"):
+        scales("r <- Lap(q, abs(1, 2))")
+
+
 # --- numbers --------------------------------------------------------------------------------------
 
 _positive = st.fractions(Fraction(1, 1000), 1000, max_denominator=1000)
