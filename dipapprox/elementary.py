@@ -268,7 +268,8 @@ def _enclose(factor: Factor, bits: int) -> Bounds:
             return _logarithm(low, bits)[0], _logarithm(high, bits)[1]
         case Total(terms):
             each = [enclose(term, bits) for term in terms]
-            return _outward((sum(b[0] for b in each), sum(b[1] for b in each)), bits)  # type: ignore[arg-type]  # sums of fractions
+            low, high = (sum((b[k] for b in each), Fraction(0)) for k in (0, 1))
+            return _outward((low, high), bits)
 
 
 def _outward(bounds: Bounds, bits: int) -> Bounds:

@@ -37,10 +37,11 @@ from dipapprox.language.load import (
     read_text,
 )
 from dipapprox.language.values import parse_rational
-from dipapprox.privacy.description import Result
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import widening_by_pairs
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.claim_lines import claim_lines, report_elsewhere
 from dipapprox.questions.decide import Decide
@@ -60,7 +61,11 @@ _ARGUMENTS: Mapping[type[Question], tuple[str, ...]] = {
     Decide: ("budget", "delta", "pairs"),
     Prove: ("budget", "stops", "examiner", "eps"),
 }
-_WORDS: Mapping[str, type[Question]] = {"expected": Verify, "decide": Decide, "prove": Prove}
+_WORDS: Mapping[str, type[Verify | Decide | Prove]] = {
+    "expected": Verify,
+    "decide": Decide,
+    "prove": Prove,
+}
 
 REFUSED = "refused"
 """The answer of a question that makes no sense for a program."""
@@ -82,7 +87,7 @@ class Claim:
 
     text: str
     span: Span
-    question: Question
+    question: Verify | Decide | Prove
     answer: str
     least: Fraction | None
     structure: str
@@ -197,10 +202,11 @@ def _read(word: str, text: str, span: Span) -> Claim:
         given["interval"] = match["interval"]
     if match["reals"]:
         given["reals"] = True
+    asked: Verify | Decide | Prove = read(about, given, spelled_as_keyword)
     return Claim(
         text=text,
         span=span,
-        question=read(about, given, spelled_as_keyword),
+        question=asked,
         answer=match["answer"] or Answer.DP.value,
         least=parse_rational(match["least"], "the least budget") if match["least"] else None,
         structure=match["structure"] or "",
@@ -286,7 +292,10 @@ def try_claim(claim: Claim, path: Path, options: Options) -> Tested:
     return Tested(claim, outcome, message, perf_counter() - start)
 
 
-def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], Result]:
+_Judged = Verdict | IntervalVerdict | Decision | Proof
+
+
+def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], _Judged]:
     """Load the program of a claim and return what asks: a program that fails refuses nothing."""
     question = claim.question
     if isinstance(question, Prove):
@@ -302,10 +311,10 @@ def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], Result]:
     return lambda: question.answer(program, options)
 
 
-def _compare(claim: Claim, found: Result) -> tuple[Outcome, str]:
-    if getattr(found, "interrupted", False):
+def _compare(claim: Claim, found: _Judged) -> tuple[Outcome, str]:
+    if found.interrupted:
         raise KeyboardInterrupt
-    answer: Answer = found.answer  # type: ignore[attr-defined]  # all three questions have one
+    answer = found.answer
     told = str(found)
     if claim.least is not None and isinstance(found, Proof):
         upper = found.upper

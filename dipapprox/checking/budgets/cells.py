@@ -131,7 +131,8 @@ class _Cells:
     def __init__(self, machine: Machine, joints: Sequence[_Joint], limits: Limits) -> None:
         self.original, self.limits = machine, limits
         names = {number: name for name, number in machine.values.items()}
-        self.rank = {number: rank for rank, number in enumerate(sorted(names, key=names.get))}  # type: ignore[arg-type]  # all have names
+        by_name = sorted(names, key=names.__getitem__)
+        self.rank = {number: rank for rank, number in enumerate(by_name)}
         counts = needed_of([joint.move for joint in joints])
         self.counts = {**dict.fromkeys(machine.leaving, _NONE), **counts}
         self.leaving: dict[str, list[_Joint]] = {}

@@ -40,7 +40,7 @@ from dipapprox.errors import UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.parts import Part
 
 _ZERO = Fraction(0)
@@ -269,8 +269,8 @@ class PartCheck:
             raise Untrue(where, "expected a flow for each state")
         if self.integers and any(value.denominator != 1 for value in ray.start):
             raise Untrue(where, "inputs are integers")
-        start = dict(enumerate(ray.start))
-        forms = [self.geometry.form(line).at(start) for line in known[ray.state].lines]  # type: ignore[arg-type]  # symbols
+        start: dict[Symbol, Fraction] = dict(enumerate(ray.start))
+        forms = [self.geometry.form(line).at(start) for line in known[ray.state].lines]
         if not self.geometry.is_open(forms):
             raise Untrue(where, "the state is impossible at the start")
         moved = self._noise(ray.shift)
@@ -348,8 +348,8 @@ class PartCheck:
 
     def _forms_at(self, state: _KnownState, point: Sequence[Fraction]) -> list[LinearForm]:
         """Return a state's lines at some inputs, <= 0; between integers they are moved."""
-        values = dict(enumerate(point))
-        return [self.geometry.form(line).at(values) for line in state.lines]  # type: ignore[arg-type]  # symbols
+        values: dict[Symbol, Fraction] = dict(enumerate(point))
+        return [self.geometry.form(line).at(values) for line in state.lines]
 
     def _cost_at(
         self, state: _KnownState, record: RecordedPlaceLoss, point: Sequence[Fraction]
@@ -357,10 +357,12 @@ class PartCheck:
         """Return the rate of some noise, close to which a state holds and shows some numbers."""
         noise = self._noise(record.noise)
         forms = self._forms_at(state, point)
-        values = {symbol: noise.get(symbol, _ZERO) for symbol in self.symbols.values()}
+        values: dict[Symbol, Fraction] = {
+            symbol: noise.get(symbol, _ZERO) for symbol in self.symbols.values()
+        }
         if not self.geometry.is_open(forms):
             raise Untrue("places", "the state is impossible at the first input")
-        if any(form.at(values).constant > 0 for form in forms):  # type: ignore[arg-type]  # symbols
+        if any(form.at(values).constant > 0 for form in forms):
             raise Untrue("places", "the noise does not lead to its state")
         everything = dict(enumerate(point)) | values
         shown = [

@@ -225,9 +225,9 @@ def _is_whole(line: Line) -> bool:
 def _cases(condition: core.Condition, state: _State, tape: Tape) -> list[tuple[bool, Facts]]:
     """Split what is assumed; comparisons of inputs without noise are no matter of chance."""
     for comparison in _comparisons(condition):
-        sides = [value_of(side, state.store) for side in (comparison.left, comparison.right)]
-        if all(isinstance(side, Line) for side in sides):
-            line = sides[0].minus(sides[1])  # type: ignore[union-attr,arg-type]  # both are lines
+        left, right = (value_of(side, state.store) for side in (comparison.left, comparison.right))
+        if isinstance(left, Line) and isinstance(right, Line):
+            line = left.minus(right)
             if line.terms and all(symbol < tape.inputs for symbol, _ in line.terms):
                 raise Stuck("inputs are compared without noise")
     return outcomes(condition, state.store, tape.laws, state.facts)

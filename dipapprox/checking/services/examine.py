@@ -112,11 +112,11 @@ def _differences(record: OfService, service: Service) -> dict[Pair, Fraction]:
         if any(value for value, is_free in zip(second, free, strict=True) if is_free):
             raise Malformed(where, "expected 0 in the second state, where a difference is kept")
         apart = [v for v, is_free in zip(first, free, strict=True) if is_free]
-        rows = (
+        one, two = (
             tuple(None if is_free else v for v, is_free in zip(row, free, strict=True))
             for row in (first, second)
         )
-        values[*rows, tuple(v for v in apart if isinstance(v, Fraction))] = pair.value  # type: ignore[index]  # two rows
+        values[one, two, tuple(v for v in apart if isinstance(v, Fraction))] = pair.value
     return values
 
 
