@@ -1,6 +1,6 @@
 """The divergence of what two inputs publish, by the check's own route: summed over outcomes.
 
-    no number                          max(0, p - α q)
+    no number that tells them apart    max(0, p - α q)
     one number, any number of paths    ∫ max(0, f - α g) (`hockey_sticks`)
     several                            those whose law is the same for both inputs drop out;
                                        of the others losses add up (`products`)
@@ -165,8 +165,12 @@ class Divergences:
         parts = self.separated(first, second)
         if not parts.numbers:
             return self._atoms(parts.first, parts.second, growth, bits)
-        if asked is None and len(told := told_apart(parts.first, parts.second)) > 1:
-            return self._product(parts.first, parts.second, growth, told, bits)
+        if asked is None:
+            told = told_apart(parts.first, parts.second)
+            if len(told) > 1:
+                return self._product(parts.first, parts.second, growth, told, bits)
+            if not told:
+                return self._atoms(parts.first, parts.second, growth, bits)
         number, intervals = _number(outcome, parts.numbers, asked)
         return self._numbers(parts.first, parts.second, growth, number, intervals, bits)
 
