@@ -13,9 +13,13 @@ space; so
 
 Samples are connected by guards and by coordinates; a group with one coordinate is a `Marginal`, one
 with none an event. Where a group has several coordinates other combinations are tried: those of the
-reduced echelon form of the coefficients, as for x and x + y, of which y - x is the other. That is a
-linear bijection of what is published, the same for all inputs, and changes no divergence. Where
-this does not part them either there is no product, and the answer says so.
+reduced echelon form of the coefficients, as for x and x + y, of which y - x is the other, and then,
+for Gaussian noise, those that are orthogonal (`gaussian_forms`). That is a linear bijection of what
+is published, the same for all inputs, and changes no divergence. Where this does not part them
+either there is no product, and the answer says so.
+
+Gaussian forms without conditions that are uncorrelated are independent, though they share samples:
+each of them is a marginal with samples of its own.
 """
 
 from __future__ import annotations
@@ -25,10 +29,11 @@ from fractions import Fraction
 
 from dipapprox import graphs
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
+from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Outcome, Part
+from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import as_comparisons, connected_parts
 from dipapprox.events.supports import is_possible
@@ -65,7 +70,7 @@ class Measuring:
         self._states = states
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
-        self._bases = _bases(states)
+        self._bases = _bases(states, eps)
         self.names = tuple(cell.name for cell in states.program.real_outputs)
 
     def at(self, input: Input) -> Measures | NoProduct:
@@ -127,14 +132,15 @@ class Measuring:
             coordinates[home[form.samples()[0]]].append(coordinate)
         for group, own_guards, which in zip(groups, conditions, coordinates, strict=True):
             if len(which) > 1:
-                return NoProduct(self._refusal(basis, which))
-            law = _restricted(event, group, own_guards)
-            if which:
-                place_of: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
-                form = published[which[0]].renamed(place_of.__getitem__)
-                marginals[which[0]] = Marginal(law, form)
+                together = [published[k] for k in which]
+                if own_guards or not are_uncorrelated(together, event.samples):
+                    return NoProduct(self._refusal(basis, which))
+                for k in which:
+                    marginals[k] = _marginal(event, published[k].samples(), (), published[k])
+            elif which:
+                marginals[which[0]] = _marginal(event, group, own_guards, published[which[0]])
             elif own_guards:
-                events.append(canonical(as_comparisons(law)))
+                events.append(canonical(as_comparisons(_restricted(event, group, own_guards))))
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
     def _refusal(self, basis: _Basis, coordinates: Iterable[int]) -> str:
@@ -209,6 +215,14 @@ def _groups(
     return [tuple(group) for group in graphs.components(size, edges)]
 
 
+def _marginal(
+    event: Event, group: Sequence[int], guards: Iterable[LinearForm], form: LinearForm
+) -> Marginal:
+    """What a form over samples of a group is, given its guards."""
+    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
+    return Marginal(_restricted(event, group, guards), form.renamed(local.__getitem__))
+
+
 def _restricted(event: Event, group: Sequence[int], guards: Iterable[LinearForm]) -> Event:
     """Keep the samples of a group, renumbered, and its guards."""
     local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
@@ -221,8 +235,13 @@ def _restricted(event: Event, group: Sequence[int], guards: Iterable[LinearForm]
 # --- bases ----------------------------------------------------------------------------------------
 
 
-def _bases(states: FinalStates) -> list[_Basis]:
+def _bases(states: FinalStates, eps: Fraction) -> list[_Basis]:
     """Return the basis of every state; states that may have equal outcomes share the change."""
+    variances = {
+        place: sample.scale.at(eps) ** 2
+        for place, sample in enumerate(states.samples)
+        if sample.family is Family.GAUSSIAN
+    }
     found = [_own_basis(state) for state in states.states]
     alike: dict[tuple[int, _Basis], list[int]] = {}
     for number, (state, basis) in enumerate(zip(states.states, found, strict=True)):
@@ -231,7 +250,7 @@ def _bases(states: FinalStates) -> list[_Basis]:
         own = [states.states[number] for number in numbers]
         if all(_parts_coordinates(state, basis) for state in own):
             continue
-        changed = {_echelon(state, basis) for state in own}
+        changed = {_orthogonal(state, _echelon(state, basis), variances) for state in own}
         if len(changed) == 1:
             for number in numbers:
                 found[number] = next(iter(changed))
@@ -307,6 +326,20 @@ def _echelon(state: FinalState, basis: _Basis) -> _Basis:
                 change[other] = [c - factor * d for c, d in pairs]
     matrix = tuple(map(tuple, change))
     return _Basis(basis.pivots, basis.rows, matrix, _inverse(matrix))
+
+
+def _orthogonal(state: FinalState, basis: _Basis, variances: Mapping[int, Fraction]) -> _Basis:
+    """Return the same outputs over coordinates of which Gaussian ones are uncorrelated."""
+    assert basis.change is not None
+    combined = orthogonalised(basis.coordinates(state), variances)
+    change = tuple(
+        tuple(
+            sum((c * row[k] for c, row in zip(own, basis.change, strict=True)), Fraction(0))
+            for k in range(len(basis.pivots))
+        )
+        for own in combined
+    )
+    return _Basis(basis.pivots, basis.rows, change, _inverse(change))
 
 
 def _inverse(matrix: _Matrix) -> _Matrix:

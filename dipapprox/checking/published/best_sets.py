@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import arb
-
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.factor import factor_of
 from dipapprox.checking.pairs import Pair
 from dipapprox.checking.published.divergences import Divergences, Factors
-from dipapprox.checking.published.gaussian_vectors import gaussian_set, gaussian_stick
+from dipapprox.checking.published.gaussian_vectors import (
+    gaussian_set,
+    gaussian_stick,
+    nonnegative,
+)
 from dipapprox.checking.published.hockey_sticks import HockeyStick, OnPanels, ball_of
 from dipapprox.checking.published.lines import OneNumber, only_one, sides_of, told_apart
 from dipapprox.checking.published.outcomes import Endings, Part
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_enclosure
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.precision import precision
 
 _ZERO = Fraction(0)
 _NOTHING = Enclosure.exact(0)
@@ -182,12 +184,5 @@ class BestSets:
             alpha = ball_of(growth) * below / above
             one, two = gaussian_set(kind.square, alpha)
             value = above * gaussian_stick(kind.square, alpha)
-            found = [_enclosed(each) for each in (value, above * one, below * two)]
+            found = [nonnegative(each) for each in (value, above * one, below * two)]
         return HockeyStick(*found)
-
-
-def _enclosed(ball: arb) -> Enclosure:
-    found = to_enclosure(ball)
-    if isinstance(found, NotEnclosed):
-        raise NoBounds("a Gaussian shift is too small for the check")
-    return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))

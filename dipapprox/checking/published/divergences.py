@@ -22,7 +22,9 @@ from dipapprox.checking.pairs import Pair
 from dipapprox.checking.published.couplings import pure_budget
 from dipapprox.checking.published.densities import Densities1D
 from dipapprox.checking.published.gaussian_vectors import (
+    gaussian_mass,
     gaussian_stick,
+    nonnegative,
     square_of_shift,
 )
 from dipapprox.checking.published.hockey_sticks import (
@@ -57,8 +59,8 @@ from dipapprox.checking.published.products import ACCURATE, Products
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_enclosure
+from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.numerics.precision import precision
 
 _ZERO = Fraction(0)
 _NOTHING = Enclosure.exact(0)
@@ -158,8 +160,9 @@ class Divergences:
         if factor.upper is None:
             raise NoBounds("the budget is too large for the check")
         growth = Enclosure(factor.lower, factor.upper)
-        if asked is None and first and second:
-            gaussian = self._gaussian(first, second, growth, bits)
+        if first and second:
+            sought = None if asked is None else (outcome.reals[asked.place], asked.intervals)
+            gaussian = self._gaussian(first, second, growth, sought, bits)
             if gaussian is not None:
                 return gaussian
         parts = self.separated(first, second)
@@ -335,9 +338,17 @@ class Divergences:
         return self._derived.factors_of(laws, lines, ending.chances)
 
     def _gaussian(
-        self, first: Endings, second: Endings, growth: Enclosure, bits: int
+        self,
+        first: Endings,
+        second: Endings,
+        growth: Enclosure,
+        sought: tuple[Line, tuple[Interval, ...]] | None,
+        bits: int,
     ) -> HockeyStick | None:
-        """Two Gaussian vectors; None if there are others, or any lines about their samples."""
+        """Two Gaussian vectors; None if there are others, or any lines about their samples.
+
+        If a sum of the numbers is sought in intervals, the masses are of those.
+        """
         known = self.vectors(first, second)
         if known is None:
             return None
@@ -347,10 +358,11 @@ class Divergences:
             return None
         with precision(bits + 64):
             above, below = ball_of(p), ball_of(q)
-            found = to_enclosure(above * gaussian_stick(square, ball_of(growth) * below / above))
-        if isinstance(found, NotEnclosed):
-            raise NoBounds("a Gaussian shift is too small for the check")
-        return HockeyStick(Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO)), p, q)
+            value = above * gaussian_stick(square, ball_of(growth) * below / above)
+            if sought is not None:
+                p = nonnegative(above * gaussian_mass(first[0], *sought))
+                q = nonnegative(below * gaussian_mass(second[0], *sought))
+            return HockeyStick(nonnegative(value), p, q)
 
 
 Factors = tuple[int, ...] | None

@@ -1,20 +1,24 @@
 """Gaussian vectors for the checker: two that differ in means alone are as N(m, 1) and N(0, 1).
 
-m = (d' C^-1 d)^(1/2), d the difference of the means, C the covariance.
+m = (d' C^-1 d)^(1/2), d the difference of the means, C the covariance. A sum of their numbers is
+Gaussian, whatever noise they share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isqrt
 
 from flint import arb, fmpq, fmpq_mat
 
 from dipapprox.checking.compositions.pairs import GaussianPair
+from dipapprox.checking.distributions import NoBounds
+from dipapprox.checking.facts import Line
 from dipapprox.checking.published.outcomes import Ending
 from dipapprox.distributions import Family
-from dipapprox.numerics.precision import to_ball
+from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.precision import to_ball, to_enclosure
 
 _ZERO = Fraction(0)
 
@@ -32,6 +36,52 @@ def gaussian_set(square: Fraction, alpha: arb) -> tuple[arb, arb]:
     if not square:
         return (arb(1), arb(1)) if middle < 1 else (arb(0), arb(0))
     return GaussianPair(_root(square)).set_at(middle)
+
+
+def gaussian_mass(
+    ending: Ending, form: Line, intervals: Sequence[tuple[Fraction | None, Fraction | None]]
+) -> arb:
+    """Enclose how likely it is that a sum of a Gaussian vector's numbers is in disjoint intervals.
+
+    Args:
+        ending: Of which all numbers have Gaussian noise, and no line is about its samples.
+        form: The sum, over the numbers; not constant.
+        intervals: None: infinite.
+    """
+    weights: dict[int, Fraction] = {}
+    mean = form.constant
+    for place, c in form.terms:
+        number = ending.numbers[place]
+        mean += c * number.constant
+        for sample, d in number.terms:
+            weights[sample] = weights.get(sample, _ZERO) + c * d
+    mean += sum((c * ending.laws[s].mean for s, c in weights.items()), _ZERO)
+    square = sum((c**2 * ending.laws[s].scale ** 2 for s, c in weights.items()), _ZERO)
+    unit = _root(2 * square)
+    total = arb(0)
+    for low, high in intervals:
+        # Φ(b) - Φ(a): by the tails that are small.
+        ends = [None if e is None else (e, to_ball(e - mean) / unit) for e in (low, high)]
+        if ends[0] is not None and ends[0][0] > mean:
+            tails = [arb(0) if e is None else e[1].erfc() for e in ends]
+            total += (tails[0] - tails[1]) / 2
+        else:
+            below = arb(0) if ends[0] is None else (-ends[0][1]).erfc()
+            above = arb(2) if ends[1] is None else (-ends[1][1]).erfc()
+            total += (above - below) / 2
+    return total
+
+
+def nonnegative(ball: arb) -> Enclosure:
+    """Enclose a number >= 0.
+
+    Raises:
+        NoBounds: If the ball is infinite.
+    """
+    found = to_enclosure(ball)
+    if isinstance(found, NotEnclosed):
+        raise NoBounds("a Gaussian shift is too small for the check")
+    return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
 
 
 def _root(square: Fraction) -> arb:

@@ -40,6 +40,12 @@ RELATED = (
     "else\n y <- 1/2*r\nend\nw <- r\n"
 )
 
+# A stability histogram: one number is there on a path only, the other one tells nothing apart.
+STABLE = (
+    "input n in 0..1\noutput y[2] in real\nadjacent l1 1\ny[1] <- 0\ny[2] <- Lap(0, 1/eps)\n"
+    "if n > 0 then\n r <- Lap(n, 1/eps)\n if r > 3 then y[1] <- r end\nend\n"
+)
+
 
 def certified(text: str, eps_prv: str, delta: str) -> Fields:
     program = dipapprox.parse(text)
@@ -61,7 +67,13 @@ def outcome_of(fields: Fields) -> Outcome | None:
 
 @pytest.mark.parametrize(
     ("text", "eps_prv", "delta"),
-    [(SPARSE, "1/4", "1/4"), (GAUSS, "1/2", "1/5"), (TWO, "1/4", "1/5"), (SPARSE, "5/4", "0")],
+    [
+        (SPARSE, "1/4", "1/4"),
+        (GAUSS, "1/2", "1/5"),
+        (TWO, "1/4", "1/5"),
+        (SPARSE, "5/4", "0"),
+        (STABLE, "1", "1/10"),
+    ],
 )
 def test_what_is_true_is_confirmed_and_numbers_that_change_are_refuted(
     text: str, eps_prv: str, delta: str

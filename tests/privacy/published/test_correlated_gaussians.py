@@ -1,0 +1,137 @@
+"""Numbers that share Gaussian noise, against δ of N(m, 1) and N(0, 1) with m² = v' S^-1 v.
+
+S is the covariance of the numbers, v by how much they move (Balle and Wang 2018, theorem 8).
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import exp, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+import dipapprox
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+
+PHI = NormalDist().cdf
+
+TREE = (
+    "input x[4] in DOMAIN\noutput y[3] in real\nadjacent l1 1\n"
+    "a <- Gauss(x[1] + x[2] + x[3] + x[4], 1 / eps)\nb <- Gauss(x[1] + x[2], 1 / eps)\n"
+    "c <- Gauss(x[3] + x[4], 1 / eps)\n"
+    "y[1] <- (a + 2*b - c) / 3\ny[2] <- (a + 2*c - b) / 3\ny[3] <- (2*a + b + c) / 3\n"
+)
+"""Least squares of a tree of counts: of three numbers one is the sum of the others."""
+
+
+def delta_of(square: float, eps_prv: float) -> float:
+    m = sqrt(square)
+    return PHI(m / 2 - eps_prv / m) - exp(eps_prv) * PHI(-m / 2 - eps_prv / m)
+
+
+def least_delta(text: str, eps_prv: str) -> LeastDelta:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
+    assert isinstance(found, LeastDelta)
+    return found
+
+
+PAIR = (
+    "input x[2] in {0, 1}\noutput y[2] in real\nadjacent l1 1\na <- Gauss(x[1] + x[2], 1)\n"
+    "b <- Gauss(x[1], 1)\ny[1] <- a + 2*b\ny[2] <- a - b\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text", [PAIR, TREE.replace("DOMAIN", "real 0..1"), TREE.replace("DOMAIN", "real")]
+)
+def test_numbers_made_of_counts_cost_what_the_counts_cost(text: str) -> None:
+    """One person is in two of the counts: m² = 2."""
+    found = least_delta(text, "1").delta_enclosure
+    assert found.width < Fraction(1, 10**10)
+    assert abs(float(found.lower) - delta_of(2, 1)) < 1e-10
+
+
+def test_any_matrix_of_noise() -> None:
+    """Three numbers of four samples of different deviations; samples move, and numbers do."""
+    rng = np.random.default_rng(7)
+    matrix = rng.integers(-3, 4, (3, 4))
+    assert np.linalg.matrix_rank(matrix) == 3
+    deviations, shift = [1, 2, 3, 1], [2, 0, -1]
+    text = "input q in {0, 1}\noutput y[3] in real\nadjacent all\n"
+    for k, deviation in enumerate(deviations, 1):
+        text += f"s{k} <- Gauss({k} * q, {deviation})\n"
+    for i, row in enumerate(matrix):
+        terms = " + ".join(f"{c} * s{k}" for k, c in enumerate(row, 1))
+        text += f"y[{i + 1}] <- {terms} + {shift[i]} * q\n"
+    moved = matrix @ np.arange(1, 5) + np.array(shift)
+    covariance = matrix @ np.diag(np.array(deviations) ** 2) @ matrix.T
+    square = float(moved @ np.linalg.solve(covariance.astype(float), moved))
+    found = least_delta(text, "1/2").delta_enclosure
+    assert found.width < Fraction(1, 10**10)
+    assert abs(float(found.lower) - delta_of(square, 0.5)) < 1e-9
+
+
+def test_a_sum_without_noise_tells_inputs_apart() -> None:
+    text = (
+        "input q in {0, 1}\noutput y[3] in real\nadjacent all\na <- Gauss(0, 1)\n"
+        "b <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a + 2*b\ny[3] <- a + SHIFT\n"
+    )
+    assert least_delta(text.replace("SHIFT", "q"), "5").delta_enclosure.lower == 1
+    assert least_delta(text.replace("SHIFT", "1"), "0").delta_enclosure.upper == 0
+
+
+def test_uncorrelated_numbers_and_numbers_beside_choices() -> None:
+    """a + b and a - b are independent; a coin whose side is published is one more factor."""
+    text = (
+        "input q in {0, 1}\noutput y[2] in real\noutput c in {0, 1}\nadjacent all\n"
+        "a <- Gauss(q, 1)\nb <- Gauss(q, 1)\ny[1] <- a + b\ny[2] <- a - b\n"
+        "c <- choose { 0 : 1/2, 1 : 1/2 }\n"
+    )
+    found = least_delta(text, "1/2").delta_enclosure
+    assert found.width < Fraction(1, 10**9)
+    assert abs(float(found.lower) - delta_of(2, 0.5)) < 1e-9
+
+
+def test_renyi_divergences_are_half_the_square_times_the_order() -> None:
+    found = dipapprox.profile(
+        dipapprox.parse(TREE.replace("DOMAIN", "real")), eps=1, renyi=["1", "4"]
+    )
+    assert isinstance(found, RenyiProfile)
+    for each, wanted in zip(found.orders, (1, 4), strict=True):
+        assert each.divergence.lower is not None and each.divergence.upper is not None
+        assert each.divergence.lower <= wanted <= each.divergence.upper
+        assert each.divergence.upper - each.divergence.lower < Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("delta", ["0.29", "0.2"])
+def test_certificates_are_confirmed(delta: str) -> None:
+    text = TREE.replace("DOMAIN", "real")
+    program = dipapprox.parse(text)
+    found = dipapprox.verify(program, eps=1, eps_prv=1, delta=delta)
+    answers = dipapprox.Answer.DP, dipapprox.Answer.NOT_DP
+    assert found.answer is answers[delta == "0.2"]
+    result = check(json.loads(dipapprox.certify(program, text, found).to_json()))
+    assert result.outcome is Outcome.CONFIRMED, (result.differences, result.reason)
+
+
+def test_recorded_masses_of_one_of_several_numbers_are_checked() -> None:
+    """The pair that changes the second sample is told apart by one number alone."""
+    text = (
+        "input q[3] in {0, 1}\noutput y[2] in real\nadjacent l1 1\na <- Gauss(q[1], 1)\n"
+        "b <- Gauss(q[2], 1)\nc <- Gauss(q[3], 1)\n"
+        "y[1] <- (a + 2*b - c) / 3\ny[2] <- (a + 2*c - b) / 3\n"
+    )
+    program = dipapprox.parse(text)
+    found = dipapprox.verify(program, eps=1, eps_prv=1, delta="0.1")
+    fields = json.loads(dipapprox.certify(program, text, found).to_json())
+    sets = [own for pair in fields["evidence"]["pairs"] for own in pair["outcomes"]]
+    assert any(own["number"] is not None for own in sets)
+    assert check(fields).outcome is Outcome.CONFIRMED
+    for own in sets:
+        own["probability"] = ["0.2", "0.21"] if own["probability"][0] < "0.2" else ["0.3", "0.4"]
+    assert check(fields).outcome is Outcome.REFUTED
