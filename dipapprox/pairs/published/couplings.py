@@ -1,18 +1,24 @@
 """Pure budgets of pairs by couplings: what moving the noise of each final state costs, exactly.
 
-**Theorem.** Let a final state exist at u and at u', and move its samples from x to x + d so that
-every guard that holds at u holds at u', and every real output is what it was. If x + d, about its
-means at u', is t further from them than x from its means at u, no density falls by more than the
-factor e^K, K = Σ |t_i| / b_i for Laplace noise of scales b_i; one-sided noise may move away from
-its end only, other noise not at all (t_i = 0). The move is one to one and keeps volumes, so
+**Theorem.** Let a final state of u be given another one of u', with samples of the same laws but
+for their means, the same needs of random choices and the same finite outputs. Move its samples x to
+x + d, taken for the samples of the other, so that every guard of the other holds at u', and every
+real output is what it was. If x + d, about the means at u', is t further from them than x from its
+means at u, no density falls by more than the factor e^K, K = Σ |t_i| / b_i for Laplace noise of
+scales b_i; one-sided noise may move away from its end only, other noise not at all (t_i = 0). The
+move is one to one and keeps volumes, so
 
-    Pr_u[state, outputs in S]  <=  e^K Pr_u'[state, outputs in S]           for all sets S,
+    Pr_u[state, outputs in S]  <=  e^K Pr_u'[the other state, outputs in S]     for all sets S,
 
-and, summed over the states at u, no set is more than e^K times as likely at u, K being the largest.
+and, as no two states of u are given the same one, no set is more than e^K times as likely at u, K
+being the largest.
+
+A state of both inputs is given itself. Those that conditions on the inputs let u alone have are
+given the first ones that only u' has that will do.
 
 The cheapest move is a linear programme; what comes out is checked by the inequalities themselves.
-Not every pure budget is found so: moves that lead from one state into another are not tried. What
-moves are possible does not depend on eps: only their prices do.
+Not every pure budget is found so: moves that leave a state of both inputs are not tried. What moves
+are possible does not depend on eps: only their prices do.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.distributions import Family
+from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Value
@@ -61,6 +67,7 @@ class Couplings:
         self._eps = eps
         self._instantiator = Instantiator(states, eps)
         self._cells = tuple(cell.name for cell in states.program.inputs)
+        self._named: dict[int, list[int]] = {}
 
     def budget(self, pair: Pair) -> Fraction | None:
         """Return a K such that no set is more than e^K times as likely at u as at u'.
@@ -85,35 +92,84 @@ class Couplings:
         values: list[dict[str, Value]] = [
             dict(zip(self._cells, input, strict=True)) for input in pair
         ]
+        here, there = (
+            [
+                place
+                for place, state in enumerate(self._states.states)
+                if all(holds(each, value, number) for each in state.conditions)
+            ]
+            for value, number in zip(values, numbers, strict=True)
+        )
         laws = [self._instantiator.laws(each) for each in numbers]
-        rates: list[Fraction | None] = [
-            1 / law.scale if law.family in _SIDES else None for law in laws[0]
-        ]
-        moved = [other.mean - law.mean for law, other in zip(*laws, strict=True)]
-        sides = [_SIDES.get(law.family, Side.ANY) for law in laws[0]]
+        both = set(here) & set(there)
+        free = [place for place in there if place not in both]
         found = []
-        for state in self._states.states:
+        for place in here:
             self._limits.check()
-            here, there = (
-                all(holds(each, value, number) for each in state.conditions)
-                for value, number in zip(values, numbers, strict=True)
-            )
-            if not here:
-                continue
-            if not there:
+            for target in [place] if place in both else free:
+                shift = self._move(place, target, numbers, laws)
+                if shift is not None:
+                    break
+            else:
                 return None
-            rows = _rows(state, numbers, moved)
-            shift = self._cheapest(rows, rates, sides)
-            if shift is None:
-                return None
+            if place not in both:
+                free.remove(target)
             found.append(shift)
         return tuple(found)
+
+    def _move(
+        self,
+        place: int,
+        target: int,
+        numbers: Sequence[Mapping[Symbol, Fraction]],
+        laws: Sequence[Sequence[Distribution]],
+    ) -> dict[int, Fraction] | None:
+        """Return the cheapest move of a state of u into one of u'; None if none is found."""
+        self._limits.check()
+        state, other = self._states.states[place], self._states.states[target]
+        own = self._samples(place)
+        partner = {sample: sample for sample in own}
+        if place != target:
+            matched = self._matched(place, target)
+            if matched is None:
+                return None
+            partner = matched
+        back: dict[Symbol, Symbol] = {theirs: ours for ours, theirs in partner.items()}
+        moved = {s: laws[1][partner[s]].mean - laws[0][s].mean for s in own}
+        rows = _rows(_forms(state, numbers[0], {}), _forms(other, numbers[1], back), moved)
+        if rows is None:
+            return None
+        rates = {s: 1 / laws[0][s].scale if laws[0][s].family in _SIDES else None for s in own}
+        return self._cheapest(
+            rows, rates, {s: _SIDES.get(laws[0][s].family, Side.ANY) for s in own}
+        )
+
+    def _matched(self, place: int, target: int) -> dict[int, int] | None:
+        """For the samples of a state those of another one in their order; None if these states
+        differ in more than means, guards and published numbers."""
+        state, other = self._states.states[place], self._states.states[target]
+        if tuple(state.outputs) != tuple(other.outputs):
+            return None
+        if self._instantiator.chosen(place) != self._instantiator.chosen(target):
+            return None
+        ours, theirs = self._samples(place), self._samples(target)
+        samples = self._states.samples
+        kinds = [[(samples[s].family, samples[s].scale) for s in each] for each in (ours, theirs)]
+        return dict(zip(ours, theirs, strict=True)) if kinds[0] == kinds[1] else None
+
+    def _samples(self, place: int) -> list[int]:
+        """Those that guards and real outputs of a state mention, ascending; remembered."""
+        if place not in self._named:
+            state = self._states.states[place]
+            forms = (*(guard.form for guard in guards_of(state.path)), *state.reals)
+            self._named[place] = sorted({sample for form in forms for sample in form.samples()})
+        return self._named[place]
 
     def _cheapest(
         self,
         rows: Sequence[tuple[LinearForm, Fraction]],
-        rates: Sequence[Fraction | None],
-        sides: Sequence[Side],
+        rates: Mapping[int, Fraction | None],
+        sides: Mapping[int, Side],
     ) -> dict[int, Fraction] | None:
         """Return t with form(t) <= bound in every row and the least Σ rate |t|; None if there is
         none."""
@@ -141,36 +197,58 @@ class Couplings:
         return {sample: t for sample, t in shift.items() if t}
 
 
+_Forms = tuple[list[LinearForm], list[LinearForm]]
+"""Guards, and real outputs, at one input."""
+
+
+def _forms(
+    state: FinalState, numbers: Mapping[Symbol, Fraction], names: Mapping[Symbol, Symbol]
+) -> _Forms:
+    def at(form: LinearForm) -> LinearForm:
+        own = form.at(numbers)
+        return own.renamed(names.__getitem__) if names else own
+
+    return [at(guard.form) for guard in guards_of(state.path)], [at(form) for form in state.reals]
+
+
 def _rows(
-    state: FinalState,
-    numbers: Sequence[dict[int | str, Fraction]],
-    moved: Sequence[Fraction],
-) -> list[tuple[LinearForm, Fraction]]:
-    """Return what shifts have to obey: form(t) <= bound."""
+    here: _Forms, there: _Forms, moved: Mapping[int, Fraction]
+) -> list[tuple[LinearForm, Fraction]] | None:
+    """Return what shifts have to obey, form(t) <= bound; None if some guard of the other state
+    follows from no single one of the state, or other noise is published."""
+    known: dict[tuple[tuple[Symbol, Fraction], ...], Fraction] = {}
+    for form in here[0]:
+        unit = form.normalised()
+        known[unit.terms] = max(unit.constant, known.get(unit.terms, unit.constant))
     rows = []
-    for guard in guards_of(state.path):
-        rows.append(_row(guard.form, numbers, moved))
-    for form in state.reals:
-        noise, bound = _row(form, numbers, moved)
+    for form in there[0]:
+        unit = form.normalised()
+        if unit.terms not in known:
+            return None
+        # Σ c x <= -known, and Σ c (x + d) + constant <= 0 is to follow.
+        rows.append(_row(unit, known[unit.terms], moved))
+    for own, other in zip(here[1], there[1], strict=True):
+        if own.terms != other.terms:
+            return None
+        noise, bound = _row(other, own.constant, moved)
         rows += [(noise, bound), (-noise, -bound)]
     return rows
 
 
 def _row(
-    form: LinearForm, numbers: Sequence[dict[int | str, Fraction]], moved: Sequence[Fraction]
+    form: LinearForm, before: Fraction, moved: Mapping[int, Fraction]
 ) -> tuple[LinearForm, Fraction]:
-    """form at u' and x + d minus form at u and x is noise(t) - bound."""
-    here, there = (form.at(each) for each in numbers)
-    change = there.constant - here.constant
-    change += sum((c * moved[s] for s, c in here.terms if isinstance(s, int)), Fraction(0))
-    return LinearForm(here.terms, Fraction(0)), -change
+    """A form at u' and x + d is at most Σ c x + `before`, its value at u, if noise(t) <= bound."""
+    change = form.constant - before
+    change += sum((c * moved[s] for s, c in form.terms if isinstance(s, int)), _ZERO)
+    return LinearForm(form.terms, _ZERO), -change
 
 
 def _check(
     shift: dict[int, Fraction],
     rows: Sequence[tuple[LinearForm, Fraction]],
-    rates: Sequence[Fraction | None],
-    sides: Sequence[Side],
+    rates: Mapping[int, Fraction | None],
+    sides: Mapping[int, Side],
 ) -> None:
     """Check that shifts are what they have to be: then their price is what they cost.
 

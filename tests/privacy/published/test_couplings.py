@@ -128,3 +128,73 @@ y[2] <- b + c
         found = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0)
         assert isinstance(found, Verdict)
         assert found.answer is answer
+
+
+BY_INPUTS = (
+    "input x[3] in 0..2\noutput y in real\noutput c in {0, 1}\nadjacent l0 1\n"
+    "m <- x[1]\nc <- 0\n"
+    "if x[2] > m then m <- x[2] end\nif x[3] > m then m <- x[3] end\n"
+    "y <- Lap(m, 3 / eps)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        # The largest of three numbers changes by 2 when one of them does.
+        (BY_INPUTS, Fraction(2, 3)),
+        # A comparison in each of the paths: a <= 1/2 is b <= 1/2 for the number that moved by 1.
+        (
+            "input x in 0..1\noutput y in real\noutput c in {0, 1}\nadjacent all\n"
+            "if x = 0 then\n a <- Lap(0, 2)\n y <- a + 3\n c <- a <= 1/2\n"
+            "else\n a <- Lap(1, 2)\n y <- a + 3\n c <- a <= 1/2\nend\n",
+            Fraction(1, 2),
+        ),
+    ],
+)
+def test_paths_that_inputs_decide_lead_into_each_other(text: str, budget: Fraction) -> None:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert lower is not None and upper is not None
+    assert lower <= budget <= upper
+    assert upper - lower < Fraction(1, 10**8)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "y <- Lap(1, 1)",  # wider: the logarithm of the quotient has no bound by moves alone
+        "y <- 2 * Lap(1, 2)",
+        "y <- Gauss(1, 2)",
+        "y <- Lap(1, 2) + Lap(0, 2)",
+        "y <- Lap(1, 2)\n c <- 1",
+        "c <- choose { 0 : 1/2, 1 : 1/2 }\n y <- Lap(1, 2)",
+    ],
+)
+def test_paths_that_differ_in_more_than_means_do_not(other: str) -> None:
+    text = (
+        "input x in 0..1\noutput y in real\noutput c in {0, 1}\nadjacent all\nc <- 0\n"
+        f"if x = 0 then\n y <- Lap(0, 2)\nelse\n {other}\nend\n"
+    )
+    program = dipapprox.parse(text)
+    limits = Limits()
+    states = execute(program, True, limits, real_outputs=True)
+    pair = (Fraction(0),), (Fraction(1),)
+    assert Couplings(states, Fraction(1), limits).budget(pair) is None
+
+
+def test_two_paths_are_not_moved_into_one() -> None:
+    """At x = 0 a coin of the noise decides between two paths, at x = 1 there is one of half of
+    the mass for each of them: each is as likely, and no set is more likely."""
+    text = (
+        "input x in 0..1\noutput y in real\nadjacent all\nr <- Lap(0, 1)\nb <- Lap(0, 1)\n"
+        "if x = 0 then\n if r <= 0 then y <- b else y <- b end\n"
+        "else\n if r <= 0 then y <- b else y <- b + 1 end\nend\n"
+    )
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    # Of b against half b and half b + 1 the quotient of densities is at most 2 / (1 + e^-1).
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert lower is not None and float(lower) >= 0.3798
+    assert upper is None or float(upper) >= 0.3798
