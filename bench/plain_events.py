@@ -21,7 +21,7 @@ from bench.plain import (
     survival,
 )
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Chosen, Connected, Leaves, Star
+from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.enclosure import NotEnclosed
 
@@ -184,7 +184,7 @@ class Prepared:
         self._trees = _Trees()
         self._centres: list[_Centres] = []
         for place, event in enumerate(events):
-            if isinstance(event, Chosen):
+            if isinstance(event, Chosen | Mixture):
                 raise NoPlainEvaluation("a choice has no density")
             if isinstance(event, Star):
                 stars = self._stars.setdefault(event.centre, _Stars(event.centre))

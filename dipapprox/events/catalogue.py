@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.events.columns import Column, Inputs, Table, combined
-from dipapprox.events.event import Chosen, Connected, count_samples
+from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.shapes import Shapes
@@ -27,7 +29,13 @@ from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
 from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import Symbol
+from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import FinalStates, InputCondition, guards_of
+
+if TYPE_CHECKING:
+    from dipapprox.events import mixtures
+else:
+    mixtures = Deferred("dipapprox.events.mixtures")
 
 _SHOWN = 6
 """Most variables, and most outputs, in a message."""
@@ -55,6 +63,10 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
     )
     if isinstance(event, Chosen):
         return f"a choice where {outputs}"
+    if isinstance(event, Mixture):
+        forms = [each.guard.form for each in states.comparisons]
+        lines = {line for form in forms for line in states.lines.of(form)}
+        return f"{_guards(sorted(lines), 2)} many draws where {outputs}"
     forms = [guard.form for guard in guards_of(state.path)]
     parts = [samples for samples, _ in connected_samples(len(states.samples), forms)]
     alike = [samples for samples in parts if len(samples) == count_samples(event)]
@@ -169,6 +181,7 @@ class Catalogue:
         self._inputs = Inputs(self._states.program)
         self._shapes = Shapes(self._states, self._instantiator, self._inputs, self._solutions)
         self._solver = Solver(self._solutions, self._shapes.forms, len(self._states.samples))
+        self._mixtures: mixtures.Mixtures | None = None
         self._conditions: dict[Conditions, Table] = {}
         self._origins: list[int] = []
 
@@ -190,6 +203,7 @@ class Catalogue:
     def forget(self) -> bool:
         """Begin anew if too much is remembered: then all numbers lose their meaning."""
         size = len(self._inputs) + len(self._solver) + len(self._solutions)
+        size += 0 if self._mixtures is None else len(self._mixtures)
         if size > _REMEMBERED:
             self._begin()
         return size > _REMEMBERED
@@ -250,7 +264,10 @@ class Catalogue:
                 _, batch, solved, rows = group
                 if not batch.size:
                     continue
-                row = solve(shape(number), batch)
+                if states[number].compared == ALWAYS:
+                    row = solve(shape(number), batch)
+                else:
+                    row = self._mixed(number, batch)
                 chosen = self._chosen(number) if has_choices else CERTAIN
                 if chosen != CERTAIN:
                     factor = batch.constant(chosen)
@@ -264,6 +281,14 @@ class Catalogue:
             for admitted, _, solved, rows in groups.values()
             if solved
         ]
+
+    def _mixed(self, number: int, batch: Batch) -> list[int]:
+        """Solve a state that is told by comparisons."""
+        if self._mixtures is None:
+            parts = self._states, self._instantiator, self._solutions
+            self._mixtures = mixtures.Mixtures(*parts)
+        inputs = self._inputs.inputs(batch.block)
+        return [self._mixtures.solution(number, input) for input in inputs]
 
     def where(self, event: int) -> str:
         """Say what an event is in the program: its variables, their lines, an output it leads to.

@@ -207,6 +207,11 @@ class Inputs:
             numbers = np.fromiter(map(own.__getitem__, map(id, flat)), np.int64, size)
         return numbers.reshape(len(inputs), len(self._places))
 
+    def inputs(self, block: Block) -> list[Input]:
+        """Return the inputs of a block."""
+        values = self._values.things
+        return [tuple([values[number] for number in row]) for row in block.tolist()]
+
     def table(
         self, names: Sequence[str], image: Image, known: dict[int, int] | None = None
     ) -> Table:

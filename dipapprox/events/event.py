@@ -78,8 +78,20 @@ class Chosen:
     eps: Fraction
 
 
-Connected = Event | Star | Chosen
-"""A connected event in one of three spellings; stars may be spelled as `Event` as well."""
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """One of many disjoint events that have few different probabilities.
+
+    Attributes:
+        terms: How many of the events are like these independent ones, and these: the probability
+            is Σ count · Π Pr[event].
+    """
+
+    terms: tuple[tuple[int, tuple[Event | Star, ...]], ...]
+
+
+Connected = Event | Star | Chosen | Mixture
+"""A connected event in one of its spellings; stars may be spelled as `Event` as well."""
 
 
 def spelled_out(event: Event | Star) -> Event:

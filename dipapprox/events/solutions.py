@@ -20,7 +20,7 @@ from dipapprox.events.canonical import (
     star_of,
 )
 from dipapprox.events.columns import Bag
-from dipapprox.events.event import Chosen, Connected, Event, Impossible, Star
+from dipapprox.events.event import Chosen, Connected, Event, Impossible, Mixture, Star
 from dipapprox.events.reduce import reduce
 from dipapprox.events.supports import is_possible
 from dipapprox.semantics.linear import LinearForm
@@ -157,6 +157,10 @@ class Solutions:
         if isinstance(factors, Impossible):
             return IMPOSSIBLE
         return self._solution(tuple([self._event(factor) for factor in factors]))
+
+    def mixture(self, event: Mixture) -> int:
+        """Solve a mixture."""
+        return self._solution((self._event(event),))
 
     def chosen(self, event: Chosen) -> int:
         """Solve a set of outcomes."""

@@ -10,17 +10,18 @@ Y^{rate |z - mean|}, which are then normalised: the probabilities of one sample 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from dipapprox.cache import Cache
-from dipapprox.events.event import Chosen, Connected, Event, Star, spelled_out
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
 from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.exact.integers.elimination import system_weight
 from dipapprox.exact.integers.lattice_ratios import LatticeRatio, SumTooLong
 from dipapprox.exact.integers.systems import IntegerSystem, integer_system
 from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
-from dipapprox.exponentials import ExponentialRatio
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.kinds import is_discrete
@@ -66,6 +67,19 @@ def _weight(system: IntegerSystem, limits: Limits) -> LatticeRatio | NotEnclosed
     return system_weight(system, limits) if weight is None else weight
 
 
+def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
+    """Add up any number of ratios, those with equal denominators first."""
+    grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
+    for ratio in ratios:
+        grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
+    total: ExponentialRatio | None = None
+    for denominator, numerators in grouped.items():
+        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
+        part = ExponentialRatio.of(numerator, dict(denominator))
+        total = part if total is None else total + part
+    return ExponentialRatio.constant(0) if total is None else total
+
+
 _REMEMBERED = 20_000
 """Most events whose closed forms are kept."""
 
@@ -89,6 +103,8 @@ class EventForms:
         match event:
             case Chosen():
                 return chosen_probability(event, limits)
+            case Mixture():
+                return self._sum(event, limits)
             case Event() | Star():
                 if is_discrete(event):
                     return discrete_probability(event, limits)
@@ -96,3 +112,15 @@ class EventForms:
                 return found if isinstance(found, NotEnclosed) else ExponentialRatio(found)
             case _:
                 assert_never(event)
+
+    def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio | NotEnclosed:
+        summands = []
+        for count, events in mixture.terms:
+            product = ExponentialRatio.constant(count)
+            for event in events:
+                form = self.closed_form_of(event, limits)
+                if isinstance(form, NotEnclosed):
+                    return form
+                product = product * form
+            summands.append(product)
+        return ratio_sum(summands)

@@ -19,13 +19,11 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.events.solutions import Numbers
-from dipapprox.exact.closed_forms import EventForms
+from dipapprox.exact.closed_forms import EventForms, ratio_sum
 from dipapprox.exact.solved_inputs import InputStates, SolvedInputs
 from dipapprox.exponentials import (
     ONE,
-    ExponentialPolynomial,
     ExponentialRatio,
-    exponential_sum,
 )
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -165,24 +163,13 @@ def compared_samples(states: FinalStates) -> list[Sample]:
             seen.add(id(path))
             mentioned.update(samples_of(path.step))
             path = path.parent
+    for comparison in states.comparisons:
+        mentioned.update(comparison.guard.form.samples())
     return [states.samples[number] for number in sorted(mentioned)]
 
 
 def _size(ratio: ExponentialRatio) -> int:
     return len(ratio.numerator.terms) + 1
-
-
-def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
-    """Add up any number of ratios, those with equal denominators first."""
-    grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
-    for ratio in ratios:
-        grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
-    total: ExponentialRatio | None = None
-    for denominator, numerators in grouped.items():
-        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
-        part = ExponentialRatio.of(numerator, dict(denominator))
-        total = part if total is None else total + part
-    return ExponentialRatio.constant(0) if total is None else total
 
 
 def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
-from dipapprox.events.event import Chosen, Connected, Event, Star, spelled_out
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, spelled_out
 from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.exact.closed_forms import EventForms
 from dipapprox.exact.laplace import polyhedra
@@ -44,7 +44,7 @@ class Exact:
             ]
         )
 
-    def _enclose(self, event: Event | Star, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         limits.check()
         form = self._forms.closed_form_of(event, limits)
         return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
@@ -74,7 +74,7 @@ class BoundedIntegration:
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
     def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        if isinstance(event, Chosen) or not is_laplace_type(event):
+        if isinstance(event, Chosen | Mixture) or not is_laplace_type(event):
             return NotEnclosed("not all samples are of Laplace type")
         form = self._form(spelled_out(event), limits)
         return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
@@ -109,7 +109,7 @@ class LaplaceSums:
 
     def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         limits.check()
-        if isinstance(event, Chosen):
+        if isinstance(event, Chosen | Mixture):
             return NotEnclosed("not all samples are of Laplace type")
         form = self._integrals.sum_of_samples(spelled_out(event), limits)
         return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TypeGuard, assert_never
 
 from dipapprox.distributions import Distribution, Family
-from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.numerics.enclosure import NotEnclosed
 
 CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
+MIXTURE = NotEnclosed("many events added up are not one integral")
 INTEGERS = NotEnclosed("integer samples have no density: their probabilities are sums")
 
 
@@ -22,6 +23,8 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
     match event:
         case Chosen():
             return CHOICE
+        case Mixture():
+            return MIXTURE
         case Event() | Star():
             return INTEGERS if any(law.family.is_discrete for law in _laws(event)) else event
         case _:
@@ -32,7 +35,9 @@ def is_discrete(event: Connected) -> bool:
     """Whether an event is a choice, or all its samples are integers."""
     if isinstance(event, Star) and not event.centre.family.is_discrete:
         return False  # the most frequent case
-    return isinstance(event, Chosen) or all(law.family.is_discrete for law in _laws(event))
+    if isinstance(event, Chosen | Mixture):
+        return isinstance(event, Chosen)
+    return all(law.family.is_discrete for law in _laws(event))
 
 
 def is_sum(event: Connected) -> TypeGuard[Event | Star]:
@@ -42,26 +47,31 @@ def is_sum(event: Connected) -> TypeGuard[Event | Star]:
 
 def is_ratio(event: Connected) -> bool:
     """Whether an event is discrete, and its probability a ratio of exponential polynomials."""
-    return isinstance(event, Chosen) or (
-        is_discrete(event) and not any(law.family.is_gaussian for law in _laws(event))
-    )
+    if isinstance(event, Chosen | Mixture):
+        return isinstance(event, Chosen)
+    return is_discrete(event) and not any(law.family.is_gaussian for law in _laws(event))
 
 
 def has_density(event: Connected) -> bool:
-    """Whether some sample of an event is continuous."""
-    return not is_discrete(event)
+    """Whether an event is an integral: some sample is continuous."""
+    return not isinstance(event, Mixture) and not is_discrete(event)
+
+
+def is_mixture(event: Connected) -> TypeGuard[Mixture]:
+    """Whether an event is one of many."""
+    return isinstance(event, Mixture)
 
 
 def is_laplace_type(event: Connected) -> bool:
     """Whether all samples of an event are Laplace or one-sided exponential ones."""
-    return not isinstance(event, Chosen) and all(
+    return not isinstance(event, Chosen | Mixture) and all(
         law.family in _LAPLACE_TYPE for law in _laws(event)
     )
 
 
 def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
     """Whether all samples of an event are Gaussian."""
-    return not isinstance(event, Chosen) and all(
+    return not isinstance(event, Chosen | Mixture) and all(
         law.family is Family.GAUSSIAN for law in _laws(event)
     )
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.event import Chosen, Connected, count_samples
+from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
@@ -304,7 +304,7 @@ def _alone(
 ) -> Answer:
     """Enclose one event within a share of the time, unless one no harder took too long."""
     limits.check()
-    samples = 0 if isinstance(event, Chosen) else count_samples(event)
+    samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
     tried = ((n, b) for n, b, seconds in step.failures if seconds >= longest)
     if any(samples >= n and bits >= b for n, b in tried):
         return NotEnclosed("not tried, a component no larger took too long")

@@ -15,6 +15,10 @@ A state also needs choices to have some outcomes. These are independent of the s
 laws mention no input: all that counts is their probability, a node of a circuit
 (`events.circuits`).
 
+A state may be told by how many of some comparisons hold (`counting_sets`). They are renamed like
+guards, and a state with as many of the renamed ones is its image. If it has guards besides, or is
+told by comparisons otherwise, no swaps are looked for.
+
 The bijection t that is tried sends the k-th sample of a law to the k-th sample of the exchanged
 law; a swap that only another bijection would prove is not found, which costs time and nothing else.
 Exchanging twice changes nothing, and neither does t: if it turns a guard into another, then that
@@ -34,7 +38,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family, Scale
 from dipapprox.events.instantiate import circuit_of_states
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.outcomes import ALWAYS, counting_sets
 from dipapprox.semantics.state import (
+    FinalState,
     FinalStates,
     Guard,
     InputCondition,
@@ -95,6 +101,8 @@ class CellSymmetry:
                 self._samples_about.setdefault(name, []).append(sample)
         self._swaps: dict[tuple[int, int], Swap | None] = {}
         self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
+        self._counts: dict[frozenset[int], int] = {}
+        self._is_rigid = False
         self._states: list[list[_State]] = [[] for _ in states.outputs]
         self._read(states)
         self._signatures = tuple(_signature(each) for each in self._states)
@@ -107,7 +115,9 @@ class CellSymmetry:
         )
 
     def swap(self, first: int, second: int) -> Swap | None:
-        """Return what exchanging two cells does; None if their domains differ."""
+        """Return what exchanging two cells does; None if it is not seen or their domains differ."""
+        if self._is_rigid:
+            return None
         key = min(first, second), max(first, second)
         if key not in self._swaps:
             found = self._swaps[key] = self._made_of_others(*key) or self._find(*key)
@@ -151,6 +161,7 @@ class CellSymmetry:
         known: dict[int | SampleComparison, int] = {}
         place = {id(outputs): k for k, outputs in enumerate(states.outputs)}
         _, roots = circuit_of_states(states)
+        counting = counting_sets(states.sets, {state.compared for state in states.states})
         for state, root in zip(states.states, roots, strict=True):
             guards: list[int] = []
             for constraint in reversed(constraints_of(state.path)):
@@ -159,8 +170,26 @@ class CellSymmetry:
                 if number is None:
                     number = known[key] = self._number(guard_of(constraint))
                 guards.append(number)
+            if state.compared != ALWAYS:
+                own, root = self._counted(states, state, counting.get(state.compared))
+                guards += own
             conditions = frozenset(_standard(condition) for condition in state.conditions)
             self._states[place[id(state.outputs)]].append((frozenset(guards), conditions, root))
+
+    def _counted(
+        self,
+        states: FinalStates,
+        state: FinalState,
+        counting: tuple[frozenset[int], frozenset[int]] | None,
+    ) -> tuple[list[int], int]:
+        """Return the comparisons that tell a state, and a number < 0 for how many of them hold."""
+        numbers = [self._number(each.guard) for each in states.comparisons]
+        if counting is None or state.path is not None:
+            self._is_rigid = True
+            return numbers, -1
+        choices, counts = counting
+        number = self._counts.setdefault(counts, len(self._counts))
+        return [numbers[choice] for choice in choices], -2 - number
 
     def _number(self, guard: Guard) -> int:
         return self._number_form(guard.form.normalised())

@@ -12,7 +12,7 @@ from typing import assert_never
 from dipapprox.cache import Cache
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
-from dipapprox.events.event import Chosen, Connected, Event, Star
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.events.supports import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
 from dipapprox.exact.solved_inputs import SolvedInputs
@@ -90,6 +90,9 @@ class PossibleOutputs:
         match event:
             case Event() | Star():
                 return True if is_surely_possible(event) else None
+            case Mixture(terms):
+                seen = any(all(map(is_surely_possible, events)) for _, events in terms)
+                return True if seen else None
             case Chosen():
                 try:
                     return is_possible_choice(event, self._limits)

@@ -190,7 +190,7 @@ def output_distribution(
         )
         if product is not None:
             return _of_parts(product, eps, input, options)
-        states = execute(program, options.merge, options.limits)
+        states = execute(program, options.merge, options.limits, compared=True)
         source = open_probabilities(states, eps, options)
         for attempted, found in _attempts(source, input, relative_width, options):
             bits = attempted

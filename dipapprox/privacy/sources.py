@@ -2,6 +2,7 @@
 
 A source encloses events by methods, tried in the order that the options ask for:
 
+    sums of many alike           from the different ones, by what follows
     choices, integers            closed forms; sums for integers that are many or have none
     one comparison               closed forms of half-spaces
     sums of Laplace samples      exactly, where comparisons of sums are all there is
@@ -38,6 +39,7 @@ from dipapprox.numerics.kinds import (
     has_sums,
     is_gaussian,
     is_laplace_type,
+    is_mixture,
     is_ratio,
     is_sum,
 )
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
-    from dipapprox.numerics import parallel
+    from dipapprox.numerics import mixtures, parallel
     from dipapprox.numerics.conditioning import engine as conditioning
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
@@ -78,6 +80,7 @@ else:
     conditioning = Deferred("dipapprox.numerics.conditioning.engine")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
+    mixtures = Deferred("dipapprox.numerics.mixtures")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.engine")
     sums = Deferred("dipapprox.numerics.integers.sums")
 
@@ -93,7 +96,8 @@ def methods_in_order(options: Options) -> InOrder:
     """List the methods that `options` ask for, in the order in which they are tried."""
     if options.engine is Engine.EXACT:
         return InOrder([Step(_exact, _is_any)], "exact")
-    steps = [Step(_sums, _is_long_sum), Step(_exact, is_ratio), Step(_sums, is_sum)]
+    steps = [Step(partial(_mixtures, options), is_mixture)]
+    steps += [Step(_sums, _is_long_sum), Step(_exact, is_ratio), Step(_sums, is_sum)]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
         steps.append(Step(_closed_form, is_half_space, trivial=True))
@@ -148,6 +152,10 @@ def _closed_form() -> Method:
 
 def _guard_by_guard() -> Method:
     return GUARD_BY_GUARD
+
+
+def _mixtures(options: Options) -> Method:
+    return mixtures.Mixtures(partial(methods_in_order, options))
 
 
 def _exact() -> Method:

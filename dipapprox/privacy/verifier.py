@@ -209,7 +209,7 @@ class _Run:
             if product is not None:
                 self.check_product(product)
                 return
-        states = execute(program, options.merge, options.limits)
+        states = execute(program, options.merge, options.limits, compared=True)
         self.outputs, self.final_states = states.outputs, len(states.states)
         self.number_of_outputs = len(self.outputs)
         source = self.source = open_probabilities(states, self.claim.eps, options)

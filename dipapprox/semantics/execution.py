@@ -54,7 +54,12 @@ else:
 
 
 def execute(
-    program: core.Program, merge: bool, limits: Limits, *, real_outputs: bool = False
+    program: core.Program,
+    merge: bool,
+    limits: Limits,
+    *,
+    real_outputs: bool = False,
+    compared: bool = False,
 ) -> FinalStates:
     """Execute a program on symbolic inputs.
 
@@ -65,6 +70,7 @@ def execute(
         limits: Of time, memory and states.
         real_outputs: Whether the caller looks at `FinalState.reals`, too. Who does not would take
             what a program publishes for less than it is.
+        compared: Whether the caller looks at `FinalState.compared`, likewise: states may be fewer.
 
     Returns:
         The final states; for every input they are disjoint and of total probability 1. States
@@ -85,11 +91,16 @@ def execute(
     program.check_rational_scales()
     shared = _shared.get()
     if shared is None:
-        return _execute(program, merge, limits)
-    key = id(program), merge, limits.states  # the states keep their program, and so its id
+        return _execute(program, merge, limits, compared)
+    key = (
+        id(program),
+        merge,
+        limits.states,
+        compared,
+    )  # the states keep their program, and so its id
     states = shared.pop(key, None)
     if states is None:
-        states = _execute(program, merge, limits)
+        states = _execute(program, merge, limits, compared)
     shared[key] = states
     if len(shared) > _MOST_SHARED:
         del shared[next(iter(shared))]
@@ -108,13 +119,15 @@ def shared_executions() -> Iterator[None]:
 
 _MOST_SHARED = 4
 
-_shared: ContextVar[dict[tuple[int, bool, int], FinalStates] | None]
+_shared: ContextVar[dict[tuple[int, bool, int, bool], FinalStates] | None]
 _shared = ContextVar("shared", default=None)
 """The states of the last executions, the latest last."""
 
 
-def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
+def _execute(program: core.Program, merge: bool, limits: Limits, compared: bool) -> FinalStates:
     run = new_run(program, merge, limits)
+    plain = not program.real_outputs and not any(choices_in(program.body))
+    run.counts = compared and merge and plain
     try:
         finish(run, _block(run, program.body, [first_state(run)]), None)
     except LimitReached as reached:
@@ -126,7 +139,18 @@ def _execute(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
     sets, laws = tuple(run.sets.nodes), tuple(run.laws.values())
     # By identity: hashing a thousand fractions for each of a thousand states is slow.
     outputs = tuple({id(state.outputs): state.outputs for state in states}.values())
-    return FinalStates(program, samples, states, outputs, merge, choices, sets, laws, run.lines)
+    return FinalStates(
+        program,
+        samples,
+        states,
+        outputs,
+        merge,
+        choices,
+        sets,
+        laws,
+        run.lines,
+        tuple(run.comparisons) if run.spends else (),
+    )
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:
@@ -371,7 +395,7 @@ def _loop(run: Run, statement: core.While, states: list[State]) -> list[State]:
         return []
     result = []
     for state in states:
-        if next(choices_in(statement), None) is not None:
+        if next(choices_in((statement,)), None) is not None:
             result += _chain(run, statement, state)
         else:
             result += _unroll(run, statement, state)
@@ -423,7 +447,7 @@ def _chain(run: Run, loop: core.While, state: State) -> list[State]:
 
 def _taken(run: Run, loop: core.While, state: State, chain: chains.Chain) -> list[State]:
     """Split a state, which is used up, into the ways in which a loop is left."""
-    site = next(choices_in(loop)).site
+    site = next(choices_in((loop,))).site
     require_law(run, chain.law, site, "while")
     parts = split_by_outcome(run, state, chain.law, site, "while")
     left = list[State]()

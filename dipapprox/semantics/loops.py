@@ -21,9 +21,9 @@ def situation(run: Run, state: State, live: int) -> Situation:
     return cells, frozenset((name, id(value)) for name, value in state.outputs.items())
 
 
-def choices_in(statement: core.Statement) -> Iterator[core.Choose]:
-    """Yield the random choices in a statement, in the order of the text."""
-    return (each for each in statements_in((statement,)) if isinstance(each, core.Choose))
+def choices_in(body: core.Body) -> Iterator[core.Choose]:
+    """Yield the random choices in statements, in the order of the text."""
+    return (each for each in statements_in(body) if isinstance(each, core.Choose))
 
 
 def draw_fault(loop: core.While) -> PathFault | None:

@@ -15,6 +15,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import comb
 
 from dipapprox.errors import BrokenInvariant
 
@@ -176,3 +177,38 @@ def largest_choices(nodes: Sequence[Node]) -> list[int]:
     for head, _, children in nodes:
         found.append(max([found[child] for child in children], default=UNION) if head < 0 else head)
     return found
+
+
+def counting_sets(
+    nodes: Sequence[Node], roots: Iterable[int]
+) -> dict[int, tuple[frozenset[int], frozenset[int]]]:
+    """Return what sets say that say how many choices, of two outcomes each, have the first one.
+
+    Returns:
+        The choices, and the numbers, for those of the roots that are such sets.
+    """
+    wanted = set(roots)
+    mentioned: dict[int, int] = {}  # a mask of choices for each set
+    found: dict[int, dict[tuple[int, int], int]] = {NEVER: {}, ALWAYS: {(0, 0): 1}}
+    for number in reachable(nodes, wanted):
+        head, outcomes, children = nodes[number]
+        mentioned[number] = 0 if head < 0 else 1 << head
+        own: dict[tuple[int, int], int] = {}  # by choices that are looked at, and that have it
+        for place, child in enumerate(children):
+            mentioned[number] |= mentioned[child]
+            for (seen, first), count in found[child].items():
+                key = (seen, first) if head < 0 else (seen + 1, first + (outcomes[place] == 0))
+                own[key] = own.get(key, 0) + count
+        found.setdefault(number, own)
+    result = {}
+    for root in wanted:
+        size = mentioned[root].bit_count()
+        total = [0] * (size + 1)
+        for (seen, first), count in found[root].items():
+            for more in range(size - seen + 1):
+                total[first + more] += count * comb(size - seen, more)
+        if all(each in (0, comb(size, k)) for k, each in enumerate(total)):
+            mask = mentioned[root]
+            choices = frozenset(k for k in range(mask.bit_length()) if mask >> k & 1)
+            result[root] = choices, frozenset(k for k, each in enumerate(total) if each)
+    return result

@@ -31,6 +31,7 @@ from dipapprox.semantics.configuration import State, Trail, are_contradictory, c
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.polyhedra import has_interior
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (
@@ -44,9 +45,10 @@ from dipapprox.semantics.state import (
 from dipapprox.source import Diagnostic, Span
 
 if TYPE_CHECKING:
-    from dipapprox.semantics import merging
+    from dipapprox.semantics import merging, spent_samples
 else:
     merging = Deferred("dipapprox.semantics.merging")
+    spent_samples = Deferred("dipapprox.semantics.spent_samples")
 
 
 def join_states(
@@ -84,11 +86,11 @@ def join_states(
     result: list[State] = []
     for alike in groups.values():
         for group in alike:
-            result += _merged(run, group) if len(group) > 1 else group
+            result += _merged(run, group, live) if len(group) > 1 else group
     return result
 
 
-def _merged(run: Run, group: list[State]) -> list[State]:
+def _merged(run: Run, group: list[State], live: int) -> list[State]:
     points = run.points
     regions = []
     for place, state in enumerate(group):
@@ -108,7 +110,7 @@ def _merged(run: Run, group: list[State]) -> list[State]:
                     state.add_guard(guard)
                 state.settled = state.path
         result.append(state)
-    return result
+    return result if len(result) == 1 else spent_samples.unite_spent(run, result, live)
 
 
 _MOST_INPUTS = 10_000
@@ -369,7 +371,8 @@ def _final_state(run: Run, state: State) -> FinalState:
         decisions = tuple(reversed(steps))
     conditions = state.knowledge.conditions()
     reals = tuple(_real(state, cell) for cell in run.program.real_outputs)
-    return FinalState(outputs, conditions, state.path, decisions, state.outcomes, reals)
+    chosen, compared = (ALWAYS, state.outcomes) if run.spends else (state.outcomes, ALWAYS)
+    return FinalState(outputs, conditions, state.path, decisions, chosen, reals, compared)
 
 
 def _real(state: State, cell: core.Cell) -> LinearForm:

@@ -23,7 +23,7 @@ from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.selections import Selection
-from dipapprox.semantics.state import Choice, Sample, Store, Valuation
+from dipapprox.semantics.state import Choice, Comparison, Sample, Store, Valuation
 from dipapprox.source import Diagnostic, Span
 
 
@@ -84,6 +84,11 @@ class Run:
         valuations: Of the outputs of final states, by fingerprint.
         diagnostics: The faults, the first of each cell and place.
         refused: The shares of the states that ended by a fault.
+        counts: Whether comparisons of spent samples may become outcomes, see `spent_samples`.
+        spends: Whether some have.
+        comparisons: These, by the number of their choice.
+        spent: Their samples, with these numbers.
+        unspent: What these are compared with.
     """
 
     program: core.Program
@@ -125,6 +130,11 @@ class Run:
     valuations: dict[int, list[Valuation]] = field(default_factory=dict)
     diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = field(default_factory=dict)
     refused: int = 0
+    counts: bool = False
+    spends: bool = False
+    comparisons: list[Comparison] = field(default_factory=list)
+    spent: dict[int, int] = field(default_factory=dict)
+    unspent: set[int] = field(default_factory=set)
 
 
 def new_run(program: core.Program, merge: bool, limits: Limits) -> Run:

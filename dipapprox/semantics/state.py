@@ -333,6 +333,19 @@ class Valuation(Sequence[Value]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A guard about a sample that nothing else is about.
+
+    Attributes:
+        guard: It is about that sample, and at most one other.
+        sample: That sample.
+    """
+
+    guard: Guard
+    sample: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FinalState:
     """One final state.
 
@@ -348,6 +361,8 @@ class FinalState:
             `FinalStates.sets`.
         reals: Of each of `Program.real_outputs`, a form over samples and input cells. States are
             merged only where these are equal.
+        compared: The state needs comparisons to come out as one of this set says, likewise; what
+            comes out are the choices in it, by their numbers in `FinalStates.comparisons`.
     """
 
     outputs: Valuation
@@ -356,6 +371,7 @@ class FinalState:
     decisions: tuple[tuple[int, bool], ...] = ()
     chosen: int = ALWAYS
     reals: tuple[LinearForm, ...] = ()
+    compared: int = ALWAYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -374,6 +390,8 @@ class FinalStates:
             the weights of every choice as they are written, and where every loop ends. More than
             `choices`: outcomes may be merged, or matter to no state.
         lines: Where the guards are written, for people.
+        comparisons: Guards, with outcome 0 if they hold, else 1; see `spent_samples`. Empty but for
+            those who look at `FinalState.compared`.
     """
 
     program: Program
@@ -385,6 +403,7 @@ class FinalStates:
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
     lines: GuardLines = field(default_factory=GuardLines)
+    comparisons: tuple[Comparison, ...] = ()
 
 
 def refusal_of_reals(program: Program) -> UserError:

@@ -180,7 +180,7 @@ def _decide(
         product = product_layout.select_parts(program, selection, options.merge, options.limits)
         if product is not None and _decide_parts(run, product, signs, selection, total, options):
             return
-    states = run.states = execute(program, options.merge, limits)
+    states = run.states = execute(program, options.merge, limits, compared=True)
     check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))

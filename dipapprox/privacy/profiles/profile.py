@@ -357,7 +357,8 @@ def executed_for(
         found = product_layout.select_parts(program, selection, options.merge, options.limits)
         if found is not None:
             return found
-    return execute(program, options.merge, options.limits, real_outputs=True)
+    compared = not program.real_outputs
+    return execute(program, options.merge, options.limits, real_outputs=True, compared=compared)
 
 
 @sound_arithmetic()

@@ -1,0 +1,146 @@
+"""Comparisons of samples that matter no more become outcomes of choices: programs that count.
+
+    c <- 0
+    for i in 1..N do r <- Lap(q[i], 1 / eps); if r >= x then c <- c + 1 end end
+
+has 2^N paths, and N + 1 of them are left if those with equal counts are one. Their guards differ,
+and no rule of `merging` helps: their union is no set of guards. But a sample r[i] is *spent* when
+no variable that still matters holds it: no guard to come is about it. If the path has one guard
+only about it, with constants or one other sample x, then that guard is an outcome of its own: given
+x, all such guards are independent, as random choices are. So paths with equal live variables, equal
+knowledge of the inputs and equal other guards are one path, with the union of their sets of
+outcomes (`outcomes`).
+
+It is right for these reasons.
+
+- A spent sample is in one comparison only, in the whole run: the same two sides (`Run.spent`), and
+  what spent samples are compared with is not spent (`Run.unspent`). So given the samples that are
+  not spent, the comparisons are independent, and a path is the conjunction of its other guards,
+  which mention none of its spent samples, with its set.
+- The sets are disjoint. A combination of outcomes has a positive probability wherever the other
+  guards have: spent samples have all numbers, or all integers, as values. So it is of one path.
+- A guard and its complement are the two outcomes, ties being null sets, or none between integers.
+
+Nothing is done before a number of paths stay apart where they meet: guards are what more can be
+said about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from functools import reduce
+from operator import xor
+
+from dipapprox.distributions import Family
+from dipapprox.errors import BrokenInvariant
+from dipapprox.semantics.configuration import Cone, State
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.run import Run
+from dipapprox.semantics.state import Comparison, Constraint, Guard, guard_of, samples_of
+
+_MANY = 40
+"""So many states that meet and stay apart are too many; then all that meet are dealt with."""
+
+_ONE_SIDED = (Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+
+_Outcomes = tuple[tuple[int, Guard], ...]
+"""Spent samples, ascending, with the guards about them."""
+
+
+def unite_spent(run: Run, states: list[State], live: int) -> list[State]:
+    """Unite states that differ in comparisons of spent samples only.
+
+    Args:
+        run: The execution.
+        states: They meet, with equal outputs and live variables, and were not merged otherwise.
+        live: The mask of the variables that matter.
+    """
+    if not run.counts or len(states) < (2 if run.spends else _MANY):
+        return states
+    held = _held_samples(run, states[0], live)
+    families = [sample.family for sample in run.samples.values()]
+    groups: dict[Hashable, list[tuple[State, list[Constraint], _Outcomes]]] = {}
+    for state in states:
+        base, outcomes = _parted(state, run, held, families)
+        knowledge = state.knowledge
+        known = frozenset(knowledge.allowed.items()), knowledge.linear
+        key = known, frozenset(map(guard_of, base))
+        groups.setdefault(key, []).append((state, base, outcomes))
+    result: list[State] = []
+    for group in groups.values():
+        sets = _sets(run, group) if len(group) > 1 else None
+        if sets is None:
+            result += [state for state, _, _ in group]
+            continue
+        run.spends = True
+        first, base, _ = group[0]
+        first.share = reduce(xor, (state.share for state, _, _ in group))
+        first.outcomes = run.sets.union(sets)
+        first.cone, first.path = Cone(), None
+        for guard in base:
+            first.cone = first.cone.assume(guard, run.points)
+            first.add_guard(guard)
+        first.settled = first.path
+        result.append(first)
+    return result
+
+
+def _held_samples(run: Run, state: State, live: int) -> set[int]:
+    """Return the samples that variables which matter hold."""
+    stored = dict(state.store.items())
+    values = (stored[name] for name in run.live.among(live, stored))
+    return {s for value in values if isinstance(value, LinearForm) for s in value.samples()}
+
+
+def _parted(
+    state: State, run: Run, held: set[int], families: list[Family]
+) -> tuple[list[Constraint], _Outcomes]:
+    """Part the guards of a state from those about spent samples."""
+    cone = state.settle(run.points)
+    if cone is None:
+        raise BrokenInvariant("an infeasible state was to be united with others")
+    guards = list(cone.guards(run.points))
+    uses = Counter(sample for guard in guards for sample in samples_of(guard))
+    base: list[Constraint] = []
+    outcomes: list[tuple[int, Guard]] = []
+    for guard in guards:
+        samples = samples_of(guard)
+        spent = [s for s in samples if s not in held and s not in run.unspent and uses[s] == 1]
+        if spent and len(samples) <= 2 and families[max(spent)] not in _ONE_SIDED:
+            outcomes.append((max(spent), guard_of(guard)))
+        else:
+            base.append(guard)
+    return base, tuple(sorted(outcomes, key=lambda outcome: outcome[0]))
+
+
+def _sets(run: Run, group: Iterable[tuple[State, list[Constraint], _Outcomes]]) -> list[int] | None:
+    """Return the sets of outcomes of states; None if some comparison is not independent."""
+    found = []
+    for state, _, outcomes in group:
+        own = state.outcomes
+        for sample, guard in outcomes:
+            number = _number(run, sample, guard)
+            if number is None or number <= run.sets.largest(own):
+                return None
+            holds = run.comparisons[number].guard.form == guard.form
+            own = run.sets.split(own, number, 2)[0 if holds else 1]
+        found.append(own)
+    return found
+
+
+def _number(run: Run, sample: int, guard: Guard) -> int | None:
+    """Return the number of a comparison; None if its samples are in others that it is not."""
+    others = set(guard.form.samples()) - {sample}
+    number = run.spent.get(sample)
+    if number is not None:
+        form = run.comparisons[number].guard.form
+        return number if guard.form in (form, -form) else None
+    if sample in run.unspent or not others.isdisjoint(run.spent):
+        return None
+    if guard.form.coefficient(sample) < 0:
+        guard = Guard(-guard.form, not guard.strict)  # all alike: the sample is the smaller side
+    run.spent[sample] = len(run.comparisons)
+    run.unspent |= others
+    run.comparisons.append(Comparison(guard, sample))
+    return run.spent[sample]
