@@ -134,23 +134,7 @@ def _execute(program: core.Program, merge: bool, limits: Limits, compared: bool)
         raise LimitReached(f"{reached.reason}, before all final states were found") from reached
     if run.diagnostics:
         raise SourceError(sorted(run.diagnostics.values(), key=_place))
-    states = tuple(final_states(run))
-    samples, choices = tuple(run.samples.values()), tuple(run.choices)
-    sets, laws = tuple(run.sets.nodes), tuple(run.laws.values())
-    # By identity: hashing a thousand fractions for each of a thousand states is slow.
-    outputs = tuple({id(state.outputs): state.outputs for state in states}.values())
-    return FinalStates(
-        program,
-        samples,
-        states,
-        outputs,
-        merge,
-        choices,
-        sets,
-        laws,
-        run.lines,
-        tuple(run.comparisons) if run.spends else (),
-    )
+    return final_states(run)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, str]:

@@ -36,6 +36,7 @@ from dipapprox.semantics.polyhedra import has_interior
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (
     FinalState,
+    FinalStates,
     Guard,
     Sample,
     Valuation,
@@ -324,7 +325,7 @@ def _report(run: Run, state: State, fault: PathFault) -> None:
         run.diagnostics[key] = describe_fault(fault, state.trail)
 
 
-def final_states(run: Run) -> list[FinalState]:
+def final_states(run: Run) -> FinalStates:
     """Return what is left of all states at their ends.
 
     They are joined if states merge; if not, they keep their decisions, in the order of a
@@ -342,7 +343,19 @@ def final_states(run: Run) -> list[FinalState]:
     found = [_final_state(run, state) for state in finals]
     if not run.merge:
         found.sort(key=lambda state: [(n, not taken) for n, taken in state.decisions])
-    return found
+    return FinalStates(
+        run.program,
+        tuple(run.samples.values()),
+        tuple(found),
+        # By identity: hashing a thousand fractions for each of a thousand states is slow.
+        tuple({id(state.outputs): state.outputs for state in found}.values()),
+        run.merge,
+        tuple(run.choices),
+        tuple(run.sets.nodes),
+        tuple(run.laws.values()),
+        run.lines,
+        tuple(run.comparisons) if run.spends else (),
+    )
 
 
 def _restore_cones(run: Run) -> None:
