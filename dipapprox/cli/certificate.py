@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from functools import partial
 from math import prod
 from pathlib import Path
 from typing import assert_never
 
+from dipapprox.checking.boxes.examine import require_reach
 from dipapprox.checking.inputs import MOST_INPUTS
+from dipapprox.checking.values import Stuck
 from dipapprox.cli.output import write_whole
 from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
@@ -68,7 +71,7 @@ def write(
         return None
     digest = _write(path, certificate)
     if private and isinstance(selection, AllPairs):
-        _warn(program)
+        _warn(program, found.claim.eps if isinstance(found, Verdict) else None, options)
     return digest
 
 
@@ -122,9 +125,15 @@ def _write(path: Path, certificate: Certificate) -> str:
     return str(certificate.fields["digest"])
 
 
-def _warn(program: Program) -> None:
-    """Say so if a certificate about all pairs is larger than what `check` derives again."""
+def _warn(program: Program, eps: Fraction | None, options: Options) -> None:
+    """Say so if a certificate about all pairs is none that `check` can confirm."""
     if has_real_inputs(program):
+        if eps is not None:
+            try:
+                require_reach(program.with_rational_scales(), eps, options.limits)
+            except (Stuck, LimitReached) as reason:
+                text = f"warning: `check` cannot confirm this certificate: {reason}"
+                print(text, file=sys.stderr)
         return
     inputs = prod(len(cell.domain) for cell in program.inputs)
     if inputs > MOST_INPUTS:

@@ -29,6 +29,7 @@ from dipapprox.checking.boxes.sets import (
     possible,
     real_ranges,
 )
+from dipapprox.checking.boxes.vertices import vertex_pairs
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import Factor, factor_of
 from dipapprox.checking.inputs import pair_text, values_of
@@ -105,6 +106,24 @@ def examine_boxes(
     partial.compare("delta_enclosure", stated, partial.delta)
     if stated.lower > own.upper:
         partial.reason = partial.reason or f"no recorded pair has the delta {interval_text(stated)}"
+
+
+def require_reach(program: Program, eps: Fraction, limits: Limits) -> None:
+    """Make sure that the check can follow a program for all values of its real inputs.
+
+    Raises:
+        Stuck: If it cannot; no certificate of all pairs is confirmed then.
+        LimitReached: If `limits` run out.
+    """
+    derived, known = Distributions(program, eps, limits), real_ranges(program)
+    if program.real_outputs:
+        vertex_pairs(derived, limits)
+        return
+    ranges = [(Fraction(0), Fraction(0)) if own is None else own for own in known]
+    roots = all_pairs(program, ranges)
+    rows = [row for root in roots for row in (root.first, root.second)]
+    moved(derived, rows, ranges, [k for k, own in enumerate(known) if own is None], limits)
+    _models(derived, len(ranges), rows, limits)
 
 
 def _models(
