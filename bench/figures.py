@@ -12,6 +12,7 @@ from bench.automata import PROVED
 from bench.cases import Case, Chain
 from bench.comparison import LITERAL, NESTED
 from bench.polyhedra import ENCLOSED as BOUNDED
+from bench.real_inputs import MOST_TIMES
 from bench.real_outputs import ENCLOSED
 from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, REALS, SUMS, SVT, Results
 from bench.timing import Outcome, Ratio
@@ -102,6 +103,7 @@ def judge(results: Results) -> list[Figure]:
         *_published(results),
         *_linear_guards(results),
         *_budgets(results),
+        *_real_inputs(results),
         *_services(results),
         *_compositions(results),
     ]
@@ -264,6 +266,16 @@ def _budgets(results: Results) -> list[Figure]:
             standing = _standing(times.value <= 1)
             figures.append(Figure(each.case.name, goal, f"{times} times", standing))
     return figures
+
+
+def _real_inputs(results: Results) -> list[Figure]:
+    goal = f"checking at most {MOST_TIMES} times as long as proving"
+    return [
+        Figure(each.case.name, goal, f"{times} times", _standing(times.value <= MOST_TIMES))
+        for each in results.real_inputs
+        for times in (each.ratio(),)
+        if times is not None
+    ]
 
 
 def _services(results: Results) -> list[Figure]:

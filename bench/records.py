@@ -75,6 +75,12 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "timings": _timings(each.timings),
             "published": each.case.published,
         }
+    for real in results.real_inputs:
+        yield {
+            "kind": "real inputs",
+            "case": real.case.name,
+            "timings": _timings(real.timings),
+        }
     for served in results.services:
         yield {
             "kind": "service",

@@ -17,6 +17,7 @@ from bench.comparison import (
 from bench.figures import judge
 from bench.polyhedra import ENCLOSED, SCIPY
 from bench.published import published
+from bench.real_inputs import VERIFIED
 from bench.suite import Results
 from bench.sweeping import Swept
 from bench.timing import Outcome, Ratio, Timing
@@ -61,6 +62,11 @@ _AUTOMATA = """## Least budgets of automata
 For every ε, inputs of every length, all real numbers. "check" is that of the certificate, from the
 text: "times" compares it with a proof from the text. Published seconds: DiPAut (CCS 2023), Tables 1
 to 3, on a quad-core laptop, about 0.22 s of start-up included; it finds a budget, not the least."""
+
+_REAL_INPUTS = """## All real inputs
+
+A verdict about infinitely many pairs, and the check of its certificate, which bounds all pairs by
+its own means: "times" compares the two."""
 
 _COMPOSITIONS = """## What many runs cost
 
@@ -108,6 +114,8 @@ def page(
         parts += [_PUBLISHED, _published(results)]
     if results.automata:
         parts += [_AUTOMATA, _automata(results)]
+    if results.real_inputs:
+        parts += [_REAL_INPUTS, _real_inputs(results)]
     if results.services:
         parts += [_SERVICES, _services(results)]
     if results.compositions:
@@ -244,6 +252,19 @@ def _automata(results: Results) -> str:
             )
         )
     return table(("case", "least D", PROVED, "text read", CHECKED, "times", "published, s"), rows)
+
+
+def _real_inputs(results: Results) -> str:
+    rows = [
+        (
+            each.case.name,
+            milliseconds(each.timings[VERIFIED]),
+            milliseconds(each.timings[CHECKED]),
+            _times(each.ratio()),
+        )
+        for each in results.real_inputs
+    ]
+    return table(("claim", VERIFIED, CHECKED, "times"), rows)
 
 
 def _services(results: Results) -> str:

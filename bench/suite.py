@@ -31,6 +31,7 @@ from bench.polyhedra import (
     TreeOfCounters,
     compare_polyhedra,
 )
+from bench.real_inputs import RealCase, RealMeasured, measure_real, real_cases
 from bench.real_outputs import (
     Published,
     PublishedComparison,
@@ -57,6 +58,7 @@ class Suite:
         polyhedra: Linear guards, beside scipy where the samples are Gaussian.
         published: Divergences of published numbers, beside scipy.
         automata: Least budgets.
+        real_inputs: Verdicts about all real inputs, and checks of their certificates.
         services: Least budgets of query servers.
         compositions: What many runs cost.
         comparing: Patience for `compared`.
@@ -72,6 +74,7 @@ class Suite:
     polyhedra: tuple[LinearGuards, ...]
     published: tuple[Published, ...]
     automata: tuple[AutomatonCase, ...]
+    real_inputs: tuple[RealCase, ...]
     services: tuple[ServiceCase, ...]
     compositions: tuple[RunsCase, ...]
     comparing: Patience
@@ -180,6 +183,7 @@ FULL = Suite(
     ),
     published=published_numbers(),
     automata=automata(),
+    real_inputs=real_cases(),
     services=servers(),
     compositions=many_runs(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
@@ -205,6 +209,7 @@ QUICK = Suite(
     polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
     published=published_numbers()[:2],
     automata=automata()[:10],
+    real_inputs=real_cases()[:1],
     services=servers()[:3],
     compositions=many_runs()[:1],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
@@ -225,6 +230,7 @@ class Results:
     polyhedra: list[PolyhedraComparison] = field(default_factory=list)
     published: list[PublishedComparison] = field(default_factory=list)
     automata: list[Budgeted] = field(default_factory=list)
+    real_inputs: list[RealMeasured] = field(default_factory=list)
     services: list[ServedBudget] = field(default_factory=list)
     compositions: list[RunsMeasured] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
@@ -264,6 +270,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for automaton in suite.automata:
         tell(f"least budget: {automaton.name}")
         results.automata.append(measure_automaton(automaton, suite.batching))
+    for real in suite.real_inputs:
+        tell(f"all real inputs: {real.name}")
+        results.real_inputs.append(measure_real(real, programs, suite.batching))
     for service in suite.services:
         tell(f"least budget: {service.name}")
         results.services.append(measure_service(service, suite.batching))

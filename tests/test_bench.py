@@ -40,6 +40,7 @@ from bench.plain import NoPlainEvaluation
 from bench.plain_events import Prepared
 from bench.polyhedra import ENCLOSED, SCIPY, Polyhedra, PolyhedraComparison, compare_polyhedra
 from bench.published import published
+from bench.real_inputs import measure_real, real_cases
 from bench.real_outputs import PublishedComparison, compare_published, published_numbers
 from bench.records import write_records
 from bench.report import milliseconds, page, table
@@ -353,6 +354,15 @@ def test_a_precise_verification_is_another_case() -> None:
 def test_the_machine_is_described() -> None:
     described = describe_machine()
     assert {"date", "commit", "processor", "cores", "memory", "python", "numpy"} <= set(described)
+
+
+def test_checks_about_real_inputs_are_measured_beside_verdicts() -> None:
+    first = next(case for case in real_cases() if not case.delta)
+    found = measure_real(first, PROGRAMS, ONCE)
+    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
+    figures = judge(Results(real_inputs=[found]))
+    assert [figure.name for figure in figures].count(first.name) == 1
+    assert f"| {first.name} |" in page(Results(real_inputs=[found]), {}, None, [])
 
 
 def test_services_are_measured_with_their_budgets() -> None:

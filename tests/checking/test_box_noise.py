@@ -70,6 +70,16 @@ if r >= q[1] then o <- 1; if r <= q[2] + 1 then o <- 2 end end
 """
 
 
+_IMPOSSIBLE = """
+input q in {domain}
+output o in 0..1
+adjacent {adjacency}
+o <- 0
+r <- {noise}(q, 4 / eps)
+if r < 0 and r >= 1 then o <- 1 end
+"""
+
+
 def _text(text: str, n: int = 2, **words: str) -> str:
     given = {"noise": "Lap", "domain": "real 0..1", "adjacency": "linf 1", **words}
     return text.format(n=n, **given)
@@ -97,6 +107,7 @@ def _certificate(text: str, eps_prv: str, delta: str) -> Fields:
         (_text(_SUMS), "1/2", "1e-2"),
         (_text(_SUMS, noise="Gauss"), "1/2", "1e-2"),
         (_text(_KEPT), "1/2", "1/5"),
+        (_text(_IMPOSSIBLE), "1/4", "0"),
         (_text(_ANSWER, domain="real", noise="Gauss"), "3/4", "1e-2"),
         (_text(_ANSWER, domain="real", adjacency="increasing 1"), "1/2", "1e-2"),
     ],

@@ -170,9 +170,11 @@ class ChordModels:
             bounds = self._bounds
             values, errors = np.zeros(len(self.order)), np.zeros(len(self.order))
             for output, (low, high) in bounds.for_input(input).items():
-                values[self.order[output]] = float(Fraction(low + high, 2 << bounds.unit))
-                width = float(Fraction(high - low, 1 << bounds.unit))
-                errors[self.order[output]] = (width + 2.0**-53) * _UP
+                place = self.order.get(output)  # None: it is impossible
+                if place is not None:
+                    values[place] = float(Fraction(low + high, 2 << bounds.unit))
+                    width = float(Fraction(high - low, 1 << bounds.unit))
+                    errors[place] = (width + 2.0**-53) * _UP
             self._values[input] = values, errors
         values, errors = self._values[input]
         return float(values[k]), float(errors[k])

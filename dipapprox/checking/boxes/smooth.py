@@ -34,6 +34,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
+from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.polyhedra import has_interior
 
 _ZERO = Fraction(0)
 
@@ -80,7 +82,7 @@ class Changes:
 def changes(
     derived: Distributions, row: Sequence[Value | None], limits: Limits
 ) -> dict[tuple[Value, ...], Changes]:
-    """Return how all outputs change; inputs without a value are real.
+    """Return how all possible outputs change; inputs without a value are real.
 
     Raises:
         Stuck: If the program cannot be followed, or inputs move noise of integers.
@@ -90,8 +92,19 @@ def changes(
     found: dict[tuple[Value, ...], _Output] = {}
     for path in symbolic_paths(derived.program, derived.eps, row, limits):
         limits.check()
-        found.setdefault(path.outputs, _Output(inputs)).add(path)
+        if not _is_impossible(path):
+            found.setdefault(path.outputs, _Output(inputs)).add(path)
     return {output: own.changes() for output, own in found.items()}
+
+
+def _is_impossible(path: Path) -> bool:
+    """Whether, at all inputs, a path has the probability 0 for what it asks of continuous noise."""
+    forms = [
+        LinearForm.of(dict(line.terms), line.constant)
+        for line in path.lines
+        if not any(path.laws[symbol].family.is_discrete for symbol, _ in line.terms)
+    ]
+    return not has_interior(forms)
 
 
 class _Output:

@@ -1,0 +1,106 @@
+"""Verdicts about all real inputs, and checks of their certificates: what both take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.language.core import Program
+from dipapprox.language.load import load
+from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.certificate import certify, text_of
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+
+VERIFIED, CHECKED = "verify", "check"
+MOST_TIMES = 5
+"""A check follows every input by itself, and knows fewer lemmas."""
+
+_DELTA = Fraction(1, 10**5)
+
+
+@dataclass(frozen=True, slots=True)
+class RealCase:
+    """A true claim about all real inputs.
+
+    Attributes:
+        file: In the folder of programs, without ".dpg".
+        eps: Where it runs.
+        eps_prv: What is claimed.
+        delta: The same.
+        parameters: Of the program.
+    """
+
+    file: str
+    eps: Fraction
+    eps_prv: Fraction
+    delta: Fraction = _DELTA
+    parameters: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        chosen = "".join(f", {name} = {value}" for name, value in self.parameters.items())
+        return f"{self.file}{chosen}, eps_prv = {self.eps_prv}"
+
+
+@dataclass(frozen=True, slots=True)
+class RealMeasured:
+    """What was measured: VERIFIED and CHECKED."""
+
+    case: RealCase
+    timings: Mapping[str, Timing]
+
+    def ratio(self) -> Ratio | None:
+        """Return how many times longer the check took than the verdict."""
+        return ratio(self.timings[CHECKED], self.timings[VERIFIED])
+
+
+def real_cases() -> tuple[RealCase, ...]:
+    """Return what is measured: claims with room, and next to the least eps_prv."""
+    half = Fraction(1, 2)
+    return (
+        RealCase("reals/real_svt_gauss", half, Fraction(3, 10)),
+        RealCase("reals/real_svt_gauss", half, Fraction("0.298952")),
+        RealCase("reals/real_svt_gauss", half, Fraction("0.445"), parameters={"N": Fraction(5)}),
+        RealCase("reals/real_svt_laplace", half, half, Fraction(0)),
+        RealCase("reals/real_svt_laplace", half, Fraction("0.293")),
+        RealCase(
+            "reals/real_noisy_max_gauss", half, Fraction("0.26"), parameters={"N": Fraction(4)}
+        ),
+    )
+
+
+def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeasured:
+    """Measure a verdict, and the check of its certificate."""
+    path = programs / f"{case.file}.dpg"
+    program = load(path, case.parameters, reals=True)
+    verdict = _verdict(program, case, Limits())
+    certificate = certify(
+        program, text_of(path, case.parameters), verdict, AllPairs(), Options()
+    ).to_json()
+
+    def prove(cap: float) -> None:
+        found = _verdict(program, case, Limits(seconds=cap))
+        if found.answer is not Answer.DP:
+            raise NoAnswer(found.reason or found.answer.value)
+
+    def examine(cap: float) -> None:
+        result = check(certificate, Limits(seconds=cap))
+        if result.outcome is not Outcome.CONFIRMED:
+            raise NoAnswer(result.reason or result.outcome.value)
+
+    return RealMeasured(case, side_by_side({VERIFIED: prove, CHECKED: examine}, patience))
+
+
+def _verdict(program: Program, case: RealCase, limits: Limits) -> Verdict:
+    claim = Claim(case.eps, case.delta, case.eps_prv)
+    return verify(program, claim, AllPairs(), Options(limits=limits))
