@@ -70,6 +70,11 @@ class Grammar:
         Args:
             options: Of `yacc.yacc`.
         """
+        rule: Any
+        for place, rule in enumerate(self.rules.values()):
+            # PLY takes rules in the order of their lines, whichever module they stand in: tables
+            # would change with the length of a comment.
+            rule.co_firstlineno = place
         namespace = SimpleNamespace(
             __file__=__file__,
             tokens=self.tokens,
