@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from threading import Lock
+from threading import RLock
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached, UserError
@@ -106,7 +106,7 @@ _ALLOCATIONS = 200_000
 _found: list[tuple[int, int, int]] = []
 """The settings that open blocks have found, of whatever thread: the first come back at the end."""
 
-_turn = Lock()
+_turn = RLock()  # a block may end while garbage is collected in the middle of another's turn
 # A child process has no thread that could give the turn back.
 os.register_at_fork(
     before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release
