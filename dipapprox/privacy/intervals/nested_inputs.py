@@ -100,15 +100,16 @@ class NestedSearch:
         except Undefined:
             return False
         # For b < 0, where e^b >= 1 + b, the largest δ is that for 0 and at most -b.
-        rate = max(eps_prv.value.lower, Fraction(0))
-        least = delta.value.lower + min(eps_prv.value.lower, Fraction(0))
+        below_0 = max(-eps_prv.value.lower, Fraction(0))
+        least = delta.value.lower - below_0
         if least < 0:
             return None
+        rate = max(eps_prv.value.lower, Fraction(0))
         strong = Claim(high, min(least, Fraction(1)), rate)
         found = self._noted(verify(self._program, strong, AllPairs(), self._options))
         if found.answer is Answer.DP:
             if found.delta_enclosure is not None:
-                self.largest = max(self.largest, found.delta_enclosure.upper)
+                self.largest = max(self.largest, found.delta_enclosure.upper + below_0)
             return True
         if found.answer is Answer.NOT_DP:
             self.judge(high)
