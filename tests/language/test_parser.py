@@ -61,7 +61,7 @@ def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
     assert [line for line in log.lines if "FOREIGN" not in line] == []
 
 
-@settings(deadline=None, max_examples=36)
+@settings(deadline=None, max_examples=24)
 @given(programs)
 @example(parse("adjacent l1 false where false"))
 @example(parse("adjacent l1 choose {1} where false"))

@@ -115,7 +115,7 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
     assert "no closed form" in verdict.reason or "Gauss" in verdict.reason
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=14)
 @given(
     st.fractions(Fraction(1, 8), 3, max_denominator=8),
     st.fractions(0, 2, max_denominator=8),

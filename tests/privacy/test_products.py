@@ -254,7 +254,7 @@ def test_states_that_are_not_merged_are_those_of_the_whole() -> None:
 
 def test_calibration_of_parts_ends_at_a_certified_epsilon() -> None:
     found = dipapprox.calibrate(
-        parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 99)
+        parse(RESPONSES, N=12), eps_prv=1, delta=Fraction(1, 1000), width=Fraction(1, 30)
     )
     assert found.certified is not None and found.refuted is not None
     for eps, answer in (

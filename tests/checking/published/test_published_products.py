@@ -41,8 +41,8 @@ def near(found: Enclosure, truth: float, width: float) -> None:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids of few places: bounds are a few millionths wide."""
-    monkeypatch.setattr(divergences, "_PLACES", 360)
-    monkeypatch.setattr(divergences, "_MORE_PLACES", 360)
+    monkeypatch.setattr(divergences, "_PLACES", 240)
+    monkeypatch.setattr(divergences, "_MORE_PLACES", 240)
 
 
 def phi(x: float) -> float:
