@@ -11,7 +11,7 @@ from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
 from dipapprox.language.core import Program
-from dipapprox.language.load import load
+from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.certificate import certify, text_of
@@ -81,12 +81,10 @@ def real_cases() -> tuple[RealCase, ...]:
 
 def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeasured:
     """Measure a verdict, and the check of its certificate."""
-    path = programs / f"{case.file}.dpg"
-    program = load(path, case.parameters, reals=True)
+    source = read_source(programs / f"{case.file}.dpg", case.parameters)
+    program = program_from(source, reals=True)
     verdict = _verdict(program, case, Limits())
-    certificate = certify(
-        program, text_of(path, case.parameters), verdict, AllPairs(), Options()
-    ).to_json()
+    certificate = certify(program, text_of(source), verdict, AllPairs(), Options()).to_json()
 
     def prove(cap: float) -> None:
         found = _verdict(program, case, Limits(seconds=cap))

@@ -14,7 +14,7 @@ from dipapprox.cli.progress import reporting
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.language.load import load, read_text
+from dipapprox.language.load import program_from, read_source, read_text
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
 from dipapprox.privacy.options import Options
@@ -90,9 +90,9 @@ class ComposeCommand:
         """
         first = self.files[0]
         if first.suffix.lower() != ".toml":
-            programs = [load(path, self.parameters) for path in self.files]
-            texts = [text_of(path, self.parameters) for path in self.files]
-            return self.question.pipeline(programs, texts)
+            sources = [read_source(path, self.parameters) for path in self.files]
+            programs = list(map(program_from, sources))
+            return self.question.pipeline(programs, list(map(text_of, sources)))
         if len(self.files) > 1:
             raise UserError("a pipeline is one file", "put all runs into it")
         for name in _OF_PROGRAMS:

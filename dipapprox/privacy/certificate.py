@@ -14,7 +14,6 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any, assert_never
 
 from dipapprox.certificates.digest import text_hash
@@ -49,7 +48,7 @@ from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import PYTHON, language_of, parse_program, read_source, read_text
+from dipapprox.language.load import Source, parse_program
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.rounding import sound_arithmetic
@@ -86,20 +85,9 @@ class ProgramText:
     text: str
 
 
-def text_of(path: Path, parameters: Mapping[str, Fraction]) -> ProgramText:
-    """Read the text of a program's file; of a Python function, that of the program that it is.
-
-    Args:
-        path: Of the file, or `module.py:name`.
-        parameters: Values for the parameters of a function.
-
-    Raises:
-        UserError: If it cannot be read.
-    """
-    if language_of(path) == PYTHON:
-        source = read_source(path, parameters)
-        return ProgramText(source.name, source.language, source.text)
-    return ProgramText(path.stem, language_of(path), read_text(path))
+def text_of(source: Source) -> ProgramText:
+    """Return the text of a program that was read; of a Python function, of the program it is."""
+    return ProgramText(source.name, source.language, source.text)
 
 
 @dataclass(frozen=True, slots=True)

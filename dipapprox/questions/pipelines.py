@@ -41,7 +41,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.load import load
+from dipapprox.language.load import program_from, read_source
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import widening_of
 from dipapprox.privacy.certificate import ProgramText, text_of
@@ -290,8 +290,8 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
-    path = folder / given
-    return load(path, exact, widening_of(wider)), text_of(path, exact)
+    source = read_source(folder / given, exact)
+    return program_from(source, widening_of(wider)), text_of(source)
 
 
 def _required(table: Table, key: str, where: str) -> object:
