@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.language import ast, core
@@ -60,6 +61,22 @@ def as_number(constant: core.Constant) -> Fraction:
     """Return the value of a constant that is a number."""
     assert isinstance(constant.value, Fraction)  # the checker keeps named values out
     return constant.value
+
+
+def terms_of(
+    node: core.Expression, factor: Fraction = Fraction(1)
+) -> Iterator[tuple[Fraction, core.Expression | None]]:
+    """Yield the terms of factor · node as (coefficient, what it multiplies; None for 1)."""
+    match node:
+        case core.Constant(Fraction() as value):
+            yield factor * value, None
+        case core.Sum(left, right):
+            yield from terms_of(left, factor)
+            yield from terms_of(right, factor)
+        case core.Product(core.Constant(Fraction() as value), other):
+            yield from terms_of(other, factor * value)
+        case _:
+            yield factor, node
 
 
 def balanced(

@@ -19,6 +19,7 @@ from math import ceil, floor, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
+from dipapprox.language.folding import terms_of
 from dipapprox.source import Span
 
 Place = core.Variable | core.Element
@@ -169,7 +170,7 @@ def range_of(node: core.Expression, ranges: Mapping[str, Range]) -> Range | None
 
 def with_whole_factors(node: core.Expression) -> tuple[int, core.Expression]:
     """Return a number d > 0 and d · node, where no constant factor is a fraction."""
-    terms = list(_terms(node, Fraction(1)))
+    terms = list(terms_of(node))
     common = lcm(*(factor.denominator for factor, _ in terms))
     total: core.Expression | None = None
     for factor, rest in terms:
@@ -178,19 +179,3 @@ def with_whole_factors(node: core.Expression) -> tuple[int, core.Expression]:
         total = term if total is None else core.Sum(total, term, span=node.span)
     assert total is not None
     return common, total
-
-
-def _terms(
-    node: core.Expression, factor: Fraction
-) -> Iterator[tuple[Fraction, core.Expression | None]]:
-    """Yield the terms of factor · node as (coefficient, what it multiplies; None for 1)."""
-    match node:
-        case core.Constant(Fraction() as value):
-            yield factor * value, None
-        case core.Sum(left, right):
-            yield from _terms(left, factor)
-            yield from _terms(right, factor)
-        case core.Product(core.Constant(Fraction() as value), other):
-            yield from _terms(other, factor * value)
-        case _:
-            yield factor, node

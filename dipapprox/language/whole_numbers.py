@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
+from dipapprox.language.folding import terms_of
 from dipapprox.source import Span
 
 
@@ -125,7 +126,7 @@ class _Checks:
         """Whether an affine expression is whole for all values of the input cells in it."""
         constant = Fraction(0)
         coefficients: dict[core.Expression, Fraction] = defaultdict(Fraction)
-        for coefficient, factor in _terms(mean, Fraction(1)):
+        for coefficient, factor in terms_of(mean):
             if factor is None:
                 constant += coefficient
             else:
@@ -158,22 +159,6 @@ def _is_whole_but(node: core.Expression) -> bool:
             return _is_whole_but(left) and _is_whole_but(right)
         case _:
             return True
-
-
-def _terms(
-    node: core.Expression, factor: Fraction
-) -> Iterator[tuple[Fraction, core.Expression | None]]:
-    """Yield the terms of factor * node as (coefficient, what it multiplies; None for 1)."""
-    match node:
-        case core.Constant(value) if isinstance(value, Fraction):
-            yield factor * value, None
-        case core.Sum(left, right):
-            yield from _terms(left, factor)
-            yield from _terms(right, factor)
-        case core.Product(core.Constant(value), right) if isinstance(value, Fraction):
-            yield from _terms(right, factor * value)
-        case _:
-            yield factor, node
 
 
 def _names(node: core.Expression) -> Iterator[str]:
