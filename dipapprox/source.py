@@ -38,7 +38,7 @@ class Span:
     @property
     def line(self) -> int:
         """The 1-based line on which the span starts."""
-        return self.source.position(self.start)[0]
+        return self.source.text.count("\n", 0, self.start) + 1
 
     @property
     def text(self) -> str:
