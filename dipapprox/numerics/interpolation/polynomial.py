@@ -173,6 +173,53 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Restricted:
+    """Close to a function on a part of a box: Σ table[κ] T_κ(z), z in [-1, 1] on every axis.
+
+    Attributes:
+        table: By degree in each axis; 0 beyond degree 0 where the part has no width.
+        widths: Half-widths of the part.
+        noise: Most distance from the function; smaller parts have that, too.
+        slopes: Most distance of the derivatives in the z_i, by axis.
+    """
+
+    table: Array
+    widths: tuple[Fraction, ...]
+    noise: float
+    slopes: tuple[float, ...]
+
+    def model(self) -> Model:
+        """Return the linear form, and what is left; see the module."""
+        table, axes = self.table, range(len(self.widths))
+        sizes = np.array(np.abs(table))
+        units = [tuple(int(j == i) for j in axes) for i in axes]
+        value = float(table[(0,) * len(axes)])
+        gradient, steepness = np.zeros(len(axes)), np.zeros(len(axes))
+        moving = [i for i in axes if self.widths[i]]
+        for i in moving:
+            degrees = np.arange(sizes.shape[i], dtype=np.float64) ** 2
+            weighted = sizes * degrees.reshape([-1 if j == i else 1 for j in axes])
+            weighted[units[i]] = 0.0
+            rest = float(total_above(weighted.reshape(-1))) + self.slopes[i]
+            own = float(self.widths[i])
+            gradient[i] = table[units[i]] / own
+            steepness[i] = rest / own * (1 + 8 * _ULP)
+        sizes[(0,) * len(axes)] = 0.0
+        for i in moving:
+            sizes[units[i]] = 0.0
+        spread = float(total_above(sizes.reshape(-1))) + self.noise
+        bends = np.zeros((len(axes), len(axes)))
+        for i, j in combinations_with_replacement(moving, 2):
+            second = tuple(int(k == i) + int(k == j) for k in axes)
+            if all(k < size for k, size in zip(second, sizes.shape, strict=True)):
+                bends[i, j] = table[second]
+                sizes[second] = 0.0
+        rest = float(total_above(sizes.reshape(-1))) + self.noise
+        up = 1 + 4 * _ULP
+        return Model(value, gradient, spread * up, steepness, bends, rest * up, self.noise)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
     """Close to a function on a box.
 
@@ -192,8 +239,8 @@ class Polynomial:
     error: float
     slopes: tuple[float, ...]
 
-    def on(self, box: Sequence[Interval]) -> Model:
-        """Bound the function on a part of the box; see the module."""
+    def restricted(self, box: Sequence[Interval]) -> Restricted:
+        """Restrict the polynomial to a part of the box; see the module."""
         table = self.coefficients
         grown, dropped, roundings = self.norm, 0.0, 0
         widths = []
@@ -208,35 +255,19 @@ class Polynomial:
             dropped += found.dropped
         # Each axis' dropped columns stand for at most dropped Π (other norms) <= dropped grown.
         rounding = grown * (roundings * _ULP + dropped) * (1 + 64 * _ULP) + _TINY
-        sizes = np.array(np.abs(table))
-        axes = range(len(box))
-        units = [tuple(int(j == i) for j in axes) for i in axes]
-        value = float(table[(0,) * len(box)])
-        gradient, steepness = np.zeros(len(box)), np.zeros(len(box))
-        moving = [i for i in axes if widths[i]]
-        for i in moving:
-            degrees = np.arange(sizes.shape[i], dtype=np.float64) ** 2
-            weighted = sizes * degrees.reshape([-1 if j == i else 1 for j in axes])
-            weighted[units[i]] = 0.0
-            most = float((self.coefficients.shape[i] - 1) ** 2)
-            rest = float(total_above(weighted.reshape(-1))) + most * rounding
-            own = float(widths[i])
-            gradient[i] = table[units[i]] / own
-            steepness[i] = (rest / own + self.slopes[i] / float(self.halves[i])) * (1 + 8 * _ULP)
-        sizes[(0,) * len(box)] = 0.0
-        for i in moving:
-            sizes[units[i]] = 0.0
-        noise = rounding + self.error
-        spread = float(total_above(sizes.reshape(-1))) + noise
-        bends = np.zeros((len(box), len(box)))
-        for i, j in combinations_with_replacement(moving, 2):
-            second = tuple(int(k == i) + int(k == j) for k in axes)
-            if all(k < size for k, size in zip(second, sizes.shape, strict=True)):
-                bends[i, j] = table[second]
-                sizes[second] = 0.0
-        rest = float(total_above(sizes.reshape(-1))) + noise
-        up = 1 + 4 * _ULP
-        return Model(value, gradient, spread * up, steepness, bends, rest * up, noise)
+        slopes = tuple(
+            ((count - 1) ** 2 * rounding + slope * above(width / half)) * (1 + 8 * _ULP)
+            if width
+            else 0.0
+            for count, slope, width, half in zip(
+                self.coefficients.shape, self.slopes, widths, self.halves, strict=True
+            )
+        )
+        return Restricted(table, tuple(widths), (rounding + self.error) * (1 + _ULP), slopes)
+
+    def on(self, box: Sequence[Interval]) -> Model:
+        """Bound the function on a part of the box; see the module."""
+        return self.restricted(box).model()
 
 
 def fit(

@@ -100,6 +100,7 @@ class Bound:
         concave: Whether log-concavity tells so.
         sharp: Whether bounds of smaller sets would hardly be better: probabilities at nodes are
             not known well enough.
+        value: About delta at `best`; None if that was not asked.
     """
 
     upper: float
@@ -108,6 +109,36 @@ class Bound:
     directions: tuple[tuple[Direction, ...], ...]
     concave: bool = False
     sharp: bool = False
+    value: float | None = None
+
+
+OF_NO_USE = Bound(-1.0, (), (), ())
+"""Of a set of pairs that need not be looked at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Outputs that are taken in any case, or left in any case: see `regions`."""
+
+    taken: Taken
+    left: Taken
+
+    def settled(
+        self, least: Array, most: Array, factor: FactorBounds
+    ) -> tuple[Taken, Taken, bool]:
+        """Say which outputs are taken everywhere in a set of pairs, and which are left.
+
+        Args:
+            least: Lower bounds of the h_o, for the factor that is used.
+            most: Upper bounds.
+            factor: The true one may be larger than that; P_o(u') is at most 1.
+
+        Returns:
+            Also whether another choice is not as good, or better, on all of the set.
+        """
+        above, below = least - factor.width >= 0, most <= 0
+        worse = (self.left & above) | (self.taken & (most < 0))
+        return self.taken | ~self.left & above, self.left | ~self.taken & below, not worse.any()
 
 
 def bound(
@@ -115,15 +146,17 @@ def bound(
     first: Models,
     second: Models,
     factor: FactorBounds,
+    choice: Choice,
     concave: Taken | None = None,
 ) -> Bound:
-    """Bound the largest delta on a set of pairs.
+    """Bound the largest delta on a set of pairs, or what is asked instead of it.
 
     Args:
         pairs: The set.
         first: Of the outputs on the box of u.
         second: Of the outputs on the box of u'.
         factor: e^eps_prv.
+        choice: Which outputs are taken, or left, in any case.
         concave: Which outputs are log-concave, if that shall be used.
     """
     e, axes = factor.taken, range(len(pairs.polygons))
@@ -142,12 +175,13 @@ def bound(
     off = (first.spreads + e * second.spreads + slack * terms) * (1 + 8 * _UNIT)
     rest = (first.rests + e * second.rests + slack * terms) * (1 + 8 * _UNIT)
     least, most = least - off, most + off
+    positive, negative, is_of_use = choice.settled(least, most, factor)
+    if not is_of_use:
+        return OF_NO_USE
     sums = _Sums(pairs, first, second, e, values, rest, slack * terms)
-    upper, best = sums.largest(least, most)
+    upper, best = sums.largest(least, most, choice)
     noise = float((first.noises + e * second.noises + slack * terms).sum())
     sharp = float(off.sum()) <= _SHARP * noise
-    # The true factor may be larger than `taken`; P_o(u') is at most 1.
-    positive, negative = least - factor.width >= 0, most <= 0
     signs = _signs(pairs, first, second, factor, positive, negative)
     parts = tuple(map(faces, pairs.polygons, signs))
     ends = parts
@@ -186,21 +220,25 @@ class _Sums:
         self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
         self._offsets = [_offsets(shape) for shape in self._shapes]
 
-    def largest(self, least: Array, most: Array) -> tuple[float, tuple[Point, ...]]:
+    def largest(
+        self, least: Array, most: Array, choice: Choice
+    ) -> tuple[float, tuple[Point, ...]]:
         """Bound delta; also return corners where the bound is about attained.
 
         Args:
             least: Lower bounds of the h_o.
             most: Upper bounds.
+            choice: Which outputs are taken, or left, in any case.
         """
-        certain = least >= 0
-        undecided = np.flatnonzero(~certain & (most > 0))
+        certain = choice.taken | ~choice.left & (least >= 0)
+        undecided = np.flatnonzero(~certain & ~choice.left & (most > 0))
         chord, rise = certain.astype(np.float64), 0.0
         for k in undecided:
             chord[k] = most[k] / (most[k] - least[k])
             rise += float(chord[k] * -least[k])
         upper, best = self._bound(chord, rise)
-        upper = min(upper, float(np.maximum(most, 0.0).sum()) * (1 + len(most) * _UNIT))
+        alone = np.where(choice.left, 0.0, np.maximum(most, 0.0))
+        upper = min(upper, float(alone.sum()) * (1 + len(most) * _UNIT))
         if 0 < len(undecided) <= _MOST_UNDECIDED:
             found = []
             for taken in product((0.0, 1.0), repeat=len(undecided)):

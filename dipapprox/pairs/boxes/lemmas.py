@@ -23,13 +23,13 @@ together; the densities f of all families here are log-concave. So it is log-con
 That needs a set in which inputs do not limit each other. So a polygon becomes its edges where one
 coordinate is at an end for a fixed other one.
 
-**Monotone guards**: see `movement`. **Limits at infinity**: see `infinity`.
+**Monotone guards**: see `movement`. **Sets of outputs**: see `regions`. **Limits at infinity**: see `infinity`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from math import comb, prod
 
 from dipapprox.pairs.boxes.cells import PairSet
@@ -40,10 +40,11 @@ TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
 CONCAVE = "log-concavity"
 MONOTONE = "monotone guards"
+OUTPUTS = "sets of outputs"
 LIMITS = "limits at infinity"
 """The words in reports."""
 
-LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, CONCAVE})
+LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, CONCAVE, OUTPUTS})
 """Those that are used where they are asked for."""
 
 _MOST_ROOTS = 200
@@ -94,6 +95,25 @@ def exchangeable(symmetry: CellSymmetry, places: Sequence[int]) -> list[list[int
         else:
             groups.append([axis])
     return groups
+
+
+def exchanges(
+    symmetry: CellSymmetry, places: Sequence[int], groups: Sequence[Sequence[int]]
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return pairs of real inputs that can be exchanged, and what becomes of each output.
+
+    Args:
+        symmetry: Of the program.
+        places: The positions of real inputs among all.
+        groups: Of `exchangeable`.
+    """
+    found = []
+    for group in groups:
+        for a, b in combinations(group, 2):
+            swap = symmetry.swap(places[a], places[b])
+            if swap is not None and all(swap.matched):
+                found.append((a, b, swap.partners))
+    return found
 
 
 def without_permutations(

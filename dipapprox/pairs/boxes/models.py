@@ -28,10 +28,17 @@ from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.interpolation.entire import sizes_for, tails
-from dipapprox.numerics.interpolation.polynomial import Interval, Model, Polynomial, fit, nodes
+from dipapprox.numerics.interpolation.polynomial import (
+    Interval,
+    Model,
+    Polynomial,
+    Restricted,
+    fit,
+    nodes,
+)
 from dipapprox.numerics.interpolation.smooth import near, points
 from dipapprox.numerics.rounding import Array, above
-from dipapprox.pairs.boxes.movement import Movement, OutOfReach, movements
+from dipapprox.pairs.boxes.movement import Movement, OutOfReach, Signs, movements
 from dipapprox.semantics.state import FinalStates
 
 _FINE = 2.0**-44
@@ -88,6 +95,21 @@ class Models:
     noises: Array
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """Polynomials of all outputs on one box.
+
+    Attributes:
+        forms: By output.
+        axes: The real inputs that it depends on, by output.
+        growth: Known signs of derivatives, else 0, by output and real input.
+    """
+
+    forms: tuple[Restricted, ...]
+    axes: tuple[tuple[int, ...], ...]
+    growth: Array
+
+
 class OutputModels:
     """Near forms of the output probabilities of one program at one eps.
 
@@ -132,10 +154,25 @@ class OutputModels:
         self.still = all(output.still for output in self._outputs)
         self.monotone = any(any(output.growth) for output in self._outputs)
         self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
+        self._axes = tuple(output.axes for output in self._outputs)
+        self._growth = np.zeros((self.outputs, len(names)))
+        for k, output in enumerate(self._outputs):
+            self._growth[k, output.axes] = output.growth
+        self._steep = [
+            np.array([above(each) for each in output.smooth.steep]) for output in self._outputs
+        ]
         self._parts = self._patches()
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
         self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
+
+    @property
+    def signs(self) -> Signs:
+        """What guards tell of the signs of derivatives."""
+        depends = np.zeros_like(self._growth, dtype=np.bool_)
+        for k, axes in enumerate(self._axes):
+            depends[k, axes] = True
+        return Signs((self._growth > 0) | ~depends, (self._growth < 0) | ~depends)
 
     @property
     def forms(self) -> str:
@@ -166,7 +203,10 @@ class OutputModels:
             LimitReached: If a limit is reached.
         """
         self._limits.check()
-        models = self._require(box, fixed)
+        models = [
+            (each.model(), self._steep[k]) if isinstance(each, Restricted) else each
+            for k, each in enumerate(self._require(box, fixed))
+        ]
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
         rests, noises = spreads.copy(), spreads.copy()
         bends = np.zeros((self.outputs, len(box), len(box)))
@@ -189,6 +229,18 @@ class OutputModels:
             lowest[k, axes] = np.maximum(least, model.gradient - off)
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
+
+    def tables(self, box: Box, fixed: Fixed) -> Tables | None:
+        """Return polynomials near all outputs on a box inside one patch; None if some have none.
+
+        Raises:
+            OutOfReach: If too many probabilities would be needed.
+            LimitReached: If a limit is reached.
+        """
+        self._limits.check()
+        found = self._require(box, fixed)
+        forms = tuple(each for each in found if isinstance(each, Restricted))
+        return Tables(forms, self._axes, self._growth) if len(forms) == len(found) else None
 
     def _patches(self) -> list[int]:
         """Choose in how many parts the range of each real input is cut."""
@@ -254,12 +306,12 @@ class OutputModels:
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
             if k in self._with_polynomials:
-                model = self._polynomials[k, self._own(k, patch), fixed].on(own)
-                found = model, np.array([above(each) for each in output.smooth.steep])
+                polynomial = self._polynomials[k, self._own(k, patch), fixed]
+                models[k] = self._models.put((k, own, fixed), polynomial.restricted(own))
             else:
                 places = points(output.smooth, output.growth, own)
                 found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
-            models[k] = self._models.put((k, own, fixed), found)
+                models[k] = self._models.put((k, own, fixed), found)
         return [each for each in models if each is not None]
 
     def _own(self, output: int, box: Box) -> Box:
@@ -321,8 +373,8 @@ class OutputModels:
             self._values.update(zip(wanted[part], found, strict=True))
 
 
-_Near = tuple[Model, Array]
-"""A near form, and upper bounds of the sizes of derivatives."""
+_Near = Restricted | tuple[Model, Array]
+"""A polynomial; or a near form, and upper bounds of the sizes of derivatives."""
 
 _Point = tuple[int, tuple[Fraction, ...], Fixed]
 """An output, the values of the real inputs that it depends on, those of finite inputs."""

@@ -18,6 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
@@ -56,6 +59,25 @@ class Movement:
     growth: tuple[int, ...]
     still: bool
     concave: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signs:
+    """What is known of the derivatives of the P_o, by output and real input.
+
+    Attributes:
+        rising: Which are never negative.
+        falling: Which are never positive.
+    """
+
+    rising: NDArray[np.bool_]
+    falling: NDArray[np.bool_]
+
+    def of(self, taken: NDArray[np.bool_]) -> list[int]:
+        """Return the signs of P_S for a set S of outputs, 0 where none is known (`regions`)."""
+        up = self.rising[taken].all(axis=0) | self.falling[~taken].all(axis=0)
+        down = self.falling[taken].all(axis=0) | self.rising[~taken].all(axis=0)
+        return [1 if a else -1 if b else 0 for a, b in zip(up, down, strict=True)]
 
 
 def movements(

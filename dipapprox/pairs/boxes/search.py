@@ -26,10 +26,12 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, bound
+from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import Point, cut, extent, middle
+from dipapprox.pairs.boxes.regions import Region
+from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor, Trace
 from dipapprox.pairs.growth import Factor
 
@@ -73,15 +75,16 @@ class Found:
     concave: bool = False
 
 
-_Open = tuple[float, int, PairSet, Bound | None]
-"""A set that may hold the largest delta: minus its upper bound, a number, the set, its bound."""
+_Open = tuple[float, int, PairSet, Choice, Bound | None]
+"""A set that may hold the largest delta: minus its upper bound, a number, the set, which outputs
+are taken, its bound."""
 
 
 class BoxSearch:
     """A search for the largest delta at one eps_prv.
 
     Args:
-        roots: Sets that hold all pairs.
+        regions: Sets that hold all pairs, for every set of outputs that may be best there.
         models: Bounds probabilities.
         exact: Encloses the deltas of single pairs.
         factor: Bounds of e^eps_prv.
@@ -91,7 +94,7 @@ class BoxSearch:
 
     def __init__(
         self,
-        roots: Sequence[PairSet],
+        regions: Sequence[Region],
         models: OutputModels,
         exact: Exact,
         factor: Factor,
@@ -112,8 +115,9 @@ class BoxSearch:
         self._best: tuple[Fraction, Pair] | None = None
         self._most = Fraction(0)
         self._trace = Trace()
-        for root in roots:
-            self._trace.root(self._put(root, 1.0, None))
+        for region in regions:
+            for root in region.sets:
+                self._trace.root(self._put(root, region.choice, 1.0, None))
 
     def run(self, enough: Enough) -> Found:
         """Search until the enclosure of the largest delta is good enough.
@@ -124,6 +128,10 @@ class BoxSearch:
         Raises:
             LimitReached: If a limit is reached.
         """
+        if self._best is None and self._waiting:
+            # Every set may turn out to be of no use.
+            pairs = self._waiting[0][2]
+            self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
         while self._waiting:
             self._limits.check()
             if self._best is not None and enough(self._enclosure(), self._sets):
@@ -131,7 +139,7 @@ class BoxSearch:
             if -self._waiting[0][0] <= self._least():
                 self._waiting = []
                 break
-            found = self._waiting[0][3]
+            found = self._waiting[0][4]
             if found is not None and found.sharp:
                 break  # its bound is the largest, and will not get better
             # A limit may end this anywhere: a set is open until all that it became is.
@@ -143,15 +151,15 @@ class BoxSearch:
 
     def _step(self, open_set: _Open) -> None:
         """Settle a set, or put others in its place."""
-        negative, number, pairs, found = open_set
+        negative, number, pairs, choice, found = open_set
         self._sets += 1
         if pairs.is_one_pair:
             delta = self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
             self._most = max(self._most, delta.upper)
         elif found is None:
-            self._look(number, pairs, -negative)
+            self._look(number, pairs, choice, -negative)
         else:
-            self._divide(number, pairs, found)
+            self._divide(number, pairs, choice, found)
 
     def found(self) -> Found:
         """Return what is known by now."""
@@ -168,8 +176,8 @@ class BoxSearch:
             return UNIT
         lower = self._best[0]
         upper = max(self._most, lower)
-        for negative, _, _, _ in self._open():
-            upper = max(upper, Fraction(-negative))
+        for open_set in self._open():
+            upper = max(upper, Fraction(-open_set[0]))
         return Enclosure(lower, min(upper, Fraction(1)))
 
     def _open(self) -> list[_Open]:
@@ -180,11 +188,11 @@ class BoxSearch:
     def _least(self) -> float:
         return -1.0 if self._best is None else below(self._best[0])
 
-    def _put(self, pairs: PairSet, upper: float, found: Bound | None) -> int:
+    def _put(self, pairs: PairSet, choice: Choice, upper: float, found: Bound | None) -> int:
         """Open a set, unless it is hopeless, and return its number."""
         number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
-            heappush(self._waiting, (-upper, number, pairs, found))
+            heappush(self._waiting, (-upper, number, pairs, choice, found))
         return number
 
     def _try(self, pair: Pair) -> Enclosure:
@@ -196,27 +204,23 @@ class BoxSearch:
                 self._best = delta.lower, pair
         return delta
 
-    def _look(self, number: int, pairs: PairSet, upper: float) -> None:
+    def _look(self, number: int, pairs: PairSet, choice: Choice, upper: float) -> None:
         """Bound a set, and replace it by where its maximum lies."""
         wall = self._wall(pairs)
         if wall is not None:
-            self._replace(number, pairs, wall, upper)
+            self._replace(number, pairs, choice, wall, upper)
             return
-        first, second = (
-            self._models.on(box, fixed)
-            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
-        )
-        found = bound(pairs, first, second, self._factor, self._log_concave)
+        found = self._bound(pairs, choice)
         self._concave |= found.concave
         upper = min(upper, found.upper)
         if upper <= self._least():
             return
-        candidate = pairs.pair(found.best)
-        if candidate not in self._known and upper > self._least() * (1 + 2.0**-40):
-            self._try(candidate)
+        least = self._least() * (1 + 2.0**-40)
+        if upper > least and (found.value is None or found.value > least):
+            self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
-            self._trace.same(number, self._put(pairs, upper, found))
+            self._trace.same(number, self._put(pairs, choice, upper, found))
             return
         directions = found.directions
         if prod(map(len, parts)) > _MOST_PARTS:
@@ -231,8 +235,20 @@ class BoxSearch:
         for polygons in product(*parts):
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             same = polygons == pairs.polygons
-            numbers.append(self._put(own, upper, found if same else None))
+            numbers.append(self._put(own, choice, upper, found if same else None))
         self._trace.step(number, FacesFor(directions, tuple(numbers)))
+
+    def _bound(self, pairs: PairSet, choice: Choice) -> Bound:
+        """Bound a set, by the sharpest means that there are."""
+        places = list(zip(boxes(pairs), (pairs.first, pairs.second), strict=True))
+        if are_segments(pairs, self._factor):
+            x, y = (self._models.tables(box, fixed) for box, fixed in places)
+            if x is not None and y is not None:
+                return bound_on_segments(
+                    pairs, x, y, self._factor, choice, self._least(), self._log_concave
+                )
+        first, second = (self._models.on(box, fixed) for box, fixed in places)
+        return bound(pairs, first, second, self._factor, choice, self._log_concave)
 
     def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
@@ -244,7 +260,7 @@ class BoxSearch:
                         return axis, coordinate, place
         return None
 
-    def _divide(self, number: int, pairs: PairSet, found: Bound) -> None:
+    def _divide(self, number: int, pairs: PairSet, choice: Choice, found: Bound) -> None:
         """Cut a set across its widest polygon, for the noise."""
 
         def size(axis: int) -> float:
@@ -254,10 +270,16 @@ class BoxSearch:
             return max(widths) * self._models.sensitivity(axis)
 
         axis = max(range(len(pairs.polygons)), key=size)
-        self._replace(number, pairs, (axis, *middle(pairs.polygons[axis])), found.upper)
+        place = (axis, *middle(pairs.polygons[axis]))
+        self._replace(number, pairs, choice, place, found.upper)
 
     def _replace(
-        self, number: int, pairs: PairSet, where: tuple[int, int, Fraction], upper: float
+        self,
+        number: int,
+        pairs: PairSet,
+        choice: Choice,
+        where: tuple[int, int, Fraction],
+        upper: float,
     ) -> None:
         """Cut a set; `where` is the real input, whether in u or in u', and the place."""
         axis, coordinate, place = where
@@ -265,7 +287,7 @@ class BoxSearch:
         for part in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], part, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            numbers.append(self._put(own, upper, None))
+            numbers.append(self._put(own, choice, upper, None))
         self._trace.step(number, CutAt(axis, coordinate, place, tuple(numbers)))
 
 

@@ -27,9 +27,11 @@ from dipapprox.pairs.boxes.lemmas import (
     LEMMAS,
     LIMITS,
     MONOTONE,
+    OUTPUTS,
     SYMMETRY,
     TRANSLATIONS,
     exchangeable,
+    exchanges,
     limits_differences,
     lowest,
     without_permutations,
@@ -37,6 +39,7 @@ from dipapprox.pairs.boxes.lemmas import (
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.polygons import extent
+from dipapprox.pairs.boxes.regions import divided, undivided
 from dipapprox.pairs.boxes.search import BoxSearch, Exact, Found, better, corners, some_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
@@ -121,7 +124,7 @@ class RealPairs:
             self._obstacle = reached.reason
         self._lemmas = lemmas
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
-        self._few = self._roots
+        self._regions = undivided(self._roots, 0)
         if self._models is not None:
             self._shorten(states, self._models)
 
@@ -129,15 +132,27 @@ class RealPairs:
         """Leave out pairs that others stand for, and say why that may be done."""
         if models.monotone:
             self._used[MONOTONE] = None
-        if models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots):
-            self._few = lowest(self._few)
-            self._used[TRANSLATIONS] = None
+        moves = models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots)
         cells = self._program.inputs
         places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
-        groups = exchangeable(CellSymmetry(states), places)
-        if len(groups) < len(places) and SYMMETRY in self._lemmas:
-            self._few = without_permutations(self._few, groups)
+        symmetry = CellSymmetry(states)
+        groups = exchangeable(symmetry, places) if SYMMETRY in self._lemmas else []
+        if moves:
+            self._used[TRANSLATIONS] = None
+        if 0 < len(groups) < len(places):
             self._used[SYMMETRY] = None
+        if OUTPUTS in self._lemmas:
+            found = divided(
+                self._roots, models.signs, exchanges(symmetry, places, groups), moves=moves
+            )
+            if found is not None:
+                self._regions = found
+                self._used[OUTPUTS] = None
+                return
+        few = lowest(self._roots) if moves else self._roots
+        if 0 < len(groups) < len(places):
+            few = without_permutations(few, groups)
+        self._regions = undivided(few, models.outputs)
 
     @contextmanager
     def claiming(self, delta: Fraction) -> Iterator[None]:
@@ -216,7 +231,7 @@ class RealPairs:
             some = some_pairs(self._roots, exact, self._limits, enough)
             return Known(some, bits, self._obstacle)
         search = BoxSearch(
-            self._few, self._models, exact, factor, self._limits, concave=CONCAVE in self._lemmas
+            self._regions, self._models, exact, factor, self._limits, concave=CONCAVE in self._lemmas
         )
         try:
             found = search.run(enough)
@@ -236,7 +251,7 @@ class RealPairs:
     def _farther(self, found: Found, exact: Exact, claimed: Fraction) -> Found:
         """Look for a violation beyond the ends of inputs without bounds."""
         for times in _FARTHER:
-            for corner in (pair for root in self._few[:1] for pair in corners(root)):
+            for corner in (pair for each in self._regions for root in each.sets[:1] for pair in corners(root)):
                 self._limits.check()
                 pair = _moved(corner, self._free, times)
                 lower = exact(pair).lower

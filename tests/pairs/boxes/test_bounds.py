@@ -16,7 +16,7 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.rounding import above, below
-from dipapprox.pairs.boxes.bounds import FactorBounds, bound
+from dipapprox.pairs.boxes.bounds import Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
@@ -78,6 +78,10 @@ def _delta(source: OutputProbabilities, pair: tuple[Input, Input], factor: Facto
     return divergence(first, second, factor).lower  # type: ignore[arg-type]
 
 
+def _undecided(outputs: int) -> Choice:
+    return Choice(np.zeros(outputs, dtype=np.bool_), np.zeros(outputs, dtype=np.bool_))
+
+
 def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
     weights = [data.draw(st.integers(0, 3)) for _ in polygon]
     weights[0] += 1
@@ -114,7 +118,7 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
             models.on(box, fixed)
             for box, fixed in zip(boxes(each), (each.first, each.second), strict=True)
         )
-        found = bound(each, first, second, bounds)
+        found = bound(each, first, second, bounds, _undecided(models.outputs))
         parts.append(found.parts)
         return found.upper
 
@@ -151,7 +155,9 @@ def test_slopes_that_cancel_are_known_to_rounding_only() -> None:
 
     band = ((F0, F0), (_HALF, F0), (F1, _HALF), (F1, F1), (_HALF, F1), (F0, _HALF))
     pairs = PairSet((band,), (None,), (None,), None)
-    found = bound(pairs, models(0.9, rounded), models(0.1, slope), FactorBounds(e, e))
+    found = bound(
+        pairs, models(0.9, rounded), models(0.1, slope), FactorBounds(e, e), _undecided(2)
+    )
     (parts,) = found.parts
     assert ((_HALF, F0), (F1, _HALF)) in parts  # not its upper end alone
 

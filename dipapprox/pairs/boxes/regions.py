@@ -1,0 +1,156 @@
+"""Pairs together with outputs that are taken, or left: in such a region all signs are known.
+
+delta_{u,u'} = max over sets S of outputs of f_S(u, u') = P_S(u) - E P_S(u'). So the largest delta
+of all is the largest over S of the largest f_S, and for each S a different part of the pairs counts.
+
+**Lemma (sets of outputs).** Let P_o never fall as input i rises, for every o in S: then P_S does
+not. Let P_o never rise for every o outside S: then P_S = 1 - Σ P_o does not fall, either. The same
+the other way round. Let P_S never fall as u_i rises: then f_S never falls as u_i rises, or as u'_i
+falls. So it is largest on edges and corners where neither is possible (`polygons`). Where distances
+have a budget, u'_i > u_i can be moved to u_i, which needs less of it: one side of u_i = u'_i is
+enough.
+
+Guards tell how the P_o move (`movement`): in the sparse vector technique, and for the largest of
+noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of ranges, and half of
+the unknowns are gone.
+
+**Symmetric inputs** (`lemmas`). An exchange of inputs that permutes the outputs turns f_S into
+f_π(S): of sets that become each other one is enough, and for that exchanges that leave it as it is
+remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dipapprox.data_classes import dataclass
+from dipapprox.pairs.adjacency import FREE
+from dipapprox.pairs.boxes.bounds import Choice, Taken
+from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.lemmas import limits_differences, lowest, without_permutations
+from dipapprox.pairs.boxes.movement import Signs
+from dipapprox.pairs.boxes.polygons import Polygon, clipped, faces
+
+_MOST_REGIONS = 1100
+"""Sets of outputs times sets of pairs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Sets of pairs, and the outputs that are taken or left there in any case."""
+
+    sets: tuple[PairSet, ...]
+    choice: Choice
+
+
+def undivided(roots: Sequence[PairSet], outputs: int) -> list[Region]:
+    """Return one region: nothing is taken or left before its sign is known."""
+    none = np.zeros(outputs, dtype=np.bool_)
+    return [Region(tuple(roots), Choice(none, none))]
+
+
+def divided(
+    roots: Sequence[PairSet],
+    signs: Signs,
+    exchanges: Sequence[tuple[int, int, tuple[int, ...]]],
+    moves: bool,
+) -> list[Region] | None:
+    """Return regions, one for each set of outputs that may be best.
+
+    Args:
+        roots: Sets that hold all pairs; with each set its permutations by `exchanges` are among
+            them.
+        signs: Of derivatives.
+        exchanges: Pairs of real inputs that can be exchanged, all of a group, and what becomes of
+            each output.
+        moves: Whether delta stays when all inputs of u and u' are moved (`lemmas`).
+
+    Returns:
+        None if they are too many, or signs would not be known.
+    """
+    outputs = len(signs.rising)
+    if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:
+        return None
+    if not (signs.rising | signs.falling).all():
+        return None
+    found = []
+    for taken in _sets_of_outputs(outputs, exchanges):
+        own = signs.of(taken)
+        if not all(own):
+            return None
+        kept = [
+            (a, b, partners)
+            for a, b, partners in exchanges
+            if own[a] == own[b] and all(taken[o] == taken[partners[o]] for o in range(outputs))
+        ]
+        sets = _shortened(roots, own, moves)
+        if kept:
+            sets = without_permutations(sets, _groups(kept, len(own)))
+        found.append(Region(tuple(sets), Choice(taken, ~taken)))
+    return found
+
+
+def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> list[PairSet]:
+    """Return where f_S is largest."""
+    sets = [part for root in roots for part in _on_faces(root, signs)]
+    if not moves or not limits_differences(roots):
+        return sets
+    if all(_is_diagonal(polygon) for each in sets for polygon in each.polygons):
+        # A move leaves these sets only where an input is at its lower end.
+        return lowest(sets)
+    return [part for root in lowest(roots) for part in _on_faces(root, signs)]
+
+
+def _is_diagonal(polygon: Polygon) -> bool:
+    return len(polygon) == 2 and len({x - y for x, y in polygon}) == 1
+
+
+def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
+    """Yield the parts of a set where no move that makes f_S larger is possible."""
+    if root.is_bound:
+        sides = (
+            clipped(polygon, -sign, sign, FREE)
+            for polygon, sign in zip(root.polygons, signs, strict=True)
+        )
+        yield PairSet(tuple(sides), root.first, root.second, root.budget)
+        return
+    options = [
+        faces(polygon, ((sign, 0), (0, -sign)))
+        for polygon, sign in zip(root.polygons, signs, strict=True)
+    ]
+    stack: list[tuple[Polygon, ...]] = [()]
+    for parts in options:
+        stack = [(*each, part) for each in stack for part in parts]
+    for polygons in stack:
+        yield PairSet(polygons, root.first, root.second, root.budget)
+
+
+def _sets_of_outputs(
+    outputs: int, exchanges: Sequence[tuple[int, int, tuple[int, ...]]]
+) -> Iterator[Taken]:
+    """Yield sets of outputs, neither empty nor of all, of which every one is an image of one."""
+    seen: set[int] = set()
+    for number in range(1, 2**outputs - 1):
+        if number in seen:
+            continue
+        waiting = [number]
+        for each in waiting:  # which grows
+            for _, _, partners in exchanges:
+                image = sum(1 << partners[o] for o in range(outputs) if each >> o & 1)
+                if image not in seen:
+                    seen.add(image)
+                    waiting.append(image)
+        yield np.array([bool(number >> o & 1) for o in range(outputs)])
+
+
+def _groups(
+    exchanges: Sequence[tuple[int, int, tuple[int, ...]]], inputs: int
+) -> list[list[int]]:
+    """Return the groups of inputs that exchanges join."""
+    group = list(range(inputs))
+    for a, b, _ in exchanges:
+        old, new = group[b], group[a]
+        group = [new if each == old else each for each in group]
+    return [[k for k in range(inputs) if group[k] == name] for name in dict.fromkeys(group)]
