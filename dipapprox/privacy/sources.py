@@ -260,7 +260,12 @@ def open_published(
 
 
 def open_real_pairs(
-    states: FinalStates, eps: Fraction, options: Options, *, shorten: bool = False
+    states: FinalStates,
+    eps: Fraction,
+    options: Options,
+    *,
+    shorten: bool = False,
+    patient: bool = False,
 ) -> tuple[OutputProbabilities, real_pairs.RealPairs]:
     """Open all pairs of a program with real inputs, and what computes single ones.
 
@@ -269,6 +274,7 @@ def open_real_pairs(
         eps: Where the program runs.
         options: Ask for an engine.
         shorten: Whether sets are left out for what guards say: not for certificates.
+        patient: Whether a limit leaves bounds, where some are known.
 
     Raises:
         UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
@@ -276,7 +282,7 @@ def open_real_pairs(
     """
     source = open_probabilities(states, eps, options)
     lemmas = {} if shorten else {"lemmas": frozenset[str]()}
-    return source, real_pairs.RealPairs(states, eps, source, options.limits, **lemmas)
+    real = real_pairs.RealPairs(states, eps, source, options.limits, patient=patient, **lemmas)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

@@ -84,11 +84,12 @@ def sizes_for(
         halves: Half-widths of the box.
         tolerance: In (0, 1).
     """
-    found = []
-    for axis, half in enumerate(halves):
-        weight = _weight(states, axis, half)
-        found.append(_terms(weight, tolerance))
-    return tuple(found)
+    return tuple(size_for(states, axis, half, tolerance) for axis, half in enumerate(halves))
+
+
+def size_for(states: Sequence[StateBound], axis: int, half: Fraction, tolerance: float) -> int:
+    """Guess how many terms one axis wants; see `sizes_for`."""
+    return _terms(_weight(states, axis, half), tolerance)
 
 
 def tails(states: Sequence[StateBound], halves: Sequence[Fraction], sizes: Sequence[int]) -> Tails:
@@ -121,6 +122,7 @@ def _weight(states: Sequence[StateBound], axis: int, half: Fraction) -> float:
     return worst * float(half) ** 2
 
 
+@cache
 def _terms(weight: float, tolerance: float) -> int:
     size = 2  # a linear form has two
     while size < 400 and _logarithm(weight, float(_best(weight, size)), size) > log(tolerance):

@@ -21,10 +21,11 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
 * If one output alone may have h_o > 0, or h_o < 0, and its probability is log-concave, the maximum
   lies where inputs of u', or of u, are at an end of what they may be (`lemmas`).
 
-**Rounding.** Everything here is sums of products in doubles, of at most m terms with at most 16
-roundings each: what is computed is off by at most (m + 16) 2^-52 times the sum of the absolute
-values of the terms (as in `interpolation.polynomial`); (m + 32) 2^-51 is added. Corners are
-rational numbers, rounded once. Where E is only known to lie between two bounds, P_o >= 0 tells
+**Rounding.** Everything here is sums of products in doubles, for n outputs and k real inputs of at
+most m = n + 2 (k + 1)² terms with at most 16 roundings each: what is computed is off by at most
+(m + 16) 2^-52 times the sum of the absolute values of the terms (as in
+`interpolation.polynomial`); (n + 2 k² + 34) 2^-51, which is more, is added. Corners are rational
+numbers, rounded once. Where E is only known to lie between two bounds, P_o >= 0 tells
 which counts.
 """
 
@@ -123,9 +124,7 @@ class Choice:
     taken: Taken
     left: Taken
 
-    def settled(
-        self, least: Array, most: Array, factor: FactorBounds
-    ) -> tuple[Taken, Taken, bool]:
+    def settled(self, least: Array, most: Array, factor: FactorBounds) -> tuple[Taken, Taken, bool]:
         """Say which outputs are taken everywhere in a set of pairs, and which are left.
 
         Args:
@@ -220,9 +219,7 @@ class _Sums:
         self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
         self._offsets = [_offsets(shape) for shape in self._shapes]
 
-    def largest(
-        self, least: Array, most: Array, choice: Choice
-    ) -> tuple[float, tuple[Point, ...]]:
+    def largest(self, least: Array, most: Array, choice: Choice) -> tuple[float, tuple[Point, ...]]:
         """Bound delta; also return corners where the bound is about attained.
 
         Args:

@@ -23,7 +23,8 @@ together; the densities f of all families here are log-concave. So it is log-con
 That needs a set in which inputs do not limit each other. So a polygon becomes its edges where one
 coordinate is at an end for a fixed other one.
 
-**Monotone guards**: see `movement`. **Sets of outputs**: see `regions`. **Limits at infinity**: see `infinity`.
+**Monotone guards**: see `movement`. **Sets of outputs**: see `regions`. **Limits at infinity**: see
+`infinity`.
 """
 
 from __future__ import annotations

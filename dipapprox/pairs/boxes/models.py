@@ -22,12 +22,11 @@ import numpy as np
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.numerics.interpolation.entire import sizes_for, tails
+from dipapprox.numerics.interpolation.entire import tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
     Model,
@@ -38,36 +37,18 @@ from dipapprox.numerics.interpolation.polynomial import (
 )
 from dipapprox.numerics.interpolation.smooth import near, points
 from dipapprox.numerics.rounding import Array, above
-from dipapprox.pairs.boxes.movement import Movement, OutOfReach, Signs, movements
+from dipapprox.pairs.boxes.movement import OutOfReach, Signs, movements
+from dipapprox.pairs.boxes.patches import MOST_NODES, Box, levels
 from dipapprox.semantics.state import FinalStates
 
-_FINE = 2.0**-44
-"""About what polynomials of up to three inputs leave out: what doubles can say of the probabilities
-at nodes. Single pairs are enclosed without them."""
-
-_COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
-"""About what those of more inputs leave out: tables grow fast."""
-
-_FEW = 3
-
 _NODE_BITS = 40
-_MOST_TERMS = 24
-"""In one input; wider boxes are cut into patches."""
-
-_MOST_NODES = 40_000
-"""Of one output in one patch."""
-
-_MOST_PROBABILITIES = 200_000
+_MOST_PROBABILITIES = 300_000
 """Of all outputs, for polynomials; as many again for chords: some minutes."""
 
-_MOST_PATCHES = 64
 _PORTION = 20_000
 """Probabilities in one batch."""
 
 _REMEMBERED = 20_000
-
-Box = tuple[Interval, ...]
-"""An interval for each real input."""
 
 Fixed = tuple[Value | None, ...]
 """The values of the finite inputs; None for real ones."""
@@ -161,10 +142,12 @@ class OutputModels:
         self._steep = [
             np.array([above(each) for each in output.smooth.steep]) for output in self._outputs
         ]
-        self._parts = self._patches()
-        self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
+        self._levels = levels(tuple(self._whole), self._outputs)
+        for level in self._levels:
+            self._with_polynomials -= level.too_wide
+        self._polynomials: dict[tuple[int, int, Box, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
-        self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
+        self._models: Cache[tuple[int, int, Box, Fixed], _Near] = Cache(_REMEMBERED)
 
     @property
     def signs(self) -> Signs:
@@ -181,10 +164,14 @@ class OutputModels:
         found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
         return " + ".join(found)
 
-    def walls(self, axis: int) -> tuple[Fraction, ...]:
+    @property
+    def finest(self) -> int:
+        """The last of the levels (`patches`)."""
+        return len(self._levels) - 1
+
+    def walls(self, axis: int, level: int) -> tuple[Fraction, ...]:
         """Return where patches meet, inside the range of a real input."""
-        (low, high), parts = self._whole[axis], self._parts[axis]
-        return tuple(low + (high - low) * k / parts for k in range(1, parts))
+        return self._levels[level].walls(axis)
 
     def sensitivity(self, axis: int) -> float:
         """Say about how much noise a step of a real input is: what matters in cutting boxes."""
@@ -195,7 +182,7 @@ class OutputModels:
         )
         return max(slopes, default=0.0) or 2.0**-20
 
-    def on(self, box: Box, fixed: Fixed) -> Models:
+    def on(self, box: Box, fixed: Fixed, level: int) -> Models:
         """Return near forms of all outputs on a box inside one patch.
 
         Raises:
@@ -205,7 +192,7 @@ class OutputModels:
         self._limits.check()
         models = [
             (each.model(), self._steep[k]) if isinstance(each, Restricted) else each
-            for k, each in enumerate(self._require(box, fixed))
+            for k, each in enumerate(self._require(box, fixed, level))
         ]
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
         rests, noises = spreads.copy(), spreads.copy()
@@ -230,7 +217,7 @@ class OutputModels:
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
 
-    def tables(self, box: Box, fixed: Fixed) -> Tables | None:
+    def tables(self, box: Box, fixed: Fixed, level: int) -> Tables | None:
         """Return polynomials near all outputs on a box inside one patch; None if some have none.
 
         Raises:
@@ -238,63 +225,33 @@ class OutputModels:
             LimitReached: If a limit is reached.
         """
         self._limits.check()
-        found = self._require(box, fixed)
+        found = self._require(box, fixed, level)
         forms = tuple(each for each in found if isinstance(each, Restricted))
         return Tables(forms, self._axes, self._growth) if len(forms) == len(found) else None
 
-    def _patches(self) -> list[int]:
-        """Choose in how many parts the range of each real input is cut."""
-        parts = [1] * len(self._whole)
-        for axis, (low, high) in enumerate(self._whole):
-            while parts[axis] < _MOST_PATCHES:
-                half = (high - low) / parts[axis] / 2
-                if max(self._sizes_along(axis, half)) <= _MOST_TERMS:
-                    break
-                parts[axis] *= 2
-            else:
-                # Too wide for its noise.
-                parts[axis] = 1
-                moving = {k for k, o in enumerate(self._outputs) if axis in o.axes}
-                self._with_polynomials -= moving
-        return parts
-
-    def _sizes_along(self, axis: int, half: Fraction) -> list[int]:
-        found = [1]
-        for k in self._with_polynomials:
-            output = self._outputs[k]
-            if axis in output.axes and output.entire is not None:
-                halves = [half if a == axis else Fraction(0) for a in output.axes]
-                place = output.axes.index(axis)
-                found.append(sizes_for(output.entire, halves, _FINE)[place])
-        return found
-
-    def _patch(self, axis: int, interval: Interval) -> Interval:
-        (low, high), parts = self._whole[axis], self._parts[axis]
-        if low == high:
-            return low, high
-        part = min(int((interval[0] - low) * parts / (high - low)), parts - 1)
-        own = low + (high - low) * part / parts, low + (high - low) * (part + 1) / parts
-        if interval[1] > own[1]:
-            raise BrokenInvariant("a box in several patches")
-        return own
-
-    def _require(self, box: Box, fixed: Fixed) -> list[_Near]:
+    def _require(self, box: Box, fixed: Fixed, level: int) -> list[_Near]:
         """Return the near forms on a box; those that are not known are found in one go."""
-        patch = tuple(self._patch(axis, interval) for axis, interval in enumerate(box))
-        models = [self._models.get((k, self._own(k, box), fixed)) for k in range(self.outputs)]
+        level = min(level, self.finest)
+        patches = self._levels[level]
+        patch = tuple(patches.patch(axis, interval) for axis, interval in enumerate(box))
+        models = [
+            self._models.get((level, k, self._own(k, box), fixed)) for k in range(self.outputs)
+        ]
         missing = [k for k, model in enumerate(models) if model is None]
         planned: dict[int, tuple[int, ...]] = {}
         wanted: dict[_Point, None] = {}
         for k in missing:
             output, own = self._outputs[k], self._own(k, patch)
-            if k in self._with_polynomials and (k, own, fixed) not in self._polynomials:
-                sizes = self._sizes(output, own)
-                if (
-                    prod(sizes) <= _MOST_NODES
-                    and len(self._values) + prod(sizes) < _MOST_PROBABILITIES
-                ):
+            if k in self._with_polynomials and (level, k, own, fixed) not in self._polynomials:
+                sizes = patches.sizes(k, own)
+                known = len(self._values) + len(wanted)
+                if prod(sizes) <= MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
                     planned[k] = sizes
                     wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
+                elif level:
+                    # Coarser polynomials remain, and a box in a patch of theirs.
+                    del self._levels[level:]
+                    return self._require(box, fixed, level - 1)
                 else:
                     self._with_polynomials.discard(k)
             if k not in self._with_polynomials:
@@ -302,34 +259,27 @@ class OutputModels:
                 wanted.update(dict.fromkeys((k, p, fixed) for p in near_box))
         self._evaluate([each for each in wanted if each not in self._values], patch)
         for k, sizes in planned.items():
-            self._fit(k, self._own(k, patch), sizes, fixed)
+            self._polynomials[level, k, self._own(k, patch), fixed] = self._fitted(
+                k, self._own(k, patch), sizes, fixed
+            )
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
             if k in self._with_polynomials:
-                polynomial = self._polynomials[k, self._own(k, patch), fixed]
-                models[k] = self._models.put((k, own, fixed), polynomial.restricted(own))
+                polynomial = self._polynomials[level, k, self._own(k, patch), fixed]
+                models[k] = self._models.put((level, k, own, fixed), polynomial.restricted(own))
             else:
                 places = points(output.smooth, output.growth, own)
                 found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
-                models[k] = self._models.put((k, own, fixed), found)
+                models[k] = self._models.put((level, k, own, fixed), found)
         return [each for each in models if each is not None]
 
     def _own(self, output: int, box: Box) -> Box:
         return tuple(box[axis] for axis in self._outputs[output].axes)
 
-    def _sizes(self, output: Movement, own: Box) -> tuple[int, ...]:
-        halves = tuple((high - low) / 2 for low, high in own)
-        found: tuple[int, ...] = ()
-        for tolerance in (_FINE,) if len(own) <= _FEW else _COARSER:
-            found = sizes_for(output.entire or (), halves, tolerance)
-            if prod(found) <= _MOST_NODES:
-                break
-        return found
-
-    def _fit(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> None:
+    def _fitted(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> Polynomial:
         lower, upper = self._bounds(k, _grid(own, sizes), fixed)
         halves = tuple((high - low) / 2 for low, high in own)
-        self._polynomials[k, own, fixed] = fit(
+        return fit(
             tuple((low + high) / 2 for low, high in own),
             halves,
             lower.reshape(sizes),

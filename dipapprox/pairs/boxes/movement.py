@@ -75,9 +75,10 @@ class Signs:
 
     def of(self, taken: NDArray[np.bool_]) -> list[int]:
         """Return the signs of P_S for a set S of outputs, 0 where none is known (`regions`)."""
-        up = self.rising[taken].all(axis=0) | self.falling[~taken].all(axis=0)
-        down = self.falling[taken].all(axis=0) | self.rising[~taken].all(axis=0)
-        return [1 if a else -1 if b else 0 for a, b in zip(up, down, strict=True)]
+        rising, falling = self.rising, self.falling
+        up = np.logical_or(rising[taken].all(axis=0), falling[~taken].all(axis=0))
+        down = np.logical_or(falling[taken].all(axis=0), rising[~taken].all(axis=0))
+        return [1 if a else -1 if b else 0 for a, b in zip(up.tolist(), down.tolist(), strict=True)]
 
 
 def movements(

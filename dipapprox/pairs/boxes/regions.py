@@ -1,7 +1,7 @@
 """Pairs together with outputs that are taken, or left: in such a region all signs are known.
 
 delta_{u,u'} = max over sets S of outputs of f_S(u, u') = P_S(u) - E P_S(u'). So the largest delta
-of all is the largest over S of the largest f_S, and for each S a different part of the pairs counts.
+of all is the largest over S of the largest f_S, and for each S another part of the pairs counts.
 
 **Lemma (sets of outputs).** Let P_o never fall as input i rises, for every o in S: then P_S does
 not. Let P_o never rise for every o outside S: then P_S = 1 - Σ P_o does not fall, either. The same
@@ -11,7 +11,7 @@ have a budget, u'_i > u_i can be moved to u_i, which needs less of it: one side 
 enough.
 
 Guards tell how the P_o move (`movement`): in the sparse vector technique, and for the largest of
-noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of ranges, and half of
+noisy numbers, every S has all signs. Where some sign is not known, nothing is done to that input. Then u - u' is fixed, but at the ends of ranges, and half of
 the unknowns are gone.
 
 **Symmetric inputs** (`lemmas`). An exchange of inputs that permutes the outputs turns f_S into
@@ -68,18 +68,17 @@ def divided(
         moves: Whether delta stays when all inputs of u and u' are moved (`lemmas`).
 
     Returns:
-        None if they are too many, or signs would not be known.
+        None if they are too many, or nothing is known of some input.
     """
     outputs = len(signs.rising)
     if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:
         return None
-    if not (signs.rising | signs.falling).all():
+    known = np.logical_or(signs.rising, signs.falling)
+    if not known.any(axis=0).all():
         return None
     found = []
     for taken in _sets_of_outputs(outputs, exchanges):
         own = signs.of(taken)
-        if not all(own):
-            return None
         kept = [
             (a, b, partners)
             for a, b, partners in exchanges
@@ -111,13 +110,13 @@ def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
     """Yield the parts of a set where no move that makes f_S larger is possible."""
     if root.is_bound:
         sides = (
-            clipped(polygon, -sign, sign, FREE)
+            clipped(polygon, -sign, sign, FREE) if sign else polygon
             for polygon, sign in zip(root.polygons, signs, strict=True)
         )
         yield PairSet(tuple(sides), root.first, root.second, root.budget)
         return
     options = [
-        faces(polygon, ((sign, 0), (0, -sign)))
+        faces(polygon, ((sign, 0), (0, -sign)) if sign else ())
         for polygon, sign in zip(root.polygons, signs, strict=True)
     ]
     stack: list[tuple[Polygon, ...]] = [()]
@@ -145,9 +144,7 @@ def _sets_of_outputs(
         yield np.array([bool(number >> o & 1) for o in range(outputs)])
 
 
-def _groups(
-    exchanges: Sequence[tuple[int, int, tuple[int, ...]]], inputs: int
-) -> list[list[int]]:
+def _groups(exchanges: Sequence[tuple[int, int, tuple[int, ...]]], inputs: int) -> list[list[int]]:
     """Return the groups of inputs that exchanges join."""
     group = list(range(inputs))
     for a, b, _ in exchanges:

@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import count, product
+from itertools import chain, count, islice, product
 from math import prod
-from operator import itemgetter
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
@@ -37,6 +36,9 @@ from dipapprox.pairs.growth import Factor
 
 _MOST_PARTS = 64
 """Products of edges and corners that one set is replaced by."""
+
+_MOST_TRIED = 32
+"""Pairs that a search begins with, about."""
 
 _MOST_CORNERS = 16
 """Sets whose corners are looked at where bounds are out of reach."""
@@ -75,9 +77,28 @@ class Found:
     concave: bool = False
 
 
-_Open = tuple[float, int, PairSet, Choice, Bound | None]
-"""A set that may hold the largest delta: minus its upper bound, a number, the set, which outputs
-are taken, its bound."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Open:
+    """A set that may hold the largest delta.
+
+    Attributes:
+        upper: At least its largest delta.
+        number: Of the set.
+        pairs: The set.
+        choice: Which outputs are taken.
+        level: Of the polynomials that are used (`patches`).
+        bound: What is known of it; None before it was looked at.
+    """
+
+    upper: float
+    number: int
+    pairs: PairSet
+    choice: Choice
+    level: int
+    bound: Bound | None
+
+    def __lt__(self, other: _Open) -> bool:
+        return (-self.upper, self.number) < (-other.upper, other.number)
 
 
 class BoxSearch:
@@ -117,7 +138,7 @@ class BoxSearch:
         self._trace = Trace()
         for region in regions:
             for root in region.sets:
-                self._trace.root(self._put(root, region.choice, 1.0, None))
+                self._trace.root(self._put(root, region.choice, 0, 1.0))
 
     def run(self, enough: Enough) -> Found:
         """Search until the enclosure of the largest delta is good enough.
@@ -128,19 +149,18 @@ class BoxSearch:
         Raises:
             LimitReached: If a limit is reached.
         """
-        if self._best is None and self._waiting:
-            # Every set may turn out to be of no use.
-            pairs = self._waiting[0][2]
-            self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
+        if self._best is None:
+            self._begin()
         while self._waiting:
             self._limits.check()
             if self._best is not None and enough(self._enclosure(), self._sets):
                 break
-            if -self._waiting[0][0] <= self._least():
+            if self._waiting[0].upper <= self._least():
                 self._waiting = []
                 break
-            found = self._waiting[0][4]
-            if found is not None and found.sharp:
+            first = self._waiting[0]
+            finest = first.level >= self._models.finest
+            if finest and first.bound is not None and first.bound.sharp:
                 break  # its bound is the largest, and will not get better
             # A limit may end this anywhere: a set is open until all that it became is.
             self._current = self._waiting[0]
@@ -149,22 +169,34 @@ class BoxSearch:
             self._current = None
         return self.found()
 
-    def _step(self, open_set: _Open) -> None:
+    def _begin(self) -> None:
+        """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
+        first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
+        wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
+        own = max(_MOST_TRIED // len(wide), 2) if wide else 0
+        for pair in chain(islice(first, 1), *(_spread(corners(each), own) for each in wide)):
+            self._limits.check()
+            self._try(pair)
+
+    def _step(self, part: _Open) -> None:
         """Settle a set, or put others in its place."""
-        negative, number, pairs, choice, found = open_set
         self._sets += 1
+        pairs = part.pairs
         if pairs.is_one_pair:
             delta = self._try(pairs.pair([polygon[0] for polygon in pairs.polygons]))
             self._most = max(self._most, delta.upper)
-        elif found is None:
-            self._look(number, pairs, choice, -negative)
+        elif part.bound is None:
+            self._look(part)
+        elif part.bound.sharp:
+            number = self._put(pairs, part.choice, part.level + 1, part.upper)
+            self._trace.same(part.number, number)
         else:
-            self._divide(number, pairs, choice, found)
+            self._divide(part, part.bound)
 
     def found(self) -> Found:
         """Return what is known by now."""
         waiting = self._open()
-        left = waiting[0][2] if waiting else None
+        left = waiting[0].pairs if waiting else None
         if left is not None and left.is_one_pair:
             left = None
         pair = None if self._best is None else self._best[1]
@@ -177,22 +209,23 @@ class BoxSearch:
         lower = self._best[0]
         upper = max(self._most, lower)
         for open_set in self._open():
-            upper = max(upper, Fraction(-open_set[0]))
+            upper = max(upper, Fraction(open_set.upper))
         return Enclosure(lower, min(upper, Fraction(1)))
 
     def _open(self) -> list[_Open]:
         """Return the open sets of largest upper bounds, the largest first."""
-        found = self._waiting[:1] + ([] if self._current is None else [self._current])
-        return sorted(found, key=itemgetter(0))
+        return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
 
     def _least(self) -> float:
         return -1.0 if self._best is None else below(self._best[0])
 
-    def _put(self, pairs: PairSet, choice: Choice, upper: float, found: Bound | None) -> int:
+    def _put(
+        self, pairs: PairSet, choice: Choice, level: int, upper: float, found: Bound | None = None
+    ) -> int:
         """Open a set, unless it is hopeless, and return its number."""
         number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
-            heappush(self._waiting, (-upper, number, pairs, choice, found))
+            heappush(self._waiting, _Open(upper, number, pairs, choice, level, found))
         return number
 
     def _try(self, pair: Pair) -> Enclosure:
@@ -204,15 +237,16 @@ class BoxSearch:
                 self._best = delta.lower, pair
         return delta
 
-    def _look(self, number: int, pairs: PairSet, choice: Choice, upper: float) -> None:
+    def _look(self, part: _Open) -> None:
         """Bound a set, and replace it by where its maximum lies."""
-        wall = self._wall(pairs)
+        pairs, number = part.pairs, part.number
+        wall = self._wall(pairs, part.level)
         if wall is not None:
-            self._replace(number, pairs, choice, wall, upper)
+            self._replace(part, wall, part.upper)
             return
-        found = self._bound(pairs, choice)
+        found = self._bound(pairs, part.choice, part.level)
         self._concave |= found.concave
-        upper = min(upper, found.upper)
+        upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
         least = self._least() * (1 + 2.0**-40)
@@ -220,7 +254,7 @@ class BoxSearch:
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
-            self._trace.same(number, self._put(pairs, choice, upper, found))
+            self._trace.same(number, self._put(pairs, part.choice, part.level, upper, found))
             return
         directions = found.directions
         if prod(map(len, parts)) > _MOST_PARTS:
@@ -235,60 +269,54 @@ class BoxSearch:
         for polygons in product(*parts):
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             same = polygons == pairs.polygons
-            numbers.append(self._put(own, choice, upper, found if same else None))
+            numbers.append(self._put(own, part.choice, part.level, upper, found if same else None))
         self._trace.step(number, FacesFor(directions, tuple(numbers)))
 
-    def _bound(self, pairs: PairSet, choice: Choice) -> Bound:
+    def _bound(self, pairs: PairSet, choice: Choice, level: int) -> Bound:
         """Bound a set, by the sharpest means that there are."""
         places = list(zip(boxes(pairs), (pairs.first, pairs.second), strict=True))
         if are_segments(pairs, self._factor):
-            x, y = (self._models.tables(box, fixed) for box, fixed in places)
+            x, y = (self._models.tables(box, fixed, level) for box, fixed in places)
             if x is not None and y is not None:
                 return bound_on_segments(
                     pairs, x, y, self._factor, choice, self._least(), self._log_concave
                 )
-        first, second = (self._models.on(box, fixed) for box, fixed in places)
+        first, second = (self._models.on(box, fixed, level) for box, fixed in places)
         return bound(pairs, first, second, self._factor, choice, self._log_concave)
 
-    def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
+    def _wall(self, pairs: PairSet, level: int) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
         for axis, polygon in enumerate(pairs.polygons):
             for coordinate in (0, 1):
                 low, high = extent(polygon, coordinate)
-                for place in self._models.walls(axis):
+                for place in self._models.walls(axis, level):
                     if low < place < high:
                         return axis, coordinate, place
         return None
 
-    def _divide(self, number: int, pairs: PairSet, choice: Choice, found: Bound) -> None:
+    def _divide(self, part: _Open, found: Bound) -> None:
         """Cut a set across its widest polygon, for the noise."""
+        polygons = part.pairs.polygons
 
         def size(axis: int) -> float:
             widths = [
-                float(high - low) for low, high in (extent(pairs.polygons[axis], k) for k in (0, 1))
+                float(high - low) for low, high in (extent(polygons[axis], k) for k in (0, 1))
             ]
             return max(widths) * self._models.sensitivity(axis)
 
-        axis = max(range(len(pairs.polygons)), key=size)
-        place = (axis, *middle(pairs.polygons[axis]))
-        self._replace(number, pairs, choice, place, found.upper)
+        axis = max(range(len(polygons)), key=size)
+        self._replace(part, (axis, *middle(polygons[axis])), found.upper)
 
-    def _replace(
-        self,
-        number: int,
-        pairs: PairSet,
-        choice: Choice,
-        where: tuple[int, int, Fraction],
-        upper: float,
-    ) -> None:
+    def _replace(self, part: _Open, where: tuple[int, int, Fraction], upper: float) -> None:
         """Cut a set; `where` is the real input, whether in u or in u', and the place."""
         axis, coordinate, place = where
+        pairs = part.pairs
         numbers = []
-        for part in cut(pairs.polygons[axis], coordinate, place):
-            polygons = (*pairs.polygons[:axis], part, *pairs.polygons[axis + 1 :])
+        for polygon in cut(pairs.polygons[axis], coordinate, place):
+            polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            numbers.append(self._put(own, choice, upper, None))
-        self._trace.step(number, CutAt(axis, coordinate, place, tuple(numbers)))
+            numbers.append(self._put(own, part.choice, part.level, upper))
+        self._trace.step(part.number, CutAt(axis, coordinate, place, tuple(numbers)))
 
 
 def better(first: Found, second: Found) -> Found:
@@ -382,6 +410,12 @@ def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
             high = middle
         else:
             low = middle
+
+
+def _spread(pairs: Iterator[Pair], count: int) -> list[Pair]:
+    """Return about so many of some pairs."""
+    found = list(pairs)
+    return found[:: max(len(found) // count, 1)]
 
 
 def corners(root: PairSet) -> Iterator[Pair]:

@@ -140,7 +140,7 @@ class _Differences:
         factor: e^eps_prv.
 
     Attributes:
-        table: Coefficients, by output and degree in each z_i.
+        table: Coefficients, by degree in each z_i, and output.
         off: How far each is at most from h_o, rounding of a few sums included.
         slopes_off: How far their derivatives are, by output and input.
         signs: Signs of their derivatives that guards tell, else 0.
@@ -158,15 +158,15 @@ class _Differences:
         own = [[_oriented(t, o, move, axes) for o in outputs] for t, _, move in signed]
         shape = tuple(max(t.shape[i] for each in own for t in each) for i in axes)
         self.shape = shape
-        self.table = np.zeros((len(outputs), *shape))
+        self.table = np.zeros((*shape, len(outputs)))
         sizes = np.zeros(len(outputs))
         self.off = np.zeros(len(outputs))
         self.slopes_off = np.zeros((len(outputs), len(polygons)))
         rounding = (len(outputs) + prod(shape) + 64) * _UNIT
         for (tables, scale, move), found in zip(signed, own, strict=True):
             for o in outputs:
-                part = (o, *(slice(size) for size in found[o].shape))
-                self.table[part] += scale * found[o]
+                part = tuple(slice(size) for size in found[o].shape)
+                self.table[..., o][part] += scale * found[o]
                 size = abs(scale) * float(np.abs(found[o]).sum())
                 sizes[o] += size
                 self.off[o] += abs(scale) * tables.forms[o].noise
@@ -186,10 +186,7 @@ class _Differences:
 
     def sums(self, shares: Array) -> _Sums:
         """Return Σ share_o h_o for rows of shares in [0, 1]."""
-        table = shares @ self.table.reshape(len(self.table), -1)
-        return _Sums(
-            table.reshape(len(shares), *self.shape), shares @ self.off, shares @ self.slopes_off
-        )
+        return _Sums(self.table @ shares.T, shares @ self.off, shares @ self.slopes_off)
 
     def ranges(self) -> tuple[Array, Array]:
         """Return lower and upper bounds of the h_o."""
@@ -208,8 +205,8 @@ class _Differences:
         """Return about delta at z, or what is asked instead of it."""
         table = self.table
         for z in place.tolist():
-            angles = np.arange(table.shape[1]) * np.arccos(min(max(z, -1.0), 1.0))
-            table = np.tensordot(table, np.cos(angles), ((1,), (0,)))
+            angles = np.arange(len(table)) * np.arccos(min(max(z, -1.0), 1.0))
+            table = np.tensordot(np.cos(angles), table, 1)
         gained = np.where(choice.taken, table, np.maximum(table, 0.0))
         return float(gained[~choice.left].sum())
 
@@ -218,7 +215,7 @@ class _Sums:
     """Polynomials in z, near sums of the h_o.
 
     Args:
-        table: Coefficients, by row and degrees.
+        table: Coefficients, by degrees and row.
         off: What they are off at most.
         slopes_off: Their derivatives likewise, by row and input.
     """
@@ -226,11 +223,11 @@ class _Sums:
     def __init__(self, table: Array, off: Array, slopes_off: Array) -> None:
         self._table, self._off, self._slopes_off = table, off, slopes_off
         inputs = range(table.ndim - 1)
-        self._units = [(slice(None), *(int(j == i) for j in inputs)) for i in inputs]
-        self._twice = [(slice(None), *(2 * int(j == i) for j in inputs)) for i in inputs]
-        self._moving = [i for i in inputs if table.shape[i + 1] > 1]
-        self._curved = [i for i in inputs if table.shape[i + 1] > 2]
-        self._constant = (slice(None), *(0 for _ in inputs))
+        self._units = [tuple(int(j == i) for j in inputs) for i in inputs]
+        self._twice = [tuple(2 * int(j == i) for j in inputs) for i in inputs]
+        self._moving = [i for i in inputs if table.shape[i] > 1]
+        self._curved = [i for i in inputs if table.shape[i] > 2]
+        self._constant = (0,) * len(inputs)
 
     def quick(self) -> Array:
         """Bound each row from above, coordinate by coordinate."""
@@ -248,18 +245,19 @@ class _Sums:
                 found += np.where(inside, peak - c, b + c)
             else:
                 found += b
-        return found + rest.reshape(len(rest), -1).sum(axis=1)
+        total: Array = found + rest.reshape(-1, len(found)).sum(axis=0)
+        return total
 
     def slopes(self) -> tuple[Array, Array]:
         """Return lower and upper bounds of the derivatives, by row and input."""
         size = np.abs(self._table)
         low, high = np.zeros_like(self._slopes_off), np.zeros_like(self._slopes_off)
         for i in self._moving:
-            count = self._table.shape[i + 1]
-            shape = [count if j == i + 1 else 1 for j in range(self._table.ndim)]
+            count = self._table.shape[i]
+            shape = [count if j == i else 1 for j in range(self._table.ndim)]
             weighted = size * (np.arange(count, dtype=np.float64) ** 2).reshape(shape)
             weighted[self._units[i]] = 0.0
-            off = weighted.reshape(len(size), -1).sum(axis=1) + self._slopes_off[:, i]
+            off = weighted.reshape(-1, len(low)).sum(axis=0) + self._slopes_off[:, i]
             unit = self._table[self._units[i]]
             low[:, i], high[:, i] = unit - off, unit + off
         return low, high
@@ -273,17 +271,17 @@ class _Sums:
 
     def concave(self, row: int) -> tuple[float, Array]:
         """Bound a row from above by a concave polynomial; also return where that is largest."""
-        table, moving = self._table[row], self._moving
+        table, moving = self._table[..., row], self._moving
         place = np.zeros(table.ndim)
         rest = np.abs(table)
         b, q = np.zeros(len(moving)), np.zeros((len(moving), len(moving)))
         constant = float(table[(0,) * table.ndim])
         rest[(0,) * table.ndim] = 0.0
         for k, i in enumerate(moving):
-            unit = self._units[i][1:]
+            unit = self._units[i]
             b[k], rest[unit] = table[unit], 0.0
             if i in self._curved:
-                twice = self._twice[i][1:]
+                twice = self._twice[i]
                 constant -= float(table[twice])
                 q[k, k], rest[twice] = 4 * table[twice], 0.0
         for (k, i), (m, j) in combinations(enumerate(moving), 2):
@@ -327,10 +325,8 @@ def _peak(b: Array, q: Array) -> Array:
         moved = 0.0
         for i, row in enumerate(rows):
             pull = slopes[i] + sum(x * y for x, y in zip(row, w, strict=True)) - row[i] * w[i]
-            if row[i] < 0:
-                new = min(max(-pull / row[i], -1.0), 1.0)
-            else:
-                new = 1.0 if pull >= 0 else -1.0
+            # Diagonals are negative but for rounding.
+            new = min(max(pull / max(-row[i], 2.0**-900), -1.0), 1.0)
             moved = max(moved, abs(new - w[i]))
             w[i] = new
         if moved < 2.0**-30:
@@ -382,11 +378,15 @@ def _signs(
 
 def _sum_below(values: Array) -> Array:
     """Bound sums along the first axis from below; sums of zeros are 0."""
-    return _sums_below(np.ones((1, len(values))), values)[0]
+    found: Array = _sums_below(np.ones((1, len(values))), values)[0]
+    return found
 
 
 def _sums_below(shares: Array, values: Array) -> Array:
-    return shares @ values - shares @ np.abs(values) * ((len(values) + 8) * _UNIT)
+    """Bound sums with shares from below, by row; sums of zeros are 0."""
+    off: Array = shares @ np.abs(values) * ((len(values) + 8) * _UNIT)
+    found: Array = shares @ values - off
+    return found
 
 
 def _faces(
@@ -435,4 +435,5 @@ def _known_signs(growth: Array, moves: Array) -> Array:
     """Say which derivatives of h_o in z have a known sign, from those of P_o in the inputs."""
     ahead, behind = growth * moves[X], -growth * moves[Y]
     same = (ahead * behind >= 0) & ~np.isnan(growth)
-    return np.where(same, np.sign(ahead + behind), 0.0)
+    signs: Array = np.where(same, np.sign(ahead + behind), 0.0)
+    return signs

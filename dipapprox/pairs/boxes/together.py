@@ -90,6 +90,7 @@ class RealPairs:
         source: Probabilities of outputs at rational inputs.
         limits: Asked throughout.
         lemmas: Of `boxes.lemmas`: by what sets may be left out.
+        patient: Whether a limit that ends a search is told by `undecided`, and bounds are returned.
 
     Attributes:
         known: What the last search found; None before the first.
@@ -106,7 +107,9 @@ class RealPairs:
         limits: Limits,
         *,
         lemmas: frozenset[str] = LEMMAS,
+        patient: bool = False,
     ) -> None:
+        self._patient = patient
         self._free = _without_bounds(states.program.inputs)
         states, self._moved = with_ends(states, eps)
         self._program = states.program
@@ -185,7 +188,8 @@ class RealPairs:
         if known is None or not self._covers(factor) or not _is_final(known):
             self._factor = factor
             known = self.known = self._search(factor, bits)
-            if known.ended is not None and self._obstacle is None:
+            told = self._patient and known.found.pair is not None
+            if known.ended is not None and self._obstacle is None and not told:
                 raise LimitReached(known.ended)
         delta = self._everywhere(known.found.delta, factor)
         return Maximum(delta, known.found.pair, bits, known.found.pair)
@@ -231,7 +235,12 @@ class RealPairs:
             some = some_pairs(self._roots, exact, self._limits, enough)
             return Known(some, bits, self._obstacle)
         search = BoxSearch(
-            self._regions, self._models, exact, factor, self._limits, concave=CONCAVE in self._lemmas
+            self._regions,
+            self._models,
+            exact,
+            factor,
+            self._limits,
+            concave=CONCAVE in self._lemmas,
         )
         try:
             found = search.run(enough)
@@ -251,7 +260,9 @@ class RealPairs:
     def _farther(self, found: Found, exact: Exact, claimed: Fraction) -> Found:
         """Look for a violation beyond the ends of inputs without bounds."""
         for times in _FARTHER:
-            for corner in (pair for each in self._regions for root in each.sets[:1] for pair in corners(root)):
+            for corner in (
+                pair for each in self._regions for root in each.sets[:1] for pair in corners(root)
+            ):
                 self._limits.check()
                 pair = _moved(corner, self._free, times)
                 lower = exact(pair).lower
@@ -295,6 +306,8 @@ class RealPairs:
         text = f"the largest δ lies in [{lower}, {upper}]"
         if self._obstacle is not None:
             return f"{text}: {self._obstacle}"
+        if self._patient and known.ended is not None:
+            text = f"{known.ended}: {text}"
         if known.found.left is not None:
             text += f", the upper bound for {self._box_text(known.found.left)}"
         if self._refutable:

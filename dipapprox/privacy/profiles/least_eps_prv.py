@@ -67,7 +67,7 @@ def least_eps_prv(
         is known: `Maxima.ended` says which.
 
     Raises:
-        LimitReached: If a limit is reached before anything is known.
+        LimitReached: If a limit is reached before anything is known of finite inputs.
     """
 
     def decided(found: Enclosure) -> bool:
@@ -97,7 +97,7 @@ def least_eps_prv(
             if found.delta.lower > delta or attaining is None:
                 solved = _solved(maxima.ladder, details, found, delta, slack)
         except LimitReached as reached:
-            if attaining is None:
+            if attaining is None and maxima.pairs is not None:
                 raise
             maxima.ended = reached.reason  # what is demanded stays demanded
             trial = generous or Fraction(0)

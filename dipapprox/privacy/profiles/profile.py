@@ -153,7 +153,7 @@ class Profiler:
             self.details = product_witnesses.ProductDetails(losses)
             outputs, final_states = executed.outputs, executed.final_states
         elif has_real_inputs(program) and not program.real_outputs:
-            source, real = open_real_pairs(executed, eps, options, shorten=True)
+            source, real = open_real_pairs(executed, eps, options, shorten=True, patient=True)
             self._source = self._real = real
             self.maxima = Maxima(None, ladder, real, None, source, options.limits, progress)
             self.details = ListedDetails(source, executed.outputs)
