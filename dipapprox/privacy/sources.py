@@ -283,6 +283,7 @@ def open_real_pairs(
     source = open_probabilities(states, eps, options)
     lemmas = {} if shorten else {"lemmas": frozenset[str]()}
     real = real_pairs.RealPairs(states, eps, source, options.limits, patient=patient, **lemmas)
+    return source, real
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:

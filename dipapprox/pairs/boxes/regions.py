@@ -11,8 +11,8 @@ have a budget, u'_i > u_i can be moved to u_i, which needs less of it: one side 
 enough.
 
 Guards tell how the P_o move (`movement`): in the sparse vector technique, and for the largest of
-noisy numbers, every S has all signs. Where some sign is not known, nothing is done to that input. Then u - u' is fixed, but at the ends of ranges, and half of
-the unknowns are gone.
+noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of ranges, and half of
+the unknowns are gone. Where a sign is not known, nothing is done to that input.
 
 **Symmetric inputs** (`lemmas`). An exchange of inputs that permutes the outputs turns f_S into
 f_π(S): of sets that become each other one is enough, and for that exchanges that leave it as it is

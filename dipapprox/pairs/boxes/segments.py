@@ -319,6 +319,12 @@ def _largest(constant: float, b: Array, q: Array) -> tuple[float, Array]:
 
 def _peak(b: Array, q: Array) -> Array:
     """Return about where b·z + z·Qz / 2 is largest on the cube, Q being negative definite."""
+    try:
+        free = np.linalg.solve(-q, b).astype(np.float64)
+        if np.abs(free).max(initial=0.0) <= 1:
+            return free
+    except np.linalg.LinAlgError:
+        pass
     slopes, rows = b.tolist(), q.tolist()
     w = [0.0] * len(slopes)
     for _ in range(_SWEEPS):

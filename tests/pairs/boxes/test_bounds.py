@@ -16,10 +16,11 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.rounding import above, below
-from dipapprox.pairs.boxes.bounds import Choice, FactorBounds, bound
+from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.polygons import Polygon, cut, middle
+from dipapprox.pairs.boxes.segments import _largest, are_segments, bound_on_segments
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.options import Options
@@ -115,7 +116,7 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
 
     def on(each: PairSet) -> float:
         first, second = (
-            models.on(box, fixed)
+            models.on(box, fixed, 0)
             for box, fixed in zip(boxes(each), (each.first, each.second), strict=True)
         )
         found = bound(each, first, second, bounds, _undecided(models.outputs))
@@ -142,6 +143,64 @@ def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
         assert delta <= Fraction(faces)
 
 
+@pytest.mark.parametrize("text", [_SVT, _BETWEEN])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_bounds_on_segments_hold_for_pairs(text: str, data: st.DataObject) -> None:
+    """Any outputs may be taken or left; what is largest lies where the bound says."""
+    models, source = _opened(text)
+    number = st.fractions(-_HALF, _HALF, max_denominator=8)
+    polygons: list[Polygon] = []
+    for _ in range(2):
+        x, y = data.draw(number), data.draw(number)
+        along = data.draw(st.sampled_from([(1, 1), (-1, -1), (0, 1), (1, 0), (0, -1), (1, -1)]))
+        size = data.draw(st.sampled_from([F0, Fraction(1, 64), Fraction(1, 4), _HALF]))
+        size = min(size, *(_HALF - abs(each) for each in (x, y)))
+        end = x + size * along[0], y + size * along[1]
+        polygons.append(((x, y), end) if size else ((x, y),))
+    pairs = PairSet(tuple(polygons), (None, None), (None, None), None)
+    kinds = [data.draw(st.sampled_from("tlu")) for _ in range(models.outputs)]
+    choice = Choice(np.array([k == "t" for k in kinds]), np.array([k == "l" for k in kinds]))
+    factor = eps_prv_factor(data.draw(st.sampled_from([F0, Fraction(1, 5)])), 64)
+    assert factor.upper is not None
+    bounds = FactorBounds(below(factor.lower), above(factor.upper))
+
+    def on(each: PairSet) -> Bound:
+        first, second = (models.tables(box, (None, None), models.finest) for box in boxes(each))
+        assert first is not None and second is not None and are_segments(each, bounds)
+        return bound_on_segments(each, first, second, bounds, choice, -1.0)
+
+    found = on(pairs)
+    if not found.parts:
+        return  # another choice is as good everywhere
+    part = PairSet(tuple(parts[0] for parts in found.parts), (None, None), (None, None), None)
+    faces = on(part).upper
+    for _ in range(4):
+        pair = pairs.pair([_point(data, polygon) for polygon in polygons])
+        first, second = source.distributions(pair, 40)
+        gains = [p.lower - factor.upper * q.upper for p, q in zip(first, second, strict=True)]
+        own = sum(
+            (gain if kind == "t" else max(gain, F0))
+            for kind, gain in zip(kinds, gains, strict=True)
+            if kind != "l"
+        )
+        assert own <= Fraction(found.upper)
+        assert own <= Fraction(max(faces, 0.0))
+
+
+def test_a_concave_bound_is_sharp_at_the_peak() -> None:
+    """At (1/2, 1/2); with mixed terms in full it would be far above."""
+    q = np.array([[-2.0, 1.9], [1.9, -2.0]])
+    upper, place = _largest(0.0, np.array([0.05, 0.05]), q)
+    exact = 0.05 - 0.5 + 1.9 / 4
+    assert np.allclose(place, [0.5, 0.5])
+    assert exact <= upper <= exact + 1e-9
+    # Not concave: at most half the positive eigenvalue too large, for each coordinate.
+    q = np.array([[1.0, 0.0], [0.0, -3.0]])
+    upper, _ = _largest(0.0, np.array([0.0, 0.3]), q)
+    assert 0.5 + 0.3**2 / 6 <= upper <= 1.6
+
+
 def test_slopes_that_cancel_are_known_to_rounding_only() -> None:
     """Moving u and u' together, delta falls by less than the rounding of e times a slope."""
     e, slope = 1 + 2.0**-30, (1 + 2.0**-30) / 8
@@ -166,13 +225,13 @@ def test_slopes_are_bounded_where_a_box_has_no_width() -> None:
     """At q = (0, 1/2): against differences of probabilities on either side."""
     models, _ = _opened(_SVT)
     step = Fraction(1, 1000)
-    own = models.on(((F0, F0), (_HALF, _HALF)), (None, None))
+    own = models.on(((F0, F0), (_HALF, _HALF)), (None, None), 0)
     for axis in range(2):
         ahead, back = [F0, _HALF], [F0, _HALF]
         ahead[axis] += step
         back[axis] -= step
         near = [
-            models.on(tuple((q, q) for q in each), (None, None)).values for each in (ahead, back)
+            models.on(tuple((q, q) for q in each), (None, None), 0).values for each in (ahead, back)
         ]
         slopes = (near[0] - near[1]) / float(2 * step)
         assert np.abs(slopes).max() > 0.01

@@ -27,8 +27,8 @@ def _polygons(draw: st.DrawFn) -> Polygon:
     low, high = sorted((draw(_NUMBERS), draw(_NUMBERS)))
     polygon = rectangle(low, high)
     for a, b in ((1, -1), (-1, 1), (1, 0), (0, 1), (-1, 0), (0, -1)):
-        cut = clipped(polygon, a, b, draw(st.fractions(0, 3, max_denominator=4)))
-        polygon = cut or polygon
+        part = clipped(polygon, a, b, draw(st.fractions(0, 3, max_denominator=4)))
+        polygon = part or polygon
     return polygon
 
 
