@@ -314,7 +314,10 @@ if {guard} then out <- 1 end
 
 
 def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 9})
+    """Up to some outputs corners are all that is left; then polynomials would be too many."""
+    corners = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 8})
+    assert verify(corners, eps=_HALF, eps_prv="3/2", delta="1e-9").answer is Answer.DP
+    many = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 10})
     monkeypatch.setattr("dipapprox.pairs.boxes.models._MOST_PROBABILITIES", 500)
     found = verify(many, eps=_HALF, eps_prv="3/2", delta="1e-9")
     assert found.answer is Answer.UNKNOWN
