@@ -50,12 +50,13 @@ def add_parser(commands: Commands) -> None:
 def run(command: Asking[Calibrate], console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
     asking.check_places(None, command.report)
-    program = asking.load(command.program, command.question.pairs.text, reals=True)
+    question = command.question
+    program = asking.load(command.program, question.pairs.text, reals=True, delta=question.delta)
     with reporting() as reporter:
-        found = command.question.answer(program, command.options, reporter)
+        found = question.answer(program, command.options, reporter)
     show_answer(console, found, json=command.json)
     around: tuple[Chart, ...] = ()
     if command.report is not None:
-        around = review.around(program, found, command.question.pairs, command.options, None)
+        around = review.around(program, found, question.pairs, command.options, None)
     asking.write_report(command, found, None, *around)
     return 0 if found.reason is None else Status.UNKNOWN

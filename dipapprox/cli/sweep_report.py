@@ -9,7 +9,14 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from dipapprox.experiments.sweep.plots import MEANING, SYMBOLS
-from dipapprox.experiments.sweep.summary import Group, Matrix, Row, matrix_of
+from dipapprox.experiments.sweep.summary import (
+    Group,
+    Matrix,
+    Row,
+    matrix_of,
+    readable,
+    readable_text,
+)
 
 _MOST_ROWS = 60
 """Rows of a table; more are only counted."""
@@ -25,7 +32,7 @@ def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableTy
             f"{number} {'without an answer' if word == '-' else word}"
             for word, number in sorted(group.counts().items())
         )
-        fixed = ", ".join(f"{name} = {value}" for name, value in group.fixed.items())
+        fixed = group.fixed_text()
         yield f"{group.task} {group.program}: {count_cases(len(group.rows))}: {counts}"
         if fixed:
             yield f"  {fixed}"
@@ -59,9 +66,9 @@ def _matrix(matrix: Matrix) -> Table:
     meaning = MEANING if verdicts else "the number asked for, six digits"
     table = Table(f"{down} ╲ {across}", caption=f"{meaning}; seconds")
     for value in columns:
-        table.add_column(str(value), justify="right")
+        table.add_column(readable(value), justify="right")
     for value, line in zip(rows, matrix.cells, strict=True):
-        table.add_row(str(value), *map(_cell, line))
+        table.add_row(readable(value), *map(_cell, line))
     return table
 
 
@@ -82,7 +89,7 @@ def _short(number: str) -> str:
 def _rows(group: Group) -> Table:
     table = Table(*group.varying, "answer", "", "seconds")
     for row in group.rows[:_MOST_ROWS]:
-        values = [row.values.get(name, "") for name in group.varying]
+        values = [readable_text(row.values.get(name, "")) for name in group.varying]
         table.add_row(*values, row.answer, row.detail, f"{row.seconds:.2f}")
     if len(group.rows) > _MOST_ROWS:
         table.caption = (

@@ -91,7 +91,7 @@ def run(verification: VerifyCommand, console: Console) -> int:
     if command.certificate is not None and question.claim is None:
         raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
-    program = asking.loaded(command.program, question.pairs, reals=True, delta=question.delta)
+    program = asking.loaded(command.program, question.pairs, reals=True, delta=question.exact_delta)
     if verification.plot is not None:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:

@@ -23,8 +23,9 @@ The leaves are those of programs (`ast`); what stands above them differs:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
@@ -90,6 +91,9 @@ _LONGEST = 800
 _DEEPEST = 100
 """Characters of a formula, and levels of nesting: trees stay within reach of recursion."""
 
+_MOST_BITS = 10_000
+"""Of a power that is computed exactly."""
+
 _FUNCTIONS = [function.value for function in Function]
 _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, log and exp"
 
@@ -107,6 +111,50 @@ def mentions_epsilon(formula: Formula) -> bool:
             return mentions_epsilon(left) or mentions_epsilon(right)
         case _:
             assert_never(formula)
+
+
+def rational_value(formula: Formula, values: Mapping[str, Fraction]) -> Fraction | None:
+    """Return the value of a formula that is made of rational operations; None if it is not.
+
+    Args:
+        formula: What to evaluate.
+        values: Of its names. A name without a value has none.
+    """
+    match formula:
+        case Number():
+            return formula.value
+        case Name():
+            return values.get(formula.name)
+        case Negation(operand):
+            value = rational_value(operand, values)
+            return None if value is None else -value
+        case Call():
+            return None
+        case Operation(left, operator, right):
+            first, second = rational_value(left, values), rational_value(right, values)
+            if first is None or second is None:
+                return None
+            return _combined(first, operator, second)
+        case _:
+            assert_never(formula)
+
+
+def _combined(first: Fraction, operator: Operator, second: Fraction) -> Fraction | None:
+    match operator:
+        case Operator.ADD:
+            return first + second
+        case Operator.SUBTRACT:
+            return first - second
+        case Operator.MULTIPLY:
+            return first * second
+        case Operator.DIVIDE:
+            return first / second if second else None
+        case Operator.POWER:
+            size = first.numerator.bit_length() + first.denominator.bit_length()
+            small = second.denominator == 1 and size * abs(second) <= _MOST_BITS
+            return first ** int(second) if small and (first or second >= 0) else None
+        case _:
+            assert_never(operator)
 
 
 def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:

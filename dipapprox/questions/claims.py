@@ -302,8 +302,7 @@ def _asking(claim: Claim, path: Path, options: Options) -> Callable[[], _Judged]
         subject = load_subject(path, claim.parameters, claim.for_all)
         return lambda: question.answer(subject, options)
     reals = isinstance(question, Verify)
-    delta = question.delta if isinstance(question, Verify) else None
-    claimed = delta if isinstance(delta, Fraction) else None
+    claimed = question.exact_delta if isinstance(question, Verify) else None
     program = load(path, claim.parameters, reals=reals, delta=claimed)
     if language_of(path) == DIP and isinstance(question, Verify | Decide):
         wider = widening_by_pairs(question.pairs.text, program)

@@ -184,7 +184,7 @@ def verify(
     """
     given = {"eps": eps, "eps_prv": eps_prv, "delta": delta, "pairs": pairs}
     question = read_keywords(Verify, given)
-    known = known_program(program, reals=True, delta=question.delta)
+    known = known_program(program, reals=True, delta=question.exact_delta)
     return question.answer(known, known_options(options))
 
 

@@ -144,4 +144,5 @@ def calibrate(
     """
     given = {"eps_prv": eps_prv, "delta": delta, "width": width, "pairs": pairs}
     question = read_keywords(Calibrate, given)
-    return question.answer(known_program(program, reals=True), known_options(options))
+    known = known_program(program, reals=True, delta=question.delta)
+    return question.answer(known, known_options(options))

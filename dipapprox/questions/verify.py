@@ -9,6 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
+from dipapprox.language.formula import rational_value
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -66,6 +67,15 @@ class Verify(Question):
                 return Claim(eps, delta, eps_prv)
             case _:
                 return None
+
+    @property
+    def exact_delta(self) -> Fraction | None:
+        """The claimed δ if it is a rational number at the one ε: what `delta` in a program is."""
+        if isinstance(self.delta, Fraction):
+            return self.delta
+        values = {"eps": self.eps} if isinstance(self.eps, Fraction) else {}
+        value = rational_value(self.delta.formula, values)
+        return value if value is not None and 0 <= value <= 1 else None
 
     def answer(
         self, program: Program, options: Options, progress: Progress = silent

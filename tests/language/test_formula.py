@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from dipapprox.errors import SourceError
+from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Call,
@@ -17,7 +17,9 @@ from dipapprox.language.formula import (
     Operation,
     Operator,
     parse_formula,
+    rational_value,
 )
+from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from tests.formula_strategies import formulas, write
 
 EPS = Name("eps")
@@ -109,3 +111,36 @@ def test_faults_have_a_place(text: str, column: int, message: str) -> None:
 
 def test_a_long_sum_is_no_deep_nest() -> None:
     assert isinstance(parse("1" + "+1" * 390), Operation)
+
+
+@given(formulas)
+@settings(deadline=None, max_examples=40)
+def test_exact_values_are_those_that_are_enclosed(formula: Formula) -> None:
+    exact = rational_value(formula, {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
+    jets = {name: eps_jet(x, x) for name, x in (("eps", Fraction(1, 3)), ("delta", Fraction(1, 7)))}
+    try:
+        enclosed = evaluate(formula, jets, 80)
+    except (Undefined, LimitReached):
+        return
+    if exact is not None:
+        assert exact in enclosed.value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("eps/100", "1/300"),
+        ("2 * eps^2 - delta", "5/63"),
+        ("-eps", "-1/3"),
+        ("2^-3", "1/8"),
+        ("1 / (eps - 1/3)", None),
+        ("0^-1", None),
+        ("2^eps", None),
+        ("((2^99)^99)^99", None),
+        ("exp(-eps)", None),
+        ("eps * log(2)", None),
+    ],
+)
+def test_exact_values(text: str, value: str | None) -> None:
+    found = rational_value(parse(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
+    assert found == (None if value is None else Fraction(value))

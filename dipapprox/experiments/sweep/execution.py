@@ -11,12 +11,13 @@ from functools import lru_cache
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.experiments.sweep.case import Case, Outcome
 from dipapprox.experiments.sweep.spec import ProgramFile
-from dipapprox.experiments.sweep.tasks import answer
+from dipapprox.experiments.sweep.tasks import answer, claimed_delta
 from dipapprox.language import ast
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, parse_program
+from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import parse_rational, widening_of
 from dipapprox.limits import Limits
 from dipapprox.privacy.selection import widening_by_pairs
@@ -46,7 +47,8 @@ def run_case(case: Case) -> Outcome:
 def program_of(case: Case) -> Program:
     """Return the program that a case asks about, the same object as long as it is remembered.
 
-    The pairs asked about extend the domain of a `.dip` program.
+    The pairs asked about extend the domain of a `.dip` program; its undeclared `delta` is that of
+    the case.
 
     Raises:
         SourceError: If it is wrong.
@@ -54,6 +56,9 @@ def program_of(case: Case) -> Program:
     """
     pairs = case.fields.get("pairs", "all") if case.program.language == DIP else None
     parameters = tuple(case.parameters.items())
+    delta = claimed_delta(case.task, case.fields) if needs_delta(_parsed(case.program)) else None
+    if delta is not None and DELTA not in case.parameters:
+        parameters += ((DELTA, str(delta)),)
     return _elaborated(case.program, parameters, case.fields.get("widen"), pairs)
 
 

@@ -101,4 +101,6 @@ def _corners(spec: Spec) -> Iterator[Case]:
         for program in grid.programs:
             for end in (0, -1):
                 chosen = {axis.name: axis.values[end] for axis in grid.parameters}
-                yield Case(grid.task, program, chosen, {}, spec.limits)
+                axes = (axis for axis in grid.axes if axis.name in ("eps", "delta"))
+                fields = {axis.name: axis.values[end] for axis in axes}
+                yield Case(grid.task, program, chosen, fields, spec.limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -61,6 +62,21 @@ def check_keys(task: str, given: set[str], where: str) -> None:
         if key.required and key.name not in given:
             raise UserError(f"{where}: '{key.name}' is missing", f"{task} needs {key.help}")
     TASKS[task].check(given, lambda name: f"{where}: {name}")
+
+
+def claimed_delta(task: str, fields: Fields) -> Fraction | None:
+    """Return the exact δ that a case claims or asks about: what `delta` in a program is.
+
+    Raises:
+        UserError: If it is malformed.
+    """
+    given = {name: fields[name] for name in ("eps", "delta") if name in fields}
+    if "delta" not in given or "delta" not in {each.name for each in arguments_of(TASKS[task])}:
+        return None
+    if TASKS[task] is Verify and "eps" in given:
+        return read(Verify, given, str).exact_delta
+    delta = kinds.claimed_delta(given["delta"], "delta")
+    return delta if isinstance(delta, Fraction) else None
 
 
 def answer(program: Program, task: str, fields: Fields, limits: Limits) -> dict[str, object]:
