@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
+from dipapprox.privacy.reports import version
 from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
@@ -62,7 +62,7 @@ def write(
     if certificate is not None and digest is not None:
         signed = Signed(certificate.name, digest)
     charts = (*found.charts(), *others)
-    text = page(found.describe(), charts, listings, signed, _version())
+    text = page(found.describe(), charts, listings, signed, version())
     write_whole(path, text, FLAG)
 
 
@@ -132,10 +132,3 @@ def around(
     for line in planes.lines():
         print(line, file=sys.stderr)
     return (Heights(planes),)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("dipapprox")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"

@@ -21,10 +21,14 @@ from dipapprox.numerics.enclosure import Enclosure
 
 if TYPE_CHECKING:
     import html as markup
+    from pathlib import Path
 
+    from dipapprox.privacy import reports
+    from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.charts import Chart
 else:
     markup = Deferred("html")
+    reports = Deferred("dipapprox.privacy.reports")
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -197,6 +201,20 @@ class Result(ABC):
     def charts(self) -> tuple[Chart, ...]:
         """Return pictures of it: none, if there is nothing to draw."""
         return ()
+
+    def report(self, path: str | Path, certificate: Certificate | None = None) -> None:
+        """Write it as a page to hand to a reviewer: one HTML file that needs nothing else.
+
+            verdict.report("svt.html", dipapprox.certify(program, text, verdict))
+
+        Args:
+            path: Of a file that is not there yet; its name ends in .html.
+            certificate: Of this answer: the page shows its digest, and the program's text with it.
+
+        Raises:
+            UserError: If it cannot be written, or the certificate is that of another answer.
+        """
+        reports.write_report(self, path, certificate)
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""

@@ -63,9 +63,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A certificate that was written: the name of its file, and its digest."""
+    """A certificate that was written: the name of its file, if it is known, and its digest."""
 
-    file: str
+    file: str | None
     digest: str
 
 
@@ -108,8 +108,9 @@ def _page(
         shown = highlighted(listing.text) if listing.language == DPG else escaped(listing.text)
         yield f"<h2>{escaped(listing.name)}</h2>\n<pre><code>{shown}</code></pre>\n"
     if certificate is not None:
-        file = escaped(certificate.file)
-        yield f"<h2>Certificate</h2>\n<p><code>{file}</code>, digest "
+        file = escaped(certificate.file or "FILE")
+        named = "" if certificate.file is None else f"<code>{file}</code>, "
+        yield f"<h2>Certificate</h2>\n<p>{named}digest "
         yield f"<code>{escaped(certificate.digest)}</code>.</p>\n<p>To check it by another route, "
         yield "compare the digest with the one in the file, then run</p>\n"
         yield f"<pre><code>dipapprox check {file}</code></pre>\n"

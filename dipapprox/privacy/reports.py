@@ -1,0 +1,93 @@
+"""`answer.report("out.html")`: the page for a reviewer, from Python.
+
+answer, certificate  →  `privacy.page`  →  a file that was not there before
+
+A certificate brings the text of the program along, and `certify` has made sure that it is the text
+of what the answer is about; without one the page has the answer and its pictures alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib import metadata
+from pathlib import Path
+
+from dipapprox.errors import UserError, shorten
+from dipapprox.language.load import DPG
+from dipapprox.privacy.certificate import Certificate
+from dipapprox.privacy.description import Result
+from dipapprox.privacy.page import Listing, Signed, page
+
+SUFFIX = ".html"
+
+_WORDS = ("verdict", "params")
+_NUMBERS = ("eps", "eps_prv", "delta", "budget")
+"""What a certificate and its answer both say; the latter are in the claim."""
+
+
+def write_report(found: Result, path: str | Path, certificate: object = None) -> None:
+    """Write an answer as a page; see `Result.report`.
+
+    Raises:
+        UserError: If the name does not end in .html, the file is there already or cannot be
+            written, or the certificate is none, or not of this answer.
+    """
+    if not isinstance(path, str | Path):
+        raise UserError(f"path must be a text or a Path, got {shorten(repr(path))}")
+    path = Path(path)
+    if path.suffix.lower() != SUFFIX:
+        raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
+    listings, signed = _of_certificate(found, certificate)
+    text = page(found.describe(), found.charts(), listings, signed, version())
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"'{path}' exists already", "choose another name") from None
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def version() -> str:
+    """Return the version of this package."""
+    try:
+        return metadata.version("dipapprox")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _of_certificate(
+    found: Result, certificate: object
+) -> tuple[tuple[Listing, ...], Signed | None]:
+    """Return the program in a certificate, and its digest.
+
+    Raises:
+        UserError: If it is none, or that of another answer.
+    """
+    if certificate is None:
+        return (), None
+    if not isinstance(certificate, Certificate):
+        given = shorten(repr(certificate))
+        hint = "dipapprox.certify(program, text, verdict) makes one"
+        raise UserError(f"certificate must be a Certificate, got {given}", hint)
+    fields, said = certificate.fields, found.to_dict()
+    program, claim = fields.get("program"), fields.get("claim")
+    if not isinstance(program, Mapping):
+        raise UserError("certificate: it is about several programs", "leave it out")
+    numbers = claim if isinstance(claim, Mapping) else {}
+    stated = {"program": program["name"], **{name: fields.get(name) for name in _WORDS}}
+    same = all(value in (None, said.get(name, value)) for name, value in stated.items())
+    if not same or any(_differ(numbers.get(name), said.get(name)) for name in _NUMBERS):
+        raise UserError("certificate: it is the certificate of another answer")
+    language = str(program.get("language", DPG))
+    listing = Listing(str(program["name"]), language, str(program["text"]))
+    return (listing,), Signed(None, str(fields["digest"]))
+
+
+def _differ(one: object, other: object) -> bool:
+    """Whether two texts are different numbers; formulas may be written in several ways."""
+    try:
+        return Fraction(str(one)) != Fraction(str(other))
+    except ValueError:
+        return False
