@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from dipapprox.cli import certificate, review
     from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.privacy import page as pages
+    from dipapprox.privacy.answer import Result
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.description import Result
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof

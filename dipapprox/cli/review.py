@@ -12,8 +12,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
+from dipapprox.privacy.answer import Result
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import Result
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page

@@ -1,17 +1,13 @@
-"""What all answers are, and how people see them: one description, from which everything is drawn.
-
-A `Result` is frozen data with the fields of a JSON object, and no truth value.
+"""How people see answers: one description, from which everything is drawn.
 
 answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML and plain text (here)
 """
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
@@ -21,14 +17,8 @@ from dipapprox.numerics.enclosure import Enclosure
 
 if TYPE_CHECKING:
     import html as markup
-    from pathlib import Path
-
-    from dipapprox.privacy import reports
-    from dipapprox.privacy.certificate import Certificate
-    from dipapprox.privacy.charts import Chart
 else:
     markup = Deferred("html")
-    reports = Deferred("dipapprox.privacy.reports")
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -176,60 +166,6 @@ def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[st
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"  {'  '.join(cells)}".rstrip()
-
-
-class Result(ABC):
-    """An answer; what its fields are called is a contract with other tools."""
-
-    __slots__ = ()
-
-    asked: ClassVar[str] = "look at its fields"
-    """What to write in a condition."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of the JSON object."""
-
-    def to_json(self) -> str:
-        """Return `to_dict` as one line of JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    @abstractmethod
-    def describe(self) -> Description:
-        """Return what people see of it."""
-
-    def charts(self) -> tuple[Chart, ...]:
-        """Return pictures of it: none, if there is nothing to draw."""
-        return ()
-
-    def report(self, path: str | Path, certificate: Certificate | None = None) -> None:
-        """Write it as a page to hand to a reviewer: one HTML file that needs nothing else.
-
-            verdict.report("svt.html", dipapprox.certify(program, text, verdict))
-
-        Args:
-            path: Of a file that is not there yet; its name ends in .html.
-            certificate: Of this answer: the page shows its digest, and the program's text with it.
-
-        Raises:
-            UserError: If it cannot be written, or the certificate is that of another answer.
-        """
-        reports.write_report(self, path, certificate)
-
-    def __str__(self) -> str:
-        """Return what people see of it, as lines of text."""
-        return text(self.describe())
-
-    def _repr_html_(self) -> str:
-        return html(self.describe())
-
-    def __bool__(self) -> NoReturn:
-        """Refuse: `assert verify(…)` would pass for Not_DP.
-
-        Raises:
-            NoTruth: Always.
-        """
-        raise NoTruth(f"a {type(self).__name__}", self.asked)
 
 
 class Word(Enum):

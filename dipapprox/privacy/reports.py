@@ -8,16 +8,18 @@ of what the answer is about; without one the page has the answer and its picture
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
+from typing import Protocol
 
 from dipapprox.errors import UserError, shorten
 from dipapprox.language.load import DPG
-from dipapprox.privacy.certificate import Certificate
-from dipapprox.privacy.description import Result
-from dipapprox.privacy.page import Listing, Signed, page
+from dipapprox.privacy.charts import Chart
+from dipapprox.privacy.description import Description
+from dipapprox.privacy.page import Listing, page
+from dipapprox.privacy.page import Signed as Shown
 
 SUFFIX = ".html"
 
@@ -26,20 +28,38 @@ _NUMBERS = ("eps", "eps_prv", "delta", "budget")
 """What a certificate and its answer both say; the latter are in the claim."""
 
 
-def write_report(found: Result, path: str | Path, certificate: object = None) -> None:
+class Signed(Protocol):
+    """A certificate: its fields, digest included."""
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The JSON object."""
+
+
+def write_report(
+    description: Description,
+    charts: Sequence[Chart],
+    said: Mapping[str, object],
+    path: Path,
+    certificate: Signed | None,
+) -> None:
     """Write an answer as a page; see `Result.report`.
+
+    Args:
+        description: The answer.
+        charts: Its pictures.
+        said: The fields of its JSON object.
+        path: Where to.
+        certificate: Of the answer; None for none.
 
     Raises:
         UserError: If the name does not end in .html, the file is there already or cannot be
             written, or the certificate is none, or not of this answer.
     """
-    if not isinstance(path, str | Path):
-        raise UserError(f"path must be a text or a Path, got {shorten(repr(path))}")
-    path = Path(path)
     if path.suffix.lower() != SUFFIX:
         raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
-    listings, signed = _of_certificate(found, certificate)
-    text = page(found.describe(), found.charts(), listings, signed, version())
+    listings, signed = _of_certificate(said, certificate)
+    text = page(description, charts, listings, signed, version())
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -58,8 +78,8 @@ def version() -> str:
 
 
 def _of_certificate(
-    found: Result, certificate: object
-) -> tuple[tuple[Listing, ...], Signed | None]:
+    said: Mapping[str, object], certificate: Signed | None
+) -> tuple[tuple[Listing, ...], Shown | None]:
     """Return the program in a certificate, and its digest.
 
     Raises:
@@ -67,11 +87,11 @@ def _of_certificate(
     """
     if certificate is None:
         return (), None
-    if not isinstance(certificate, Certificate):
+    if not isinstance(getattr(certificate, "fields", None), Mapping):
         given = shorten(repr(certificate))
         hint = "dipapprox.certify(program, text, verdict) makes one"
         raise UserError(f"certificate must be a Certificate, got {given}", hint)
-    fields, said = certificate.fields, found.to_dict()
+    fields = certificate.fields
     program, claim = fields.get("program"), fields.get("claim")
     if not isinstance(program, Mapping):
         raise UserError("certificate: it is about several programs", "leave it out")
@@ -82,7 +102,7 @@ def _of_certificate(
         raise UserError("certificate: it is the certificate of another answer")
     language = str(program.get("language", DPG))
     listing = Listing(str(program["name"]), language, str(program["text"]))
-    return (listing,), Signed(None, str(fields["digest"]))
+    return (listing,), Shown(None, str(fields["digest"]))
 
 
 def _differ(one: object, other: object) -> bool:

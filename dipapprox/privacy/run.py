@@ -8,15 +8,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Program
-from dipapprox.privacy.description import (
-    Description,
-    Fact,
-    Result,
-    Table,
-    Tone,
-    known,
-    seconds_text,
-)
+from dipapprox.privacy.answer import Result
+from dipapprox.privacy.description import Description, Fact, Table, Tone, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields, parameters_text
 from dipapprox.privacy.scope import Scope
 

@@ -20,7 +20,7 @@ from dipapprox.data_classes import dataclass, field, metadata_of
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
-from dipapprox.privacy.description import Result
+from dipapprox.privacy.answer import Result
 from dipapprox.privacy.options import Options
 from dipapprox.questions.kinds import Reader
 

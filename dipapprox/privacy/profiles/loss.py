@@ -16,7 +16,8 @@ from dipapprox.language.values import check_input
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.privacy.description import Description, Result, Tone
+from dipapprox.privacy.answer import Result
+from dipapprox.privacy.description import Description, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
