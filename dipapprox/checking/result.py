@@ -11,10 +11,10 @@ from dipapprox.checking.claims import BudgetClaim, CompositionClaim, DecisionCla
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.answer import Result
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.description import Description, Tone, Word, interval, known
 from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
+from dipapprox.privacy.run import Result
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, delta_name
 

@@ -38,18 +38,20 @@ from dipapprox.questions.question import AnyQuestion, Question
 
 if TYPE_CHECKING:
     from dipapprox.cli import certificate, review
+    from dipapprox.experiments import pictures
     from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.privacy import page as pages
-    from dipapprox.privacy.answer import Result
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.run import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
 else:
     certificate = Deferred("dipapprox.cli.certificate")
     pages = Deferred("dipapprox.privacy.page")
+    pictures = Deferred("dipapprox.experiments.pictures")
     review = Deferred("dipapprox.cli.review")
 
 REPORT = "--report"
@@ -190,6 +192,7 @@ class Asking(Generic[AnyQuestion]):
     Attributes:
         certificate: Where to write one; None for nowhere.
         report: Where to write the page for a reviewer; None for nowhere.
+        plot: Where to draw; None for nowhere.
     """
 
     program: GivenProgram
@@ -198,6 +201,7 @@ class Asking(Generic[AnyQuestion]):
     json: bool
     certificate: Path | None
     report: Path | None
+    plot: Path | None
 
 
 def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> None:
@@ -224,6 +228,12 @@ def add_report(parser: argparse.ArgumentParser) -> None:
         metavar="OUT.html",
         help="write a page to hand to a reviewer: program, answer, pictures, in one file",
     )
+
+
+def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --plot, for answers that can be drawn."""
+    help = f"draw {what} into FILE.svg, .png or .pdf (matplotlib)"
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=help)
 
 
 def check_places(certificate_path: Path | None, report: Path | None) -> None:
@@ -262,8 +272,12 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     """Read the words of `add_asking` and `add_certificate`.
 
     Raises:
-        UserError: If a value is malformed or out of range, or the file is wrong.
+        UserError: If a value is malformed or out of range, the file is wrong, or no picture can be
+            drawn.
     """
+    plot = getattr(words, "plot", None)
+    if plot is not None:
+        pictures.check_picture(plot)
     asked, options = arguments.question_of(words, question), arguments.options_of(words)
     return Asking(
         program=program_of(words),
@@ -272,6 +286,7 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
         json=words.json,
         certificate=getattr(words, "certificate", None),
         report=getattr(words, "report", None),
+        plot=plot,
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli.alarm import stop_watching
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.privacy.answer import Result
+from dipapprox.privacy.run import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

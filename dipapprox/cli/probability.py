@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.cli import plot as plots
-    from dipapprox.experiments import pictures
 else:
     plots = Deferred("dipapprox.cli.plot")
-    pictures = Deferred("dipapprox.experiments.pictures")
 
 _BINS = 80
 """Of a density, in a picture."""
@@ -50,23 +47,10 @@ def add_parser(commands: Commands) -> None:
     )
     asking.add_asking(parser, Probability)
     asking.add_report(parser)
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw the densities of real outputs into FILE.svg, .png or .pdf (matplotlib)",
-    )
+    asking.add_plot(parser, "the densities of real outputs")
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityCommand:
-    """What is asked, and where its picture goes."""
-
-    asking: Asking[Probability]
-    plot: Path | None
-
-
-def read(words: argparse.Namespace) -> ProbabilityCommand:
+def read(words: argparse.Namespace) -> Asking[Probability]:
     """Turn words into values.
 
     Raises:
@@ -74,22 +58,18 @@ def read(words: argparse.Namespace) -> ProbabilityCommand:
     """
     asked = asking.asking_of(words, Probability)
     # Relative widths may need many bits; nobody asks for more than are needed.
-    if words.plot is not None:
-        pictures.check_picture(words.plot)
-    options = replace(asked.options, max_precision=LARGEST_PRECISION)
-    return ProbabilityCommand(replace(asked, options=options), words.plot)
+    return replace(asked, options=replace(asked.options, max_precision=LARGEST_PRECISION))
 
 
-def run(command: ProbabilityCommand, console: Console) -> int:
+def run(asked: Asking[Probability], console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
-    asked = command.asking
     asking.check_places(None, asked.report)
-    bins = 0 if command.plot is None else _BINS
+    bins = 0 if asked.plot is None else _BINS
     result = asked.question.with_densities(asking.load(asked.program), asked.options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
-    if command.plot is not None and result.histograms:
-        plots.plot_densities(result, command.plot)
+    if asked.plot is not None and result.histograms:
+        plots.plot_densities(result, asked.plot)
     asking.write_report(asked, result, None)
     if result.reason is None:
         return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
@@ -33,13 +32,11 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import plot as plots
     from dipapprox.cli import review
-    from dipapprox.experiments import pictures
     from dipapprox.privacy.charts import Chart
     from dipapprox.questions import worst_pair
 else:
     plots = Deferred("dipapprox.cli.plot")
     review = Deferred("dipapprox.cli.review")
-    pictures = Deferred("dipapprox.experiments.pictures")
     worst_pair = Deferred("dipapprox.questions.worst_pair")
 
 _EXAMPLES = """examples:
@@ -59,7 +56,6 @@ class ProfileCommand:
 
     asking: Asking[Profile]
     csv: bool
-    plot: Path | None
 
 
 def add_parser(commands: Commands) -> None:
@@ -75,12 +71,8 @@ def add_parser(commands: Commands) -> None:
     asking.add_asking(parser, Profile)
     asking.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw the curve, --renyi by order, or where the worst pair of real inputs lies, into "
-        "FILE.svg, .png or .pdf (matplotlib)",
+    asking.add_plot(
+        parser, "the curve, --renyi by order, or where the worst pair of real inputs lies,"
     )
 
 
@@ -93,9 +85,7 @@ def read(words: argparse.Namespace) -> ProfileCommand:
     if words.json and words.csv:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
-    if words.plot is not None:
-        pictures.check_picture(words.plot)
-    return ProfileCommand(asked, words.csv, words.plot)
+    return ProfileCommand(asked, words.csv)
 
 
 def run(command: ProfileCommand, console: Console) -> int:
@@ -104,7 +94,7 @@ def run(command: ProfileCommand, console: Console) -> int:
     asking.check_places(None, asked.report)
     question = asked.question
     program = asking.load(asked.program, question.pairs.text, reals=True, delta=question.delta)
-    if command.plot is not None and question.curve is None and question.renyi is None:
+    if asked.plot is not None and question.curve is None and question.renyi is None:
         _check_planes(program)
     with reporting() as reporter:
         answer = asked.question.answer(program, asked.options, reporter)
@@ -113,12 +103,12 @@ def run(command: ProfileCommand, console: Console) -> int:
     else:
         show_answer(console, answer, json=asked.json)
     around: tuple[Chart, ...] = ()
-    if command.plot is not None and isinstance(answer, PrivacyCurve):
-        plots.plot_curve(answer, command.plot)
-    elif command.plot is not None and isinstance(answer, RenyiProfile):
-        plots.plot_renyi(answer, command.plot)
-    elif command.plot is not None or asked.report is not None:
-        around = review.around(program, answer, question.pairs, asked.options, command.plot)
+    if asked.plot is not None and isinstance(answer, PrivacyCurve):
+        plots.plot_curve(answer, asked.plot)
+    elif asked.plot is not None and isinstance(answer, RenyiProfile):
+        plots.plot_renyi(answer, asked.plot)
+    elif asked.plot is not None or asked.report is not None:
+        around = review.around(program, answer, question.pairs, asked.options, asked.plot)
     asking.write_report(asked, answer, None, *around)
     return 0 if answer.reason is None else Status.UNKNOWN
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import review
     from dipapprox.privacy import page as pages
-    from dipapprox.privacy.answer import Result
+    from dipapprox.privacy.run import Result
 else:
     pages = Deferred("dipapprox.privacy.page")
     review = Deferred("dipapprox.cli.review")

@@ -12,14 +12,13 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.privacy.answer import Result
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 from dipapprox.privacy.reports import version
-from dipapprox.privacy.run import RunResult
+from dipapprox.privacy.run import Result, RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile, Range

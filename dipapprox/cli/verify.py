@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
@@ -11,7 +10,6 @@ from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.privacy.verdict import Verdict
@@ -22,12 +20,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dipapprox.cli import review
-    from dipapprox.experiments import pictures
     from dipapprox.privacy.charts import Chart
     from dipapprox.questions import worst_pair
 else:
     review = Deferred("dipapprox.cli.review")
-    pictures = Deferred("dipapprox.experiments.pictures")
     worst_pair = Deferred("dipapprox.questions.worst_pair")
 
 _EXAMPLES = """examples:
@@ -41,14 +37,6 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyCommand:
-    """The command line, read."""
-
-    asking: Asking[Verify]
-    plot: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -56,43 +44,24 @@ def add_parser(commands: Commands) -> None:
         "verify",
         description="Decide whether a program is (eps_prv, delta)-differentially private.",
         epilog=_EXAMPLES,
-        read=read,
+        read=partial(asking.asking_of, question=Verify),
         run=run,
     )
     asking.add_asking(parser, Verify)
     asking.add_certificate(parser)
     asking.add_report(parser)
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw where the worst pair of real inputs lies, into FILE.svg, .png or .pdf "
-        "(matplotlib)",
-    )
+    asking.add_plot(parser, "where the worst pair of real inputs lies,")
 
 
-def read(words: argparse.Namespace) -> VerifyCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    asked = asking.asking_of(words, Verify)
-    if words.plot is not None:
-        pictures.check_picture(words.plot)
-    return VerifyCommand(asked, words.plot)
-
-
-def run(verification: VerifyCommand, console: Console) -> int:
+def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
-    command = verification.asking
     question = command.question
     asking.check_places(command.certificate, command.report)
     if command.certificate is not None and question.claim is None:
         raise UserError("--certificate needs one eps and a claim of rational numbers")
     everywhere = isinstance(question.eps, ClosedInterval)
     program = asking.loaded(command.program, question.pairs, reals=True, delta=question.exact_delta)
-    if verification.plot is not None:
+    if command.plot is not None:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
@@ -103,8 +72,8 @@ def run(verification: VerifyCommand, console: Console) -> int:
         digest = asking.write_certificate(command, program, verdict, question.pairs)
         if command.report is not None:
             drawn = review.profile_of(program, verdict, question.pairs, command.options)
-    if command.report is not None or verification.plot is not None:
+    if command.report is not None or command.plot is not None:
         pairs, options = question.pairs, command.options
-        drawn += review.around(program, verdict, pairs, options, verification.plot)
+        drawn += review.around(program, verdict, pairs, options, command.plot)
     asking.write_report(command, verdict, digest, *drawn)
     return asking.status_of(verdict)

@@ -15,9 +15,9 @@ from typing import ClassVar
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
-from dipapprox.privacy.answer import Result
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
+from dipapprox.privacy.run import Result
 from dipapprox.privacy.verdict import TONES, Answer
 
 

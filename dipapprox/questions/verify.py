@@ -9,7 +9,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.language.formula import rational_value
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -20,11 +19,13 @@ from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
 
 if TYPE_CHECKING:
+    from dipapprox.language import formula as formulas
     from dipapprox.privacy import verifier
     from dipapprox.privacy.intervals import formula_claim, formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
 else:
+    formulas = Deferred("dipapprox.language.formula")
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
@@ -74,7 +75,7 @@ class Verify(Question):
         if isinstance(self.delta, Fraction):
             return self.delta
         values = {"eps": self.eps} if isinstance(self.eps, Fraction) else {}
-        value = rational_value(self.delta.formula, values)
+        value = formulas.rational_value(self.delta.formula, values)
         return value if value is not None and 0 <= value <= 1 else None
 
     def answer(

@@ -16,10 +16,10 @@ from dipapprox.language.values import check_input
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.privacy.answer import Result
 from dipapprox.privacy.description import Description, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Result
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import WitnessRow, pair_table
 from dipapprox.semantics.execution import execute
