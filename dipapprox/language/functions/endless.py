@@ -1,8 +1,8 @@
-"""Iterators without end that C code would use up: nothing interrupts it.
+"""What may go on for ever: iterators that C code would use up, and loops without a known bound.
 
 In: the code of a function that is called while a mechanism runs. Out: the place of a call such as
-sum(iter(int, 1)) or list(itertools.count()). What goes through a loop of Python's is not meant:
-its lines are counted.
+sum(iter(int, 1)) or list(itertools.count()), which nothing interrupts; whether what runs is in a
+loop that ends, as far as its words say.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 
 from dipapprox.language.functions import places
 from dipapprox.source import Span
@@ -58,6 +58,50 @@ def _endless_calls(text: str) -> Nodes:
         return ()
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return tuple(call for call in calls if _uses_up(call))
+
+
+def is_bounded(frame: FrameType | None) -> bool:
+    """Whether what runs is in a `for` of known length, and in no other loop.
+
+    All functions are looked at that are running; who calls itself is in no loop.
+    """
+    found = False
+    while frame is not None and not _is_run(frame):
+        if not places.is_library(frame):
+            text = "".join(linecache.getlines(frame.f_code.co_filename))
+            for first, last, bounded in _loops(text):
+                if first <= frame.f_lineno <= last and not bounded:
+                    return False
+                found = found or first <= frame.f_lineno <= last
+        frame = frame.f_back
+    return found
+
+
+def _is_run(frame: FrameType) -> bool:
+    """Whether a frame is the one that calls the mechanism; `mechanism` has it."""
+    return frame.f_code.co_name == "run_once" and places.is_own(frame)
+
+
+@lru_cache(maxsize=16)
+def _loops(text: str) -> tuple[tuple[int, int, bool], ...]:
+    """Return the lines of all loops, and whether they are bounded."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.While():
+                found.append((node.lineno, node.end_lineno or node.lineno, False))
+            case ast.For(iter=over):
+                found.append((node.lineno, node.end_lineno or node.lineno, not _is_endless(over)))
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                ends = all(not _is_endless(each.iter) for each in node.generators)
+                found.append((node.lineno, node.end_lineno or node.lineno, ends))
+            case _:
+                pass
+    return tuple(found)
 
 
 def _uses_up(call: ast.Call) -> bool:

@@ -29,7 +29,20 @@ _STORES = ("STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
 def here() -> Span | None:
     """Return the expression of the user's that is being computed; None without its source."""
     frame = user_frame()
-    return None if frame is None else span_of(frame.f_code, frame.f_lasti)
+    if frame is None:
+        return None
+    key = id(frame.f_code), frame.f_lasti
+    known = _SPANS.get(key)
+    if known is None:
+        if len(_SPANS) >= _MOST_SPANS:
+            _SPANS.clear()
+        known = _SPANS[key] = frame.f_code, span_of(frame.f_code, frame.f_lasti)
+    return known[1]
+
+
+_MOST_SPANS = 10_000
+_SPANS: dict[tuple[int, int], tuple[CodeType, Span | None]] = {}
+"""Places by instructions; the code is kept, so that its identity is no other's."""
 
 
 def user_frame() -> FrameType | None:
@@ -56,6 +69,7 @@ def _is_library(module: object) -> bool:
     return root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__")
 
 
+@lru_cache(maxsize=1024)
 def _root(module: object) -> str:
     return str(module).partition(".")[0]
 

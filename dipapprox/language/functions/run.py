@@ -7,6 +7,7 @@ sides) is no fork. One that holds for all values that inputs can have is one wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Value
 from dipapprox.language.functions import places
+from dipapprox.language.functions.endless import is_bounded
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
 from dipapprox.language.functions.quantities import Condition, Quantity, constant, named
 from dipapprox.language.functions.symbolic import exact, is_number, refusal
@@ -31,9 +33,13 @@ from dipapprox.language.symbols import (
     SELECTIONS,
 )
 from dipapprox.language.traversal import operands_of
+from dipapprox.source import Span
 
-MOST_FORKS = 300
+MOST_FORKS = 2_000
 """On one path."""
+
+MOST_TURNS = 100
+"""Of them at one place that is in no loop with a known bound."""
 
 MOST_STEPS = 100_000
 """Statements of the program."""
@@ -94,7 +100,7 @@ class PathRun:
         self.events: list[Event] = []
         self.failure: SourceError | None = None
         self.last_line: int | None = None
-        self._forks = 0
+        self._forks = Counter[Span | None]()
         self._taken = 0
         self.knowledge = Knowledge(domains)
         self._used = set(names)
@@ -142,16 +148,25 @@ class PathRun:
             holds = self._first
             self.ways.append(holds)
         self._taken += 1
-        self._forks += 1
-        if self._forks > MOST_FORKS:
-            raise self.refusal(
-                "error",
-                f"more than {MOST_FORKS} conditions are decided on one path: a loop without end?",
-                "a loop needs a bound that is known: for i in range(N)",
-            )
+        self._check_forks()
         self._record(Fork(condition.node, holds, False))
         self.knowledge.learn(condition, holds)
         return holds
+
+    def _check_forks(self) -> None:
+        """Count a fork, and refuse paths that go on and on.
+
+        Raises:
+            SourceError: If there are too many, or too many at one place.
+        """
+        self._forks[place := places.here()] += 1
+        turns, bound = self._forks[place], "a loop needs a bound that is known: for i in range(N)"
+        if turns > MOST_TURNS and not is_bounded(places.user_frame()):
+            message = f"more than {MOST_TURNS} times on one path: a loop without end?"
+            raise self.refusal("limit", f"this is decided {message}", bound)
+        if self._forks.total() > MOST_FORKS:
+            message = f"more than {MOST_FORKS} conditions are decided on one path"
+            raise self.refusal("limit", message, "where(condition, a, b) decides nothing")
 
     def value_of(self, quantity: Quantity) -> Value:
         """Say which value a quantity with finitely many has on the path."""

@@ -411,7 +411,7 @@ WRONG = {
 def test_what_is_no_mechanism_is_refused_where_it_is_written(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dipapprox.language.functions.run.MOST_FORKS", 50)
+    monkeypatch.setattr("dipapprox.language.functions.run.MOST_TURNS", 10)
     monkeypatch.setattr("dipapprox.language.functions.exploration.MOST_LINES", 20_000)
     if "4096" in WRONG[body]:
         body, expected = body.replace("13", "4"), "more than 8 paths"
@@ -478,6 +478,27 @@ def test_domains_are_what_programs_have() -> None:
         made("return 'a'", result='Annotated[Quantity, "in real"]').program()
     with pytest.raises(SourceError, match=r"f.py:\d+:1: type error: a real output has no bounds"):
         made("return laplace(q, 1)", result='Annotated[Quantity, "in real 0..1"]').program()
+
+
+def test_loops_with_a_known_bound_may_be_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dipapprox.language.functions.run.MOST_TURNS", 3)
+    drawn = "if laplace(q, 1 / eps) > 0: return 1"
+    helped = "def h(): return bool(laplace(q, 1 / eps) > 0)\n"
+    for body in (
+        f"for _ in range(5):\n    {drawn}\nreturn 0",
+        f"{helped}for _ in range(5):\n    if h(): return 1\nreturn 0",
+        f"{helped}return any(h() for _ in range(5))",
+    ):
+        assert made(body).text().count("Lap(") == 5
+    for body in (
+        f"while True:\n    {drawn}",
+        f"{helped}while not h(): pass\nreturn 0",
+        f"for _ in itertools.count():\n    {drawn}",
+        f"def h(n):\n    {drawn}\n    return h(n + 1)\nreturn h(0)",
+        f"while True:\n    for _ in range(2):\n        {drawn}",
+    ):
+        with pytest.raises(SourceError, match="more than 3 times on one path: a loop without end"):
+            made(body).program()
 
 
 def test_only_answers_end_the_process() -> None:
