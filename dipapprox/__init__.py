@@ -260,11 +260,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load a public name (PEP 562)."""
     if name not in _HOME_OF:
-        message = f"module 'dipapprox' has no attribute {name!r}"
-        if name.startswith("_"):  # Python itself asks for such
-            raise AttributeError(message)
-        hint = import_module("dipapprox.errors").did_you_mean(name, __all__)
-        raise AttributeError(f"{message}, {hint}" if hint else message)
+        raise AttributeError(f"module 'dipapprox' has no attribute {name!r}")
     found: object = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = found
     return found
