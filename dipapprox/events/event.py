@@ -83,11 +83,11 @@ class Mixture:
     """One of many disjoint events that have few different probabilities.
 
     Attributes:
-        terms: How many of the events are like these independent ones, and these: the probability
-            is Σ count · Π Pr[event].
+        terms: How many of the events are conjunctions of these independent ones, each as often as
+            it says: the probability is Σ count · Π Pr[event]^power.
     """
 
-    terms: tuple[tuple[int, tuple[Event | Star, ...]], ...]
+    terms: tuple[tuple[int, tuple[tuple[Event | Star, int], ...]], ...]
 
 
 Connected = Event | Star | Chosen | Mixture

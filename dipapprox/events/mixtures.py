@@ -15,6 +15,7 @@ a + b = N, instead of 2^N combinations.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 from dipapprox.data_classes import dataclass
@@ -97,17 +98,20 @@ class Mixtures:
     def _mixture(self, base: tuple[LinearForm, ...], compared: int, instance: _Instance) -> int:
         """Add up the events of all tallies."""
         solutions, last = self._solutions, IMPOSSIBLE
-        terms: list[tuple[int, tuple[Event | Star, ...]]] = []
+        terms: list[tuple[int, tuple[tuple[Event | Star, int], ...]]] = []
         for tally, count in instance.tallies[compared].items():
             found = self._event((*base, *self._representative(tally, instance)), instance)
             numbers = solutions.all[found]
             if numbers is None:
                 continue
-            events = [solutions.events[event] for event in numbers]
-            plain = tuple([each for each in events if isinstance(each, Event | Star)])
-            if len(plain) < len(events):
-                raise BrokenInvariant("guards became a choice")
-            terms.append((count, plain))
+            powers = Counter(numbers)
+            factors: list[tuple[Event | Star, int]] = []
+            for event, power in powers.items():
+                factor = solutions.events[event]
+                if not isinstance(factor, Event | Star):
+                    raise BrokenInvariant("guards became a choice")
+                factors.append((factor, power))
+            terms.append((count, tuple(factors)))
             last = found
         if not terms or (len(terms) == 1 and terms[0][0] == 1):
             return last

@@ -117,10 +117,11 @@ class EventForms:
         summands = []
         for count, events in mixture.terms:
             product = ExponentialRatio.constant(count)
-            for event in events:
+            for event, power in events:
                 form = self.closed_form_of(event, limits)
                 if isinstance(form, NotEnclosed):
                     return form
-                product = product * form
+                for _ in range(power):
+                    product = product * form
             summands.append(product)
         return ratio_sum(summands)

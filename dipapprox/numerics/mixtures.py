@@ -1,6 +1,6 @@
 """The method for mixtures: sums of many equal probabilities, from enclosures of the different ones.
 
-    Pr[mixture] = Σ count · Π Pr[event]
+    Pr[mixture] = Σ count · Π Pr[event]^power
 
 If every event is enclosed to 2**-b, and there are k events in each of n disjoint events, the sum is
 enclosed to n·k·2**-b: events are asked for with as many more bits. Sums and products are exact.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import prod
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Mixture, Star
@@ -43,7 +42,7 @@ class Mixtures:
         for mixture in mixtures:
             own = bits + _spare_bits(mixture)
             for _, factors in mixture.terms:
-                for factor in factors:
+                for factor, _ in factors:
                     wanted[factor] = max(own, wanted.get(factor, 0))
         found: dict[Event | Star, Enclosure | NotEnclosed] = {}
         for need in sorted(set(wanted.values())):
@@ -54,7 +53,7 @@ class Mixtures:
 
 
 def _spare_bits(mixture: Mixture) -> int:
-    return sum(count * len(factors) for count, factors in mixture.terms).bit_length()
+    return sum(n * sum(power for _, power in factors) for n, factors in mixture.terms).bit_length()
 
 
 def _sum(
@@ -62,12 +61,13 @@ def _sum(
 ) -> Enclosure | NotEnclosed:
     lower = upper = Fraction(0)
     for count, factors in mixture.terms:
-        enclosures = []
-        for factor in factors:
+        least = most = Fraction(count)
+        for factor, power in factors:
             answer = found[factor]
             if isinstance(answer, NotEnclosed):
                 return answer
-            enclosures.append(answer)
-        lower += count * prod(each.lower for each in enclosures)
-        upper += count * prod(each.upper for each in enclosures)
+            least *= answer.lower**power
+            most *= answer.upper**power
+        lower += least
+        upper += most
     return Enclosure(lower, max(lower, upper)).intersect(UNIT, "mixtures")

@@ -91,7 +91,7 @@ class PossibleOutputs:
             case Event() | Star():
                 return True if is_surely_possible(event) else None
             case Mixture(terms):
-                seen = any(all(map(is_surely_possible, events)) for _, events in terms)
+                seen = any(all(is_surely_possible(e) for e, _ in events) for _, events in terms)
                 return True if seen else None
             case Chosen():
                 try:

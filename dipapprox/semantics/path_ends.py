@@ -92,6 +92,10 @@ def join_states(
 
 
 def _merged(run: Run, group: list[State], live: int) -> list[State]:
+    if run.spends:  # then nearly all that meet are one so, and the rules take longer
+        group = spent_samples.unite_spent(run, group, live)
+        if len(group) == 1:
+            return group
     points = run.points
     regions = []
     for place, state in enumerate(group):

@@ -81,7 +81,7 @@ def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgr
     diagnostics: dict[Diagnostic, None] = {}
     for part in parts:
         try:
-            found.append(execute(part.program, merge, limits))
+            found.append(execute(part.program, merge, limits, compared=True))
         except SourceError as error:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:

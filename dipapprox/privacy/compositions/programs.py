@@ -157,7 +157,7 @@ def simple_bounds(
 
 def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
     require_symmetric(program)
-    states = execute(program, options.merge, options.limits)
+    states = execute(program, options.merge, options.limits, compared=True)
     source = open_probabilities(states, eps, options)
     ladder = precisions(options.precision, options.max_precision)
     maxima = Maxima.of(states, source, AllPairs(), ladder, options.limits)

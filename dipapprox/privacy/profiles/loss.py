@@ -108,7 +108,7 @@ def pair_distributions(
     """
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
-    states = execute(program, options.merge, options.limits)
+    states = execute(program, options.merge, options.limits, compared=True)
     source = open_probabilities(states, eps, options)
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
