@@ -218,9 +218,9 @@ def test_decisions() -> None:
 def test_independent_counts_are_parts_of_their_own() -> None:
     turn = "r <- Lap(q[i], 4 / eps)\nif r >= 1 then {c} <- {c} + 1 end"
     text = (
-        "param N = 8\ninput q[N], p[N] in {0, 1}\noutput c, d in 0..N\nadjacent linf 1\n"
+        "param N = 24\ninput q[N], p[N] in {0, 1}\noutput c, d in 0..N\nadjacent linf 1\n"
         f"c <- 0\nd <- 0\nfor i in 1..N do\n{turn.format(c='c')}\nend\n"
         f"for i in 1..N do\n{turn.format(c='d').replace('q[i]', 'p[i]')}\nend\n"
     )
     product = execute_parts(elaborate(parse(text), {}, "counts"), True, Limits())
-    assert product is not None and [len(each.states) for each in product.states] == [9, 9]
+    assert product is not None and [len(each.states) for each in product.states] == [25, 25]
