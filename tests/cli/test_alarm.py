@@ -19,7 +19,7 @@ PROGRAM = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
 USED_UP = Limits(seconds=0.0)
 
 
-def busy(*_: object) -> None:
+def busy(*_: object, **__: object) -> None:
     """Work that asks no limits: half a minute of it, should nothing end it."""
     for _number in range(10**9):
         pass

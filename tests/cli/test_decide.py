@@ -91,7 +91,7 @@ def test_a_gaussian_program_is_refuted_at_one_epsilon(files: Path) -> None:
 
 
 def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(decider, "execute", interrupt)
