@@ -190,11 +190,20 @@ def test_comparing_a_real_input_without_noise_is_an_error_with_its_place() -> No
 
 
 def test_inputs_without_bounds_that_are_compared_are_unknown() -> None:
-    """No end of one of them makes the other one irrelevant."""
-    without = parse(_MAX.format(domain="real", adjacency="linf 1"))
+    """No end of one of them makes the other one irrelevant, and clamping moves all for l1."""
+    without = parse(_MAX.format(domain="real", adjacency="l1 1"))
     found = verify(without, eps=1, delta="0.1")
     assert found.answer is Answer.UNKNOWN
     assert found.reason is not None and "without bounds" in found.reason
+
+
+def test_the_largest_of_all_real_numbers_is_closed_by_limits() -> None:
+    """Two numbers: the law of v[1] - v[2] moves by 1; the largest difference is in the middle."""
+    text = _MAX.replace("3", "2").format(domain="real", adjacency="increasing 1")
+    delta = Fraction(float(ndtr(1 / (16 * 2**0.5)) - ndtr(-1 / (16 * 2**0.5)))) + Fraction(1, 10**6)
+    found = verify(parse(text), eps=_HALF, eps_prv=0, delta=delta)
+    assert found.answer is Answer.DP
+    assert "limits at infinity" in found.engine
 
 
 @pytest.mark.parametrize("noise", ["Gauss", "Lap"])

@@ -15,6 +15,17 @@ than its t_k, on one side. For Laplace noise, and one-sided one, that has a prob
 e^-t, for Gaussian noise at most e^-t²/2. The same holds at a lower end, and for s < 0. Here
 e^-7/10 < 1/2 is used. What else is in the form must lie between bounds: other inputs of the guard
 have some.
+
+**Lemma (the largest of all).** Let the outputs tell which of u_i + Z_i is the largest, Z being
+independent noise, and nothing else. With M = max u_i, let c move up what is below M - h: c(u)_i =
+max(u_i, M - h). Then the laws at u and at c(u) differ by at most the probability that Z_i - Z_m >=
+h for some i != m, m being where u_m = M; so delta moves by as much as above. If u and u' are
+adjacent for `linf`, `increasing`, `decreasing` or `all`, then c(u) and c(u') are.
+Proof. Draw the same noise. If no Z_i - Z_m >= h, then no i with u_i < M - h is the largest at c(u),
+nor at u, where it is lower; the others have not moved. Clamping: M moves by at most as much as some
+u_i, and in the same direction.
+Moving all of u and u' by the same number changes nothing: let M = 0, then all c(u)_i lie in [-h, 0]
+and those of u' in [-h - r, r] for a radius r. For `all`, u and u' can be moved each on its own.
 """
 
 from __future__ import annotations
@@ -25,8 +36,8 @@ from math import isqrt
 
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
-from dipapprox.events.instantiate import Instantiator
-from dipapprox.language.core import Cell
+from dipapprox.events.instantiate import Instantiator, Outline
+from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.numerics.interpolation.polynomial import Interval
 from dipapprox.numerics.interpolation.smooth import FAMILIES
@@ -57,6 +68,9 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
     free = {cell.name for cell in cells if _is_free(cell)}
     if not free:
         return states, Fraction(0)
+    largest = _largest_of(states, eps)
+    if largest is not None:
+        return largest
     ranges = {cell.name: _range(cell) for cell in cells if cell.name not in free}
     ends: dict[str, Interval] = {}
     moved = Fraction(0)
@@ -86,6 +100,48 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
         for cell in cells
     )
     return replace(states, program=replace(states.program, inputs=inputs)), moved
+
+
+def _largest_of(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction] | None:
+    """See `with_ends`, where outputs tell which of all noisy inputs is the largest; else None."""
+    cells, adjacency = states.program.inputs, states.program.adjacency
+    if isinstance(adjacency, Everyone):
+        radius = Fraction(0)
+    elif isinstance(adjacency, Within) and adjacency.norm not in (Norm.L0, Norm.L1):
+        radius = adjacency.radius
+    else:
+        return None
+    if not all(map(_is_free, cells)) or states.choices:
+        return None
+    instantiator = Instantiator(states, eps)
+    outlines, count = instantiator.outlines, len(cells)
+    numbers = {number for outline in outlines for number in outline.samples}
+    means = {states.samples[number].mean for number in numbers}
+    if len(numbers) != count or means != {LinearForm.symbol(cell.name) for cell in cells}:
+        return None
+    winners = {_winner(outline, count) for outline in outlines}
+    if None in winners or len(winners) != count or len(outlines) != count:
+        return None
+    far = (_far(states.samples[k].family) * instantiator.scales[k] for k in numbers)
+    ends = _rounded((-2 * max(far) - radius, radius))
+    inputs = tuple(replace(cell, domain=AllReals(ends)) for cell in cells)
+    program = replace(states.program, inputs=inputs)
+    return replace(states, program=program), Fraction(count, 2**_BITS)
+
+
+def _winner(outline: Outline, count: int) -> int | None:
+    """Return the number of the sample that is above all others in a state; None for no such one."""
+    lower, upper = set[int](), set[int]()
+    for guard in outline.guards:
+        if guard.constant or guard.inputs() or len(guard.terms) != 2:
+            return None
+        for local in guard.samples():
+            # form <= 0: what has a negative coefficient is above.
+            (lower if guard.coefficient(local) > 0 else upper).add(outline.samples[local])
+        if sum((guard.coefficient(local) for local in guard.samples()), Fraction(0)):
+            return None
+    alone = len(upper) == 1 and len(lower) == count - 1 == len(outline.guards)
+    return upper.pop() if alone and outline.chosen is None else None
 
 
 _NOWHERE = Fraction(0), Fraction(0)

@@ -1,7 +1,8 @@
 """Pairs together with outputs that are taken, or left: in such a region all signs are known.
 
 delta_{u,u'} = max over sets S of outputs of f_S(u, u') = P_S(u) - E P_S(u'). So the largest delta
-of all is the largest over S of the largest f_S, and for each S another part of the pairs counts.
+of all is the largest over S of the largest f_S, and for each S another part of the pairs counts. No
+output, or all of them, gain nothing, as E >= 1.
 
 **Lemma (sets of outputs).** Let P_o never fall as input i rises, for every o in S: then P_S does
 not. Let P_o never rise for every o outside S: then P_S = 1 - Σ P_o does not fall, either. The same

@@ -20,7 +20,7 @@ from itertools import chain, count, islice, product
 from math import prod
 
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import above, below
@@ -127,6 +127,8 @@ class BoxSearch:
         self._concave = False
         self._models, self._exact, self._limits = models, exact, limits
         upper = float("inf") if factor.upper is None else above(factor.upper)
+        if factor.upper is not None and factor.upper < 1:
+            raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
         self._factor = FactorBounds(below(factor.lower), upper)
         self._order = count()
         self._waiting: list[_Open] = []
