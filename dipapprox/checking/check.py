@@ -149,6 +149,10 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     Raises:
         UserError: If it is no certificate, of another version, or malformed.
     """
+    if not isinstance(certificate, str | Mapping):
+        hint = "check(path.read_text()) checks a file"
+        message = f"certificate must be a text or an object, got {type(certificate).__name__}"
+        raise UserError(message, hint)
     limits = Limits() if limits is None else limits
     if not isinstance(limits, Limits):
         raise UserError(f"limits must be Limits, got {type(limits).__name__}")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
 from dipapprox.language.domains import AS_DECLARED, Widening, admits, has_names
@@ -110,7 +110,8 @@ def _read(path: Path, name: str) -> list[object]:
             raise UserError(f"{path}: too large for a list of pairs")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UserError(f"{name}: cannot read '{path}': {error.strerror}", _USAGE) from None
+        hint = did_you_mean(str(path), ("all", "single"), _USAGE)
+        raise UserError(f"{name}: cannot read '{path}': {error.strerror}", hint) from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not a text file", _USAGE) from None
     except ValueError as error:

@@ -10,6 +10,7 @@ because 0.1 is not 1/10. What is wrong with an argument is a `UserError` that na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -59,6 +60,11 @@ Pairs = str | Iterable[tuple[Row, Row]]
 of inputs."""
 
 
+def _is_path(text: str) -> bool:
+    """Whether a text looks like the name of a file, or of a function in one."""
+    return re.fullmatch(r"[^\n;<]*\.(dpg|dip|dipa|py(:\w+)?)", text.strip()) is not None
+
+
 @explained('parse(Path("svt.dpg"), {"N": 3})')
 def parse(
     text: str | Path,
@@ -90,6 +96,10 @@ def parse(
     if not isinstance(text, str | Path):
         hint = "a file is read by parse(Path(name))"
         raise UserError(f"text must be a text, got {type(text).__name__}", hint)
+    if isinstance(text, str) and _is_path(text):
+        raise UserError(
+            f"text is no program, but a name: {text}", f'parse(Path("{text}")) reads it'
+        )
     if parameters is not None and not isinstance(parameters, Mapping):
         hint = 'for example {"N": 2}'
         raise UserError(f"parameters must be a mapping, got {shorten(repr(parameters))}", hint)
@@ -298,6 +308,8 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
     made = program_of_mechanism(program, delta)
     if made is None:
         hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
+        if isinstance(program, str | Path):
+            hint = f'a file is read by dipapprox.parse(Path("{program}"))'
         raise UserError(f"program must be a Program, got {type(program).__name__}", hint)
     return finite(made, reals=reals)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -42,3 +44,27 @@ def test_a_wrong_call_is_a_user_error_with_a_right_call(
 def test_right_calls_pass() -> None:
     assert dipapprox.verify(PROGRAM, eps=1, delta=0).answer is dipapprox.Answer.DP
     assert dipapprox.verify(program=PROGRAM, eps=1, delta=0).answer is dipapprox.Answer.DP
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda f: f.parse("svt.dpg"), r'parse\(Path\("svt.dpg"\)\) reads it'),
+        (lambda f: f.parse("a/b.py:svt"), r'parse\(Path\("a/b.py:svt"\)\) reads it'),
+        (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'read by dipapprox.parse\(Path\("svt.dpg'),
+        (lambda f: f.verify(PROGRAM, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
+        (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
+    ],
+)
+def test_names_of_files_are_no_programs(call: Callable[[Any], object], says: str) -> None:
+    with pytest.raises(UserError) as caught:
+        call(dipapprox)
+    assert re.search(says, caught.value.render())
+
+
+@pytest.mark.parametrize(
+    "text", ["output o in {0}; o <- 0.5", "# svt.dpg\noutput o in {0}; o <- 0"]
+)
+def test_short_programs_are_no_names_of_files(text: str) -> None:
+    with contextlib.suppress(dipapprox.SourceError):
+        dipapprox.parse(text)
