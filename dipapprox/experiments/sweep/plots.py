@@ -113,7 +113,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     axes.set_ylabel(_AXES.get(down, down))
     title = f"{group.task} {Path(group.program).stem}"
     verdicts = any(c is not None and c.answer in SYMBOLS for line in matrix.cells for c in line)
-    set_heading(axes, f"{title}\n{MEANING}" if verdicts else title, _about(group))
+    set_heading(axes, title, [*([MEANING] if verdicts else []), *_about(group)])
     if colours.label:
         figure.colorbar(image, label=colours.label)
     return figure
