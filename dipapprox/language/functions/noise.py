@@ -83,7 +83,7 @@ def choose(
     given = [run.quantity(value, "a value") for value, _ in pairs]
     possible = [(v, w) for v, w in zip(given, weights, strict=True) if w.known != 0]
     values = [value for value, _ in possible]
-    if len(values) == 1:
+    if len(values) == 1 and possible[0][1].known == 1:
         return values[0]
     if not all(isinstance(value, Condition) for value in values):
         values = [value.number() if isinstance(value, Condition) else value for value in values]

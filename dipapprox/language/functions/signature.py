@@ -59,7 +59,8 @@ class Head:
         parameters: list[str] = []
         hints = _hints(function)
         span = places.span_of_definition(function.__code__)
-        for name, each in inspect.signature(function).parameters.items():
+        taken = inspect.signature(function).parameters
+        for name, each in taken.items():
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 if _domain_text(hints.get(name)):
                     hint = f'a list: {name}: Annotated[list[Quantity], "[N] in {{0, 1}}"]'
@@ -71,7 +72,7 @@ class Head:
             default: Any = each.default
             domain = _domain_text(hints.get(name))
             if default is each.empty and not domain:
-                domain = _domain_of_type(hints.get(name))
+                domain = _domain_of_type(hints.get(name), taken)
             claimed = name == DELTA and default is each.empty and name not in given
             if name == EPSILON or (claimed and not domain):
                 self.weights.append(name)
@@ -93,7 +94,7 @@ class Head:
                 raise refusal("type error", f"the default of '{name}' is a float", hint, span)
             else:
                 self.fixed[name] = default
-        outputs = _domain_text(hints.get("return")) or _domain_of_type(hints.get("return"))
+        outputs = _domain_text(hints.get("return")) or _domain_of_type(hints.get("return"), taken)
         if not outputs:
             raise refusal(
                 "type error",
@@ -145,16 +146,28 @@ def _domain_text(hint: Any) -> list[str]:
     return [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
 
 
-def _domain_of_type(hint: Any) -> list[str]:
-    """Return the text for bool and Literal["low", "high"]; nothing for other types."""
+def _domain_of_type(hint: Any, taken: Container[str]) -> list[str]:
+    """Return the text for bool and Literal["low", "high"]; nothing for other types.
+
+    Texts must be names that mean themselves: no numbers, truth values or arguments (`taken`).
+    """
     if hint is bool:
         return ["in bool"]
     if get_origin(hint) is not Literal:
         return []
     values = get_args(hint)
-    if set(map(type, values)) == {bool}:
+    kinds = set(map(type, values))
+    if kinds == {bool}:
         return ["in bool"] if len(set(values)) == 2 else []
-    return [f"in {{{', '.join(map(str, values))}}}"]
+    named = kinds == {str} and all(
+        value.isidentifier() and value not in taken and value.lower() not in _MEANT
+        for value in values
+    )
+    return [f"in {{{', '.join(map(str, values))}}}"] if named or kinds == {int} else []
+
+
+_MEANT = ("true", "false", "real", "int", "bool", "eps", "delta")
+"""What a declaration takes for something else."""
 
 
 _DOMAIN = re.compile(r"\s*(\[[^\]]*\])?\s*in\b")

@@ -528,6 +528,12 @@ def test_what_has_no_probability_is_not_followed() -> None:
     assert tight.answer is Answer.NOT_DP
 
 
+def test_what_is_no_distribution_stays_refused() -> None:
+    for weights in ("[exp(eps) / (1 + exp(eps)), 0]", "[1 / (1 + exp(eps)), 0]"):
+        with pytest.raises(UserError, match="no probability distribution"):
+            dipapprox.verify(made(f"return choose([q, 1], {weights})"), eps=1, delta=0)
+
+
 def test_conditions_may_differ() -> None:
     assert "r > 0 and not on or r <= 0 and on" in text_of_two("(r > 0) ^ on")
     assert "out <- not on" in text_of_two("True ^ on")
@@ -554,6 +560,12 @@ def test_types_are_domains() -> None:
         assert line in text
     assert "output out in {low, high}" in text
     assert "output out in bool" in made("return laplace(q, 1 / eps) > 0", result="bool").text()
+
+
+@pytest.mark.parametrize("texts", ['"true", "false"', '"1", "2"', '"k", "m"', '1, "a"', "1, True"])
+def test_texts_that_mean_something_else_are_no_domains(texts: str) -> None:
+    with pytest.raises(SourceError, match="'q' is no input"):
+        made("return 0", f"q: Literal[{texts}], eps: Weight, k: int = 2").program()
 
 
 def test_delta_is_that_of_the_claim() -> None:
