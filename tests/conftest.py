@@ -11,18 +11,15 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Compiling the package anew takes longer than most of the commands that tests start: where the
-# environment wants no compiled modules beside their sources, they are kept beside pytest's cache.
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    folder = str(Path(__file__).parent.parent / ".pytest_cache" / "compiled")
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
-    sys.dont_write_bytecode = False
+# Compiling the package anew takes longer than most of the commands that tests start: compiled
+# modules are kept, also where the environment asks for none.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "repeatable",
