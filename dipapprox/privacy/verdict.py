@@ -9,7 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.language.core import Cell, Input
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
     Description,
@@ -77,8 +77,8 @@ def pair_table(
     lines = [
         (
             valuation_text(cells, row.output),
-            interval(row.probability),
-            interval(row.adjacent_probability),
+            _enclosed(row.probability),
+            _enclosed(row.adjacent_probability),
         )
         for row in rows[:_MOST_ROWS]
     ]
@@ -86,6 +86,10 @@ def pair_table(
         lines.append((f"… {len(rows) - _MOST_ROWS} more", "", ""))
     columns = "output", f"Pr[·] for input {pair[0]}", f"Pr[·] for adjacent {pair[1]}"
     return Table(title, columns, tuple(lines))
+
+
+def _enclosed(probability: Enclosure) -> str:
+    return "not enclosed" if probability == UNIT else interval(probability)
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,7 +265,8 @@ class _Run:
         self.number_of_outputs, self.final_states = len(states.outputs), len(states.states)
         divergences = open_published(states, self.claim.eps, options)
         self.source = divergences
-        self.describe = published_details.PublishedDetails(divergences).describe
+        details = published_details.PublishedDetails(divergences, claimed=self.claim.delta)
+        self.describe = details.describe
         exact = options.compares_exactly
         selected = published_search.PublishedPairs(
             divergences,

@@ -9,16 +9,17 @@ line, or of products of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
 from dipapprox.cache import Cache
+from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Outcome, Part
-from dipapprox.events.intervals import EVERYWHERE, Interval, within
+from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -28,11 +29,14 @@ from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, normal_form
+from dipapprox.semantics.linear import LinearForm
 
 _REMEMBERED = 20_000
 
 _ACCURATE = 52
 """Most bits for pairs that publish several numbers."""
+
+_ZERO = Fraction(0)
 
 NOTHING = Enclosure.exact(0)
 
@@ -65,15 +69,15 @@ class Excess:
 
     Attributes:
         outcome: The outcome.
-        where: For coordinates of the outcome the intervals that they lie in; the others may be any
-            number. None: those of a likelihood ratio above the factor.
+        where: For sums of coordinates of the outcome the intervals that they lie in; what is not
+            named may be any number. None: those of a likelihood ratio above the factor.
         first: Its probability at u; [0, 1] if it is not described by intervals.
         second: At u'.
         value: Encloses what it adds to the divergence.
     """
 
     outcome: Outcome
-    where: Mapping[int, tuple[Interval, ...]] | None
+    where: Mapping[LinearForm, tuple[Interval, ...]] | None
     first: Enclosure
     second: Enclosure
     value: Enclosure
@@ -180,15 +184,41 @@ class PublishedDivergences:
                 return term
             if term.intervals == () or not term.first.upper or not term.value.upper:
                 continue
-            where: dict[int, tuple[Interval, ...]] | None = None
+            where: dict[LinearForm, tuple[Interval, ...]] | None = None
             if term.intervals is not None:
                 where = {}
                 if form.places:
-                    place = form.places[term.number]
-                    turned = term.intervals[:: place.sign]
-                    where[place.coordinate] = tuple(_back(each, place) for each in turned)
+                    weights = ((term.number, Fraction(1)),)
+                    where = _where(((weights, term.intervals),), form.places)
             found.append(Excess(outcome, where, term.first, term.second, term.value))
         return found
+
+    def explicit(
+        self, pair: Pair, found: Excess, factor: Factor, bits: int, *, best: bool
+    ) -> Excess | None:
+        """Describe a set of an outcome that is more likely.
+
+        Args:
+            pair: Of inputs.
+            found: Of the outcome, without intervals.
+            factor: With an upper end.
+            bits: Wanted accuracy.
+            best: Whether only sets are wanted that are so by nearly as much as possible.
+
+        Returns:
+            The set, `value` being that of what was found; None if no rule finds one.
+        """
+        sides = self.sides(pair)
+        if isinstance(sides, NoProduct) or factor.upper is None:
+            return None
+        form = next(form for outcome, form in sides if outcome == found.outcome)
+        growth = Enclosure(factor.lower, factor.upper)
+        measures = form.sides.first, form.sides.second
+        own = explicit_set(self._products, *measures, growth, bits, best=best)
+        if own is None:
+            return None
+        where = _where(own.conditions, form.places)
+        return replace(found, where=where, first=own.first, second=own.second)
 
     def measures(self, input: Input) -> Measures | NoProduct:
         """Return what one input publishes; remembered."""
@@ -275,6 +305,23 @@ class PublishedDivergences:
         return Term(Enclosure(lower, upper), ((None, None),), first, second)
 
 
-def _back(interval: Interval, place: Place) -> Interval:
-    ends = [None if end is None else place.sign * end + place.shift for end in interval]
-    return (ends[0], ends[1]) if place.sign > 0 else (ends[1], ends[0])
+def _where(
+    conditions: Iterable[tuple[Weights, tuple[Interval, ...]]], places: Sequence[Place]
+) -> dict[LinearForm, tuple[Interval, ...]]:
+    """Write conditions on the numbers of a normal form, z = sign (y - shift), as ones on
+    coordinates y."""
+    found = {}
+    for weights, intervals in conditions:
+        form = LinearForm.constant_form(0)
+        for number, c in weights:
+            place = places[number]
+            own = LinearForm.symbol(place.coordinate) - LinearForm.constant_form(place.shift)
+            form = form + own.scaled(c * place.sign)
+        if len(form.terms) == 1:
+            factor = 1 / form.terms[0][1]
+            form, moved = form.scaled(factor), [mapped(each, factor, _ZERO) for each in intervals]
+            intervals = tuple(moved if factor > 0 else moved[::-1])
+        shift = -form.constant
+        ends = tuple(mapped(each, Fraction(1), shift) for each in intervals)
+        found[form + LinearForm.constant_form(shift)] = ends
+    return found

@@ -19,6 +19,7 @@ from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import Published
@@ -32,6 +33,9 @@ _LARGEST_STEP = 20.0
 _ACCURATE = 48
 _LARGEST = Fraction(2) ** 400
 
+_NEARLY = 1 - Fraction(1, 2**20)
+"""A set that has so much of the largest difference attains it, as far as people see."""
+
 
 class PublishedDetails:
     """The details of pairs by what they publish; see `PairDetails`.
@@ -39,13 +43,18 @@ class PublishedDetails:
     Args:
         divergences: Of the program.
         pairs: Its pairs, where they know pure budgets.
+        claimed: δ, where a set that shows more is wanted; None where the largest is.
     """
 
     def __init__(
-        self, divergences: PublishedDivergences, pairs: PublishedPairs | None = None
+        self,
+        divergences: PublishedDivergences,
+        pairs: PublishedPairs | None = None,
+        claimed: Fraction | None = None,
     ) -> None:
         self._divergences = divergences
         self._pairs = pairs
+        self._claimed = claimed
         self._guesses: dict[tuple[Pair, Fraction], Fraction] = {}
         self._brackets: dict[tuple[Pair, Fraction], tuple[Fraction, Fraction | None]] = {}
 
@@ -155,16 +164,41 @@ class PublishedDetails:
             return None  # what is proved stays so without a set that shows it
         if isinstance(found, NotEnclosed) or not found:
             return None
-        rows = tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)
         if any(each.where is None for each in found):
-            total = sum((each.value for each in found), Enclosure.exact(0))
-            return Witness(*pair, rows, total.intersect(UNIT))
-        first = [row.probability for row in rows]
-        second = [row.adjacent_probability for row in rows]
+            total = sum((each.value for each in found), Enclosure.exact(0)).intersect(UNIT)
+            enough = total.lower * _NEARLY if self._claimed is None else self._claimed
+            shown = self._shown(pair, found, factor, bits, enough)
+            return shown or Witness(*pair, self._rows(found), total)
+        return self._explicit(pair, found, factor)
+
+    def _rows(self, found: Sequence[Excess]) -> tuple[WitnessRow, ...]:
+        return tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)
+
+    def _explicit(self, pair: Pair, found: Sequence[Excess], factor: Factor) -> Witness:
+        """A witness of sets with masses."""
+        first, second = [each.first for each in found], [each.second for each in found]
         if factor.upper is None and any(each.upper for each in second):
             factor = Factor(factor.lower, factor.lower)
-        difference = difference_over(range(len(rows)), first, second, factor)
-        return Witness(*pair, rows, difference)
+        difference = difference_over(range(len(found)), first, second, factor)
+        return Witness(*pair, self._rows(found), difference)
+
+    def _shown(
+        self, pair: Pair, found: Sequence[Excess], factor: Factor, bits: int, enough: Fraction
+    ) -> Witness | None:
+        """A witness of sets with masses, if there are some that show more than what is enough."""
+        described = []
+        for each in found:
+            own = each
+            if each.where is None:
+                explicit = self._divergences.explicit(
+                    pair, each, factor, bits, best=self._claimed is None
+                )
+                if explicit is None:
+                    return None
+                own = explicit
+            described.append(own)
+        witness = self._explicit(pair, described, factor)
+        return witness if witness.delta_enclosure.lower > enough else None
 
     def describe(self, attempt: Attempt, certain: bool) -> Witness | None:
         """Say what tells the pair of an attempt apart."""
@@ -180,14 +214,14 @@ class PublishedDetails:
         sides = self._divergences.sides(attempt.pair)
         if isinstance(sides, NoProduct):
             return None
-        rows = []
-        for number in proof.outputs:
-            outcome, _ = sides[number]
-            rows.append(
-                WitnessRow(self._values(Excess(outcome, None, UNIT, UNIT, UNIT)), UNIT, UNIT)
-            )
+        found = [
+            Excess(outcome, None, UNIT, UNIT, UNIT)
+            for outcome, _ in (sides[number] for number in proof.outputs)
+        ]
+        bits = max(attempt.bits, FACTOR_BITS)
+        shown = self._shown(attempt.pair, found, attempt.factor, bits, Fraction(0))
         delta = Enclosure(Fraction(0), attempt.delta.upper)
-        return Witness(*attempt.pair, tuple(rows), delta, proof.argument)
+        return shown or Witness(*attempt.pair, self._rows(found), delta, proof.argument)
 
     def _values(self, excess: Excess) -> tuple[Published, ...]:
         return related_values(excess, self._divergences.names)

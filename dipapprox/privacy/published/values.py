@@ -1,10 +1,11 @@
 """The values of real outputs in a set that is too likely, and how they depend on one another.
 
-In: the set of an outcome, given by intervals of coordinates. Out: the values of all output cells,
-such that they describe this set:
+In: the set of an outcome, given by intervals of sums of coordinates. Out: the values of all output
+cells, such that they describe this set:
 
     y[1] = x + 1, y[2] = x            y[2] = y[1] - 1
     y[1] = x, y[2] = x + z, z >= 3    y[2] with -y[1] + y[2] >= 3
+    y[1] = x, y[2] = z, x + 2 z >= 3  y[2] with y[1] + 2 y[2] >= 3
 
 Without the first an outcome that only one input has would look like one that both have.
 """
@@ -12,6 +13,8 @@ Without the first an outcome that only one input has would look like one that bo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd, lcm
 
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
@@ -33,10 +36,10 @@ def published_values(excess: Excess) -> tuple[Published, ...]:
             reals.append(form.constant)
         elif excess.where is None:
             reals.append(LIKELIER)
-        elif len(own) > 1 or own[0] not in excess.where:
+        elif len(own) > 1 or LinearForm.symbol(own[0]) not in excess.where:
             reals.append(ANY_NUMBER)
         else:
-            known = NumberSet(excess.where[own[0]])
+            known = NumberSet(excess.where[LinearForm.symbol(own[0])])
             reals.append(known.mapped(form.coefficient(own[0]), form.constant))
     return (*excess.outcome.outputs, *reals)
 
@@ -59,17 +62,31 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
         relation = space.put(form, name)
         if relation is not None and values[first + place] == ANY_NUMBER:
             values[first + place] = NumberSet((EVERYWHERE,), f"= {_text(relation)}")
-    shown = {k for form in excess.outcome.reals if len(form.terms) == 1 for k in form.samples()}
-    for coordinate, intervals in excess.where.items():
-        if coordinate in shown or intervals == (EVERYWHERE,):
+    alone = [form for form in excess.outcome.reals if len(form.terms) == 1]
+    shown = {LinearForm.symbol(k) for form in alone for k in form.samples()}
+    said: dict[int, list[str]] = {}
+    for coordinates, intervals in excess.where.items():
+        if coordinates in shown or intervals == (EVERYWHERE,):
             continue
-        form = space.coordinate(coordinate)
-        # Nothing else is said of the outputs that it is a combination of.
+        form = space.combination(coordinates)
+        # It is said of the last output that it is a combination of.
         last = max(names.index(name) for name in form.inputs())
         scale = 1 / form.coefficient(names[last])
+        if len(coordinates.terms) > 1:
+            # Of a sum whose ends are short, these stay so: its coefficients become integers.
+            parts = [c for _, c in form.terms]
+            divisor = gcd(*(c.numerator for c in parts))
+            scale = Fraction(lcm(*(c.denominator for c in parts)), divisor)
+            scale = -scale if parts[0] < 0 else scale
         combination = (form - LinearForm.constant_form(form.constant)).scaled(scale)
         known = NumberSet(intervals).mapped(scale, -form.constant * scale)
-        values[first + last] = NumberSet((EVERYWHERE,), f"with {known.text(_text(combination))}")
+        said.setdefault(last, []).append(known.text(_text(combination)))
+    for last, texts in said.items():
+        own = values[first + last]
+        assert isinstance(own, NumberSet)
+        if own != ANY_NUMBER:
+            texts.insert(0, own.text(names[last]))
+        values[first + last] = NumberSet(own.intervals, f"with {' and '.join(texts)}")
     return tuple(values)
 
 
@@ -108,9 +125,9 @@ class _Space:
         self._rows.append((leading, rest.scaled(scale), own.scaled(scale)))
         return None
 
-    def coordinate(self, number: int) -> LinearForm:
-        """Return a coordinate in terms of the outputs."""
-        rest, told = self._reduced(LinearForm.symbol(number))
+    def combination(self, coordinates: LinearForm) -> LinearForm:
+        """Return a sum of coordinates in terms of the outputs."""
+        rest, told = self._reduced(coordinates)
         if not rest.is_constant:
             raise BrokenInvariant("a coordinate that no output shows")
         return told + rest

@@ -209,12 +209,25 @@ def test_a_histogram_of_gaussian_counts_is_one_gaussian() -> None:
     assert abs(lower - upper) < Fraction(1, 10**8)
     assert found.witness is not None
     check_schema("profile", found.to_dict())
-    assert "y of a likelihood ratio above e^ε_prv" in str(found.describe())
+    # Shifted by one deviation σ = 6 in each of 9: m = 1/2, and the sum of all has deviation 18.
+    (row,) = found.witness.rows
+    half_space = row.output[-1]
+    assert isinstance(half_space, NumberSet)
+    total = " + ".join(f"y[{k}]" for k in range(1, 10))
+    said, _, end = half_space.about.partition(" <= ")
+    assert said == f"with {total}"
+    assert abs(float(row.probability.lower) - PHI(float(end) / 18)) < 1e-9
+    assert abs(float(row.adjacent_probability.lower) - PHI((float(end) - 9) / 18)) < 1e-9
 
 
 @pytest.mark.parametrize(
     ("eps_prv", "answer"),
-    [("1999999/1000000", Answer.NOT_DP), ("2", Answer.DP), ("2000001/1000000", Answer.DP)],
+    [
+        ("1999999/1000000", Answer.NOT_DP),
+        (f"{2 * 10**40 - 1}/{10**40}", Answer.NOT_DP),
+        ("2", Answer.DP),
+        ("2000001/1000000", Answer.DP),
+    ],
 )
 def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer) -> None:
     """The likelihood ratio of two Laplace answers that move apart is e^2 on a quadrant."""
@@ -225,12 +238,22 @@ def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer
     found = verdict_of(text, eps="1", eps_prv=eps_prv, delta="0")
     assert found.answer is answer
     if answer is Answer.NOT_DP:
-        assert found.witness is not None and found.witness.argument is not None
+        assert found.witness is not None
         (row,) = found.witness.rows
-        assert all(isinstance(y, NumberSet) and y.about for y in row.output)
-        # Below e^2 by 1e-6 on a set of mass at most 1: no less than 0, no more than that.
-        assert found.witness.delta_enclosure.lower == 0
         check_schema("verify", found.to_dict())
+        if len(eps_prv) > 20:
+            # Too little to be enclosed: the densities say so.
+            assert found.witness.argument is not None
+            assert all(isinstance(y, NumberSet) and y.about for y in row.output)
+            assert found.witness.delta_enclosure.lower == 0
+            assert "not enclosed" in str(found.describe())
+        else:
+            # The quadrant is shown: 1/4 against e^-2 / 4, nearly.
+            assert found.witness.argument is None
+            assert all(isinstance(y, NumberSet) and not y.about for y in row.output)
+            assert abs(float(row.probability.lower) - 0.25) < 1e-6
+            assert abs(float(row.adjacent_probability.upper) - exp(-2) / 4) < 1e-6
+            assert 0 < found.witness.delta_enclosure.lower < Fraction(1, 10**6)
 
 
 def test_numbers_that_do_not_tell_may_hang_together_by_what_is_published_alone() -> None:

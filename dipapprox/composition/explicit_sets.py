@@ -1,0 +1,205 @@
+"""Sets that show how two products of independent numbers differ, written as conditions on sums.
+
+In: two measures in space, a factor. Out: a set S and both its masses, so that
+first(S) - growth second(S) is large:
+
+    Gaussian numbers    a half-space, which attains the divergence: the logarithm of the quotient of
+                        densities is Σ c_k y_k, c_k = (m_k - m'_k) / σ_k², plus a constant
+    others              a box: of every number the best set at a share of the factor
+
+Which set it is, doubles may choose; its masses are proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import exp, gcd, lcm, log, prod, sqrt
+
+from dipapprox.composition.product_measures import ProductMeasures, without_events
+from dipapprox.composition.published_noise import Noise, published_noise
+from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
+from dipapprox.events.event import Part
+from dipapprox.events.intervals import Interval
+from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
+from dipapprox.numerics.simplest import shortest
+
+_ZERO = Fraction(0)
+
+_BITS = 30
+"""To which boxes are chosen; what they have is as accurate as is asked for."""
+
+Weights = tuple[tuple[int, Fraction], ...]
+"""A sum of numbers: (which one, from 0; its coefficient)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitSet:
+    """A set of vectors.
+
+    Attributes:
+        conditions: Sums, and the disjoint intervals that each lies in; all of them hold.
+        first: Encloses the mass of the first measure.
+        second: That of the second.
+    """
+
+    conditions: tuple[tuple[Weights, tuple[Interval, ...]], ...]
+    first: Enclosure
+    second: Enclosure
+
+
+def explicit_set(
+    measures: ProductMeasures,
+    first: Sequence[Part],
+    second: Sequence[Part],
+    growth: Enclosure,
+    bits: int,
+    *,
+    best: bool,
+) -> ExplicitSet | None:
+    """Find a set that is more than growth times as likely under the first measure.
+
+    Args:
+        measures: Knows masses.
+        first: Parts of one outcome, at least one; they add up.
+        second: The same at another input.
+        growth: The factor, > 0.
+        bits: Wanted accuracy of the masses.
+        best: Whether only sets are wanted that attain the divergence, nearly.
+
+    Returns:
+        A set; None if no rule finds one.
+
+    Raises:
+        LimitReached: If the limits run out.
+    """
+    factors = factored(first, second)
+    if isinstance(factors, Mixed) or len(factors.pairs) < 2:
+        return None
+    stripped, events = without_events(factors)
+    shared = measures.mass(factors.common, bits + 8)
+    own, other = (measures.line.product(each, bits + 8) for each in events)
+    if isinstance(shared, NotEnclosed) or isinstance(own, NotEnclosed):
+        return None
+    if isinstance(other, NotEnclosed) or not own.lower or not other.lower:
+        return None
+    growth = Enclosure(
+        growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower
+    )
+    noises = [(k, published_noise(one), published_noise(two)) for k, one, two in stripped.pairs]
+    gaussian = [(k, a, b) for k, a, b in noises if a and b and _is_gaussian_shift(a, b)]
+    if len(gaussian) == len(noises):
+        found = _half_space(gaussian, growth, bits)
+    elif best:
+        return None
+    else:
+        found = _box(measures, stripped, [(a, b) for _, a, b in noises], growth, bits)
+    if found is None:
+        return None
+    return ExplicitSet(
+        found.conditions,
+        _product([found.first, own, shared]),
+        _product([found.second, other, shared]),
+    )
+
+
+def _is_gaussian_shift(first: Noise, second: Noise) -> bool:
+    return first.family is Family.GAUSSIAN is second.family and first.square == second.square
+
+
+def _half_space(
+    noises: Sequence[tuple[int, Noise, Noise]], growth: Enclosure, bits: int
+) -> ExplicitSet | None:
+    """Σ c y >= t. Σ c y is Gaussian, of the variance Σ c² σ²."""
+    raw = [(one.mean - two.mean) / one.square for _, one, two in noises]
+    unit = Fraction(lcm(*(c.denominator for c in raw)), gcd(*(c.numerator for c in raw)))
+    if not unit:
+        return None
+    weights = [c * unit for c in raw]
+    means = [
+        sum((c * each.mean for c, each in zip(weights, side, strict=True)), _ZERO)
+        for side in zip(*((one, two) for _, one, two in noises), strict=True)
+    ]
+    square = sum((c**2 * one.square for c, (_, one, _) in zip(weights, noises, strict=True)), _ZERO)
+    with precision(bits + 40):
+        deviation = to_ball(square).sqrt()
+        place = to_ball((growth.lower + growth.upper) / 2).log() * to_ball(unit)
+        middle = to_enclosure(place + to_ball(sum(means, _ZERO) / 2))
+        spread = to_enclosure(deviation)
+        if isinstance(middle, NotEnclosed) or isinstance(spread, NotEnclosed):
+            return None
+        # The divergence is flat there: what is lost is of the order of the square.
+        spare = spread.upper / 2 ** (bits // 2 + 8)
+        end = shortest(middle.lower - spare, middle.lower + spare)
+        masses = []
+        for mean in means:
+            mass = to_enclosure((to_ball(end - mean) / (deviation * to_ball(2).sqrt())).erfc() / 2)
+            if isinstance(mass, NotEnclosed):
+                return None
+            masses.append(mass.intersect(UNIT))
+    named = tuple((k, c) for (k, _, _), c in zip(noises, weights, strict=True))
+    return ExplicitSet(((named, ((end, None),)),), masses[0], masses[1])
+
+
+def _box(
+    measures: ProductMeasures,
+    factors: Factored,
+    noises: Sequence[tuple[Noise | None, Noise | None]],
+    growth: Enclosure,
+    bits: int,
+) -> ExplicitSet | None:
+    sizes = [_size(*each) for each in noises]
+    total = sum(sizes)
+    most = log(max(float(growth.upper), 1.0)) if growth.upper < 2**500 else 0.0
+    conditions: list[tuple[Weights, tuple[Interval, ...]]] = []
+    masses: list[tuple[Enclosure, Enclosure]] = []
+    for (k, one, two), noise, size in zip(factors.pairs, noises, sizes, strict=True):
+        intervals = _half_line(*noise, most * size / total)
+        if intervals is None:
+            share = Enclosure.exact(Fraction(exp(most * size / total)))
+            split = measures.line.divergence(one, two, share, _BITS)
+            if isinstance(split, NotEnclosed) or not split.intervals:
+                return None
+            intervals = split.intervals
+        own, other = (measures.line.mass(side, intervals, bits + 8) for side in (one, two))
+        if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
+            return None
+        conditions.append((((k, Fraction(1)),), intervals))
+        masses.append((own, other))
+    first, second = (_product(side) for side in zip(*masses, strict=True))
+    return ExplicitSet(tuple(conditions), first, second)
+
+
+def _half_line(one: Noise | None, two: Noise | None, loss: float) -> tuple[Interval, ...] | None:
+    """Where the quotient of two Laplace densities that are shifted is above e^loss, nearly; None
+    if these are others."""
+    if not (one and two and one.family is Family.LAPLACE is two.family):
+        return None
+    if one.scale != two.scale or one.mean == two.mean:
+        return None
+    sign = 1 if one.mean < two.mean else -1
+    # Between the means the logarithm falls from one end's value to the other's.
+    within = min(loss, float(abs(two.mean - one.mean) / one.scale))
+    place = (one.mean + two.mean) / 2 - sign * one.scale * Fraction(within) / 2
+    spare = one.scale / 2**_BITS
+    end = shortest(place - spare, place + spare)
+    return ((None, end),) if sign > 0 else ((end, None),)
+
+
+def _size(one: Noise | None, two: Noise | None) -> float:
+    """About how much a number may tell."""
+    if one is None or two is None or one.mean == two.mean:
+        return 1.0
+    return sqrt(float((one.mean - two.mean) ** 2 / one.square))
+
+
+def _product(masses: Iterable[Enclosure]) -> Enclosure:
+    """Of numbers in [0, 1]."""
+    found = [each.intersect(UNIT) for each in masses]
+    return Enclosure(
+        prod((each.lower for each in found), start=Fraction(1)),
+        prod((each.upper for each in found), start=Fraction(1)),
+    )
