@@ -111,9 +111,10 @@ class Planes:
         """Say what the pictures are about, what is proved and what is drawn."""
         proved = (f"proved: {self.proved}",) if self.proved else ()
         drawn = (
-            "drawn: δ enclosed at points of a grid, nothing claimed between; blank: not adjacent"
+            "drawn: δ enclosed at points of a grid, nothing claimed between",
+            "blank: not adjacent, or not known",
         )
-        return (*self.about, f"{self.pair_name}: {self.pair}", *proved, drawn)
+        return (*self.about, f"{self.pair_name}: {self.pair}", *proved, *drawn)
 
 
 def written(value: float) -> str:
