@@ -148,7 +148,7 @@ class RealPairs:
             found = divided(
                 self._roots, models.signs, exchanges(symmetry, places, groups), moves=moves
             )
-            if found is not None:
+            if found:  # else some pair is to be looked at
                 self._regions = found
                 self._used[OUTPUTS] = None
                 return
