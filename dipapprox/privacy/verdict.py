@@ -245,6 +245,8 @@ class Verdict(RunResult):
     def _checked(self) -> str:
         what = f"{count(self.run.outputs, 'output')}, {count(self.final_states, 'final state')}"
         if self.scope.everywhere and not self.scope.listed:
+            if self.answer is Answer.UNKNOWN and self.delta_enclosure is None:
+                return f"no pair of infinitely many; {what}" if self.final_states else "nothing"
             return f"all pairs, infinitely many; {what}"
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"

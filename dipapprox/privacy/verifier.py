@@ -238,14 +238,14 @@ class _Run:
         options = self.options
         states = real_inputs.execute_for_declared(program, options.merge, options.limits)
         self.everywhere = True
+        self.number_of_outputs, self.final_states = len(states.outputs), len(states.states)
         if program.real_outputs:
             pairs = vertices.vertex_pairs(states)
             self.check_published_pairs(states, pairs, len(pairs))
             if self.source is not None:
                 self.lemma = vertices.LEMMA
             return
-        self.outputs, self.final_states = states.outputs, len(states.states)
-        self.number_of_outputs = len(self.outputs)
+        self.outputs = states.outputs
         self.source, real = open_real_pairs(states, self.claim.eps, options, shorten=True)
         self.real_pairs = real
         search = self.opened(self.source, None)

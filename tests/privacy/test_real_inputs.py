@@ -447,3 +447,19 @@ def test_wide_ranges_are_refuted_where_the_program_decides(threshold: str) -> No
     program = parse(text.replace("r >= 0", f"r >= {threshold}"))
     found = verify(program, eps=1, eps_prv="1/100", delta="1/1000000")
     assert found.answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize(("noise", "named"), [("Lap(q, 2 / eps)", True), ("Lap(q, 2)", False)])
+def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: bool) -> None:
+    """Prefix sums of Laplace noise; nothing is said to have been checked."""
+    text = (
+        "input q in real\nadjacent linf 1\noutput y[2] in real\n"
+        f"a <- {noise}\nb <- {noise}\ny[1] <- a\ny[2] <- a + b\n"
+    )
+    program = parse(text)
+    found = verify(program, eps=1, delta=0)
+    assert found.answer is Answer.UNKNOWN
+    assert ("for δ = 0 there is 'prove'" in str(found.reason)) is named
+    assert "no pair of infinitely many; 1 output, 1 final state" in str(found.describe())
+    if named:
+        assert prove(program).answer is Answer.DP

@@ -38,6 +38,9 @@ MOST_VERTICES = 10_000
 LEMMA = "largest at vertices of the inputs' differences"
 """The words in reports."""
 
+_PURE = (Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+"""Noise with which pure privacy is possible."""
+
 
 def vertex_pairs(states: FinalStates) -> list[Pair]:
     """Return pairs of which one has the largest delta of all; see the module.
@@ -83,6 +86,7 @@ def _require_numbers(states: FinalStates) -> None:
     if not alone or state.path is not None or state.conditions or states.choices:
         raise LimitReached(
             "numbers published beside guards or random choices are not covered for real inputs"
+            + _otherwise(states)
         )
     families = [states.samples[k].family for form in state.reals for k in form.samples()]
     if all(family is Family.GAUSSIAN for family in families):
@@ -90,8 +94,14 @@ def _require_numbers(states: FinalStates) -> None:
     if len(state.reals) != 1 or families != [Family.LAPLACE]:
         raise LimitReached(
             "for real inputs only numbers with Gaussian noise, or one number with Laplace noise, "
-            "are covered"
+            f"are covered{_otherwise(states)}"
         )
+
+
+def _otherwise(states: FinalStates) -> str:
+    """Name the question that may have an answer."""
+    pure = all(sample.family in _PURE and sample.scale.power == -1 for sample in states.samples)
+    return "; for δ = 0 there is 'prove'" if pure and not states.choices else ""
 
 
 def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:
