@@ -17,7 +17,9 @@ from dipapprox.cache import Cache
 from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
+from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring, NoProduct
@@ -37,6 +39,9 @@ _ACCURATE = 52
 """Most bits for pairs that publish several numbers."""
 
 _ZERO = Fraction(0)
+
+_FEW_BITS = 64
+"""Enough to see that something is possible."""
 
 NOTHING = Enclosure.exact(0)
 
@@ -220,6 +225,23 @@ class PublishedDivergences:
         where = _where(own.conditions, form.places)
         return replace(found, where=where, first=own.first, second=own.second)
 
+    def is_unbounded(self, pair: Pair) -> bool:
+        """Whether some outcome is shown to be more likely by any factor, on some set.
+
+        Densities of two Gaussian numbers that are shifted have no bound of their quotient; nor has
+        a product with other numbers, for those of the first input have some mass where their own
+        quotient is above a positive number.
+        """
+        sides = self.sides(pair)
+        if isinstance(sides, NoProduct):
+            return False
+        for _, form in sides:
+            if _is_gaussian_shift(form.sides):
+                mass = self.mass(form.sides.first, _FEW_BITS)
+                if isinstance(mass, Enclosure) and mass.lower > 0:
+                    return True
+        return False
+
     def measures(self, input: Input) -> Measures | NoProduct:
         """Return what one input publishes; remembered."""
         return self._measures.find(input, lambda: self._measuring.at(input))
@@ -303,6 +325,19 @@ class PublishedDivergences:
         elif not second.upper:
             lower = first.lower
         return Term(Enclosure(lower, upper), ((None, None),), first, second)
+
+
+def _is_gaussian_shift(sides: Sides) -> bool:
+    """Whether both measures are single products, and a Gaussian number of them is shifted."""
+    if len(sides.first) != 1 or len(sides.second) != 1:
+        return False
+    for one, two in zip(sides.first[0].marginals, sides.second[0].marginals, strict=True):
+        own, other = (published_noise((Part((), (each,)),)) for each in (one, two))
+        if not (own and other and own.family is Family.GAUSSIAN is other.family):
+            continue
+        if own.square == other.square and own.mean != other.mean:
+            return True
+    return False
 
 
 def _where(

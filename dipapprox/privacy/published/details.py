@@ -63,6 +63,8 @@ class PublishedDetails:
         terms = self._divergences.terms(pair)
         if isinstance(terms, NoProduct):
             return NotEnclosed(terms.reason)
+        if not delta and self._divergences.is_unbounded(pair):
+            return LeastFactor(None, None, ())
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
         if not delta and (pair, delta) in self._guesses:

@@ -8,7 +8,7 @@ from math import exp, log
 import pytest
 
 import dipapprox
-from dipapprox.privacy.profiles.profile_result import RenyiProfile
+from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, RenyiProfile
 
 
 def divergences(text: str, *orders: str, eps: str = "1") -> RenyiProfile:
@@ -71,3 +71,21 @@ def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
     assert divergence.lower is not None and divergence.upper is None
     assert F(9, 10) < divergence.lower < 1  # clamping is post-processing
     assert found.run.reason is not None and "quotient of densities" in found.run.reason
+
+
+@pytest.mark.parametrize(
+    ("published", "infinite"),
+    [
+        ("y[1] <- Gauss(q, 1)\ny[2] <- 0", True),
+        ("y[1] <- Gauss(q, 1)\ny[2] <- Lap(q, 1)", True),
+        ("a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b", True),
+        ("y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)", False),
+    ],
+)
+def test_gaussian_densities_that_are_shifted_have_no_largest_quotient(
+    published: str, infinite: bool
+) -> None:
+    text = f"input q in {{0, 1}}\noutput y[2] in real\nadjacent all\n{published}\n"
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    assert isinstance(found, LeastEpsPrv)
+    assert found.eps_prv_enclosure.infinite is infinite
