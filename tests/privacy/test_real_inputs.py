@@ -463,3 +463,25 @@ def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: boo
     assert "no pair of infinitely many; 1 output, 1 final state" in str(found.describe())
     if named:
         assert prove(program).answer is Answer.DP
+
+
+@pytest.mark.parametrize(
+    ("ends", "scale", "reason"),
+    [
+        ("0..1e400", "1", "beyond 2"),
+        ("-1e200..1e200", "1", "beyond 2"),
+        ("1e-300..2e-300", "1", "beyond 2"),
+        ("0..1e30", "1", "scales of noise"),
+        ("0..1", "1e400", "beyond 2"),
+    ],
+)
+def test_what_doubles_do_not_hold_is_not_decided(ends: str, scale: str, reason: str) -> None:
+    text = f"""input q in real {ends}
+output y in 0..1
+adjacent linf 1
+r <- Gauss(q, {scale} / eps)
+if r > 1/2 then y <- 1 else y <- 0 end
+"""
+    verdict = verify(parse(text), eps=1, delta="0.999")
+    assert verdict.answer is Answer.UNKNOWN
+    assert reason in str(verdict.reason)

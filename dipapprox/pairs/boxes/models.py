@@ -50,6 +50,12 @@ _PORTION = 20_000
 
 _REMEMBERED = 20_000
 
+_LARGEST = Fraction(2**200)
+"""Of the numbers that are taken into doubles, which hold squares of products of these."""
+
+_MOST_SCALES = 2**40
+"""Ranges of inputs, in scales of noise: far more would be cut as often."""
+
 Fixed = tuple[Value | None, ...]
 """The values of the finite inputs; None for real ones."""
 
@@ -130,6 +136,7 @@ class OutputModels:
             for place, (low, high) in zip(self._places, self._whole, strict=True)
         ]
         self._outputs = movements(states, eps, names)
+        self._require_doubles()
         self.outputs = len(self._outputs)
         self.concave = np.array([output.concave for output in self._outputs])
         self.still = all(output.still for output in self._outputs)
@@ -148,6 +155,17 @@ class OutputModels:
         self._polynomials: dict[tuple[int, int, Box, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
         self._models: Cache[tuple[int, int, Box, Fixed], _Near] = Cache(_REMEMBERED)
+
+    def _require_doubles(self) -> None:
+        """Refuse numbers whose squares and quotients doubles might not hold."""
+        steep = [each for output in self._outputs for each in output.smooth.steep if each]
+        ends = [abs(end) for bounds in self._whole for end in bounds if end]
+        widths = [high - low for low, high in self._whole if low < high]
+        for number in (*steep, *ends, *widths):
+            if not 1 / _LARGEST <= number <= _LARGEST:
+                raise OutOfReach("bounds of inputs, or scales of noise, are beyond 2^±200")
+        if max(widths, default=0) * max(steep, default=0) > _MOST_SCALES:
+            raise OutOfReach("inputs range over more than 2^40 scales of noise")
 
     @property
     def signs(self) -> Signs:
