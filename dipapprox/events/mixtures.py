@@ -30,6 +30,8 @@ from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
 from dipapprox.semantics.state import FinalStates, guards_of
 
+_ENDS = (NEVER, ALWAYS)
+
 _MOST_TALLIES = 200_000
 """Of all sets at one input: a second of work, and a few hundred megabytes."""
 
@@ -74,6 +76,7 @@ class Mixtures:
         self._instances: dict[Input, _Instance] = {}
         self._tallies: dict[tuple[int, ...], Mapping[int, Mapping[int, int]]] = {}
         self._known: dict[Hashable, int] = {}
+        self._about: dict[int, list[int]] = {}
 
     def __len__(self) -> int:
         instances = len(self._instances) * (1 + len(self._states.samples))
@@ -100,7 +103,8 @@ class Mixtures:
         solutions, last = self._solutions, IMPOSSIBLE
         terms: list[tuple[int, tuple[tuple[Event | Star, int], ...]]] = []
         for tally, count in instance.tallies[compared].items():
-            found = self._event((*base, *self._representative(tally, instance)), instance)
+            told = self._representative(tally, instance, self._mentioned(compared))
+            found = self._event((*base, *told), instance)
             numbers = solutions.all[found]
             if numbers is None:
                 continue
@@ -124,8 +128,25 @@ class Mixtures:
         laws = [self._solutions.law(instance.laws[sample]) for sample in samples]
         return self._solutions.event(laws, [form.renamed(local.__getitem__) for form in forms])
 
-    def _representative(self, tally: int, instance: _Instance) -> list[LinearForm]:
-        """Return one combination of outcomes that has a tally, as guards."""
+    def _mentioned(self, compared: int) -> list[int]:
+        """Return the comparisons that a set is about.
+
+        They alone may trade places: another of the same kind may have its sample in the guards of
+        the state, where it is not spent.
+        """
+        found = self._about.get(compared)
+        if found is None:
+            sets = self._states.sets
+            heads = {
+                sets[number][0] for number in reachable(sets, {compared}) if number not in _ENDS
+            }
+            found = self._about[compared] = sorted(heads - {UNION})
+        return found
+
+    def _representative(
+        self, tally: int, instance: _Instance, choices: Sequence[int]
+    ) -> list[LinearForm]:
+        """Return one combination of outcomes of these choices that has a tally, as guards."""
         left: dict[int, int] = {}  # by kind and outcome
         digit, place = (1 << self._width) - 1, 0
         while tally:
@@ -133,12 +154,15 @@ class Mixtures:
             tally >>= self._width
             place += 1
         found = []
-        for form, kind in zip(instance.forms, instance.kinds, strict=True):
+        for choice in choices:
+            form, kind = instance.forms[choice], instance.kinds[choice]
             for outcome in (0, 1):
                 if left.get(2 * kind + outcome, 0):
                     left[2 * kind + outcome] -= 1
                     found.append(-form if outcome else form)
                     break
+        if any(left.values()):
+            raise BrokenInvariant("a tally has more outcomes than its set has comparisons")
         return found
 
     def _instance(self, input: Input) -> _Instance:

@@ -224,3 +224,11 @@ def test_independent_counts_are_parts_of_their_own() -> None:
     )
     product = execute_parts(elaborate(parse(text), {}, "counts"), True, Limits())
     assert product is not None and [len(each.states) for each in product.states] == [25, 25]
+
+
+def test_comparisons_of_samples_that_are_looked_at_again_do_not_trade_places() -> None:
+    turn = (
+        "r <- Lap(q[i], 1 / eps)\nif r >= x then\nc <- c + 1\n"
+        "if c = 2 then if r >= 1 then f <- true end end\nend"
+    )
+    check(program(turn, 4, "x <- Lap(t, 1 / eps)\nf <- false", "if f then c <- c + 10 end"))
