@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import erf
 
 import pytest
 from hypothesis import given, settings
@@ -70,8 +71,10 @@ def test_a_claim_that_fails_somewhere_has_a_pair() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (_text("1/2..1"), "does not hold 0"),
-        (_text().replace("(0, 2 / eps)", "(1/2, 2 / eps)"), "constants"),
+        (_text("1/2..1"), "ties"),
+        (_text().replace("(0, 2 / eps)", "(3/2, 2 / eps)"), "ties"),
+        (_text().replace("x >= t", "x >= t + i / 8").replace("q[i]", "q[1]"), "ties"),
+        (_text().replace("input", "input b in 0..1\ninput", 1), "finite inputs"),
         (_text().replace("2 / eps", "2"), "power"),
     ],
 )
@@ -84,6 +87,41 @@ def test_what_the_lemma_does_not_cover_is_unknown(text: str, reason: str) -> Non
     assert found.remaining == ((Fraction(1, 4), Fraction(1, 2)),)
     refuted = verify(program, eps=("1/4", "1/2"), eps_prv=0, delta="1e-5")
     assert refuted.answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize("domain", ["1..2", "-2..-1", ""])
+def test_where_shifts_are_all_that_matters_ranges_do_not(domain: str) -> None:
+    """The Gaussian mechanism at ε: 2 Φ(ε / 2) - 1 < δ for ε_prv = 0, so for every ε_prv."""
+    text = f"input x in real {domain}\noutput y in real\nadjacent linf 1\ny <- Gauss(x, 1/eps)\n"
+    top = Fraction(repr(erf(2**-2.5)))
+    for more, answer in (("1e-6", Answer.DP), ("-1e-6", Answer.NOT_DP)):
+        delta = top + Fraction(more)
+        found = verify(parse(text), eps=("1/4", "1/2"), eps_prv=0, delta=delta)
+        assert found.answer is answer
+
+
+def test_a_threshold_within_the_ranges_is_as_good_as_0() -> None:
+    moved = parse(_text("-1/2..2").replace("(0, 2 / eps)", "(1, 2 / eps)"))
+    own = parse(_text("-3/2..1"))
+    answers = set[Answer]()
+    for delta in ("1/10", "1/100", "1e-5"):
+        found, same = (
+            verify(p, eps=("1/4", "1/2"), eps_prv="eps / 4", delta=delta) for p in (moved, own)
+        )
+        assert found.answer is same.answer
+        answers.add(found.answer)
+    assert answers == {Answer.DP, Answer.NOT_DP}
+
+
+def test_numbers_with_one_label_move_as_one() -> None:
+    """Two numbers around 0 and 1 for one answer: what tells them apart grows with their noise."""
+    text = (
+        "input q in real 0..1\noutput y in real\nadjacent linf 1\nx <- Gauss(q, 1/eps)\n"
+        "t <- Gauss(q, 1/eps)\nif t >= 1/2 then y <- x + 1 else y <- x end\n"
+    )
+    found = verify(parse(text), eps=("1/4", "1/2"), eps_prv=3, delta="1/2")
+    assert found.answer is Answer.UNKNOWN
+    assert found.run.reason is not None
 
 
 def test_listed_pairs_are_finite() -> None:

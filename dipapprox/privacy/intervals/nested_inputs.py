@@ -1,12 +1,15 @@
 """Claims for all real inputs and every ε of an interval: by the greatest ε of each part.
 
-**Lemma.** Let all noise of a program have scales c ε^p with one p <= 0, and let all means, and all
-that is compared or published, be sums of multiples of samples and inputs, without constants. With
-samples and inputs multiplied by ε^(-p), noise has scales c and comparisons stay as they are;
-numbers that are multiplied tell as much. So what happens at ε and an input u is what happens at ε'
-and the input λ u, λ = (ε / ε')^(-p). Where ε <= ε', λ <= 1: if each input's range holds 0, then λ u
-and λ u' are inputs again, and adjacent if u and u' are. Hence for a fixed ε_prv the largest δ at ε
-is at most that at ε'.
+**Lemma.** Let all noise of a program have scales c ε^p with one p <= 0, and let there be inputs v
+within their ranges at which, with every sample at its mean, all comparisons are ties, and states
+with the same finite outputs publish the same numbers w (`ties`). Measured from v, from the samples'
+means at v, and from w, all means, and all that is compared or published, are sums of multiples of
+samples and inputs, without constants; numbers that are moved by what is known tell as much. With
+samples and inputs so measured multiplied by ε^(-p), noise has scales c and comparisons stay as they
+are; numbers that are multiplied tell as much. So what happens at ε and an input v + u is what
+happens at ε' and the input v + λ u, λ = (ε / ε')^(-p). Where ε <= ε', λ <= 1: ranges are convex and
+hold v, so v + λ u and v + λ u' are inputs again, and adjacent if v + u and v + u' are. Hence for a
+fixed ε_prv the largest δ at ε is at most that at ε'.
 
 A claim therefore holds on [a, b] if the program run at b is private for the least ε_prv and the
 least δ that are claimed on [a, b]; parts for which that cannot be shown are halved.
@@ -20,6 +23,7 @@ from fractions import Fraction
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.language.core import Listed, Program
 from dipapprox.language.domains import AllReals
+from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.adjacency import AllPairs
@@ -27,15 +31,15 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import between
+from dipapprox.privacy.intervals.ties import inputs_at_ties
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.real_inputs import execute_for_declared
-from dipapprox.semantics.state import FinalStates, guards_of
+from dipapprox.semantics.state import FinalStates
 
 _MOST_POINTS = 400
 
@@ -131,6 +135,7 @@ class NestedSearch:
         self.last = found
         if found.interrupted:
             raise KeyboardInterrupt
+        self._options.limits.check()  # what ended this one early is no reason of the next
         return found
 
 
@@ -152,7 +157,7 @@ def verify_nested(
     search = NestedSearch(program, claim, options)
     with EarlyEnd() as end:
         states = execute_for_declared(program, options.merge, options.limits)
-        obstacle = next(_obstacles(states), None)
+        obstacle = next(_obstacles(states, options.limits), None)
         if obstacle is None:
             search.run(lower, upper)
         else:
@@ -194,7 +199,7 @@ def verify_nested(
     )
 
 
-def _obstacles(states: FinalStates) -> Iterator[str]:
+def _obstacles(states: FinalStates, limits: Limits) -> Iterator[str]:
     """Yield why the lemma does not cover a program."""
     program = states.program
     if program.rounding is not None:
@@ -203,20 +208,15 @@ def _obstacles(states: FinalStates) -> Iterator[str]:
         yield "listed pairs"
     if states.choices or states.laws:
         yield "random choices among finitely many values"
-    for cell in program.inputs:
-        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
-        if bounds is None or not bounds[0] <= 0 <= bounds[1]:
-            yield f"the range of '{cell.name}' does not hold 0"
+    are_real = all(isinstance(cell.domain, AllReals) for cell in program.inputs)
+    if not are_real:
+        yield "finite inputs beside real ones"
     powers = {sample.scale.power for sample in states.samples}
     if len(powers) > 1 or any(power > 0 for power in powers):
         yield "noise does not shrink by one power of ε"
     if any(sample.family.is_discrete for sample in states.samples):
         yield "noise of integers"
-    forms: list[LinearForm] = [sample.mean for sample in states.samples]
-    for state in states.states:
-        if state.conditions:
-            yield "inputs are compared without noise"
-        forms += [guard.form for guard in guards_of(state.path)]
-        forms += state.reals
-    if any(form.constant for form in forms):
-        yield "constants beside inputs and noise, a threshold other than 0 say"
+    if any(state.conditions for state in states.states):
+        yield "inputs are compared without noise"
+    if are_real and inputs_at_ties(states, limits) is None:
+        yield "without noise no inputs in their ranges make all comparisons ties"
