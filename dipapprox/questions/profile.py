@@ -123,7 +123,7 @@ class Profile(Question):
     width: Fraction | None = argument(
         kinds.positive,
         "W",
-        "wanted width of enclosures (default: 1e-9; of δ, δ/10^12)",
+        "wanted width of enclosures (default: 1e-9; of δ, δ/10^12; with real inputs a millionth)",
         default=None,
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
@@ -148,11 +148,10 @@ class Profile(Question):
         """The same, as one of four questions."""
         if self.curve is not None:
             return OnCurve(self.curve.low, self.curve.high, self.curve.count)
-        width = DEFAULT_WIDTH if self.width is None else self.width
         if self.delta is not None:
-            return AtDelta(self.delta, width)
+            return AtDelta(self.delta, self.width)
         if self.renyi is not None:
-            return AtOrders(self.renyi, width)
+            return AtOrders(self.renyi, DEFAULT_WIDTH if self.width is None else self.width)
         return AtEpsPrv(self.eps if self.eps_prv is None else self.eps_prv, self.width)
 
     def answer(

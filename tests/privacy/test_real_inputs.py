@@ -347,6 +347,27 @@ def test_a_limit_leaves_both_bounds() -> None:
         profile(program, eps=2, delta="1e-5", options=Options(limits=Limits(seconds=0)))
 
 
+_MIRROR = """input x in real 0..2
+output y in 0..2
+adjacent linf 1/2
+a <- Gauss(x, 1/2)
+if a < 1/2 then y <- 0 else if a < 3/2 then y <- 1 else y <- 2 end end
+"""
+
+
+def test_what_polynomials_can_tell_is_enough_where_no_width_is_asked_for() -> None:
+    """The worst pair has a mirror image, so sets of pairs are left that only polynomials bound."""
+    program = parse(_MIRROR)
+    for question, name in (({"eps_prv": "1/2"}, "delta"), ({"delta": "1/100"}, "eps_prv")):
+        found = profile(program, eps=1, **question)
+        bounds = getattr(found, f"{name}_enclosure")
+        assert found.run.reason is None
+        assert bounds.width <= bounds.upper / 10**6
+        own = profile(program, eps=1, width="1e-14", **question)
+        assert own.run.reason is not None
+        assert own.run.reason.startswith("the width asked for, 1e-14, was not reached")
+
+
 def test_finite_orders_are_refused() -> None:
     program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
     with pytest.raises(UserError, match="real inputs"):

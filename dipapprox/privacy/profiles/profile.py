@@ -40,6 +40,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.profiles.question import (
+    DEFAULT_WIDTH,
     AtDelta,
     AtEpsPrv,
     AtOrders,
@@ -99,6 +100,9 @@ else:
 
 _RELATIVE_WIDTH = Fraction(1, 10**12)
 _LEAST_WIDTH = Fraction(1, 10**30)
+_REAL_WIDTH = Fraction(1, 10**6)
+"""Of answers for real inputs, relative, where nothing else is asked for."""
+
 _WITNESS_BITS = 80
 _WIDE = Fraction(1, 10**6)
 """When a point of a curve is wider than this, the reason is given."""
@@ -216,20 +220,27 @@ class Profiler:
                 question.growth.bounds,
                 lambda delta: delta.width <= tolerance(delta),
             )
-        reached = found.delta.width <= tolerance(found.delta)
+        wanted = tolerance(found.delta)
+        if question.width is None and self._real is not None:
+            # Sets of pairs are bounded by polynomials: more bits would not help.
+            wanted = max(wanted, found.delta.upper * _REAL_WIDTH)
+        reached = found.delta.width <= wanted
         witness = None
         if found.pair is not None and found.delta.upper > 0:
             # Densities are not computed a second time for it.
             bits = _WITNESS_BITS if published is None else found.bits
             factor = question.growth.bounds(max(bits, FACTOR_BITS))
             witness = self._witness(found.pair, factor, bits=bits)
-        run = self._finished(found.bits, reached)
+        run = self._finished(found.bits, reached, asked=wanted)
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         """Enclose the least eps_prv for a delta."""
-        found = self._least_eps_prv(question.delta, question.width)
-        width = found.eps_prv.width
+        wanted = question.width or DEFAULT_WIDTH
+        found = self._least_eps_prv(question.delta, wanted)
+        width, upper = found.eps_prv.width, found.eps_prv.upper
+        if question.width is None and self._real is not None and upper is not None:
+            wanted = _REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
             # The demanding set is the same for every factor that is large enough, without end.
@@ -237,7 +248,8 @@ class Profiler:
             if found.factor is not None:
                 factor = Factor(found.factor, found.factor)
             witness = self._witness(found.pair, factor, found.outputs)
-        run = self._finished(found.bits, width is not None and width <= question.width)
+        reached = width is not None and width <= wanted
+        run = self._finished(found.bits, reached, asked=wanted)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
@@ -320,17 +332,26 @@ class Profiler:
         except LimitReached:
             return None  # what is proved stays so without a set that shows it
 
-    def _finished(self, bits: int, reached: bool, limit: str | None = None) -> Run:
+    def _finished(
+        self,
+        bits: int,
+        reached: bool,
+        limit: str | None = None,
+        asked: Fraction | None = None,
+    ) -> Run:
         reason = None
         if not reached:
             bits = max(bits, self._run.precision)
             obstacle = self.maxima.obstacle
             limit = limit or self.maxima.ended or f"precision limit: {bits} bits"
+            wanted = "the width asked for was not reached"
             if self._real is not None:
                 limit = self._real.undecided() or limit
+                if asked is not None:
+                    wanted = f"the width asked for, {float(asked):.2g}, was not reached"
             stopped = self.maxima.ended is not None or obstacle is None
             reason = limit if stopped else f"no enclosure: {obstacle}"
-            reason = f"the width asked for was not reached: {reason}"
+            reason = f"{wanted}: {reason}"
         return replace(
             self._run,
             precision=max(bits, self._run.precision),

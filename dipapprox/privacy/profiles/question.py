@@ -29,7 +29,8 @@ class AtEpsPrv:
     Attributes:
         eps_prv: A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational
             number times a rational power of e.
-        width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less).
+        width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with
+            real inputs for what can be had, a millionth of delta at least.
         growth: e^eps_prv.
     """
 
@@ -53,16 +54,23 @@ class AtEpsPrv:
 
 @dataclass(frozen=True, slots=True)
 class AtDelta:
-    """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
+    """The least eps_prv for a delta; delta 0 asks for pure differential privacy.
+
+    Attributes:
+        delta: In [0, 1].
+        width: Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs for what can be
+            had, a millionth (of eps_prv, if that is above 1) at least.
+    """
 
     delta: Fraction
-    width: Fraction = DEFAULT_WIDTH
+    width: Fraction | None = None
 
     def __post_init__(self) -> None:
         _makeexact_rational(self, "delta", "delta")
         if not 0 <= self.delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {self.delta}")
-        _check_width(self)
+        if self.width is not None:
+            _check_width(self)
 
 
 @dataclass(frozen=True, slots=True)
