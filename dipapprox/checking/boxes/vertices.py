@@ -6,9 +6,9 @@ norm of B t + c - c' for the covariance of A X grows (Balle and Wang 2018, theor
 depend on finite inputs: A, B and the laws of X must be the same in u and u'. For one number with
 Laplace noise δ is a function of |B t + c - c'| that does not fall. Both are convex in t, so over a
 polytope of differences the largest is at a vertex. For a box of differences a vertex has the least
-or the greatest change of each real input; for a budget of changes that no input's range limits, all
-of the budget is one input's change. An input without bounds whose changes a radius limits has the
-same differences in a range as wide as the radius.
+or the greatest change of each real input; for a budget of changes inputs change by all their range
+or not at all, but for one at most, which takes what is left of the budget. An input without bounds
+whose changes a radius limits has the same differences in a range as wide as the radius.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.limits import Limits
 
 _MOST_PAIRS = 20_000
+_MOST_REAL = 12
+_NOTHING = Fraction(0)
 
 
 def vertex_pairs(derived: Distributions, limits: Limits) -> list[pairs.Pair]:
@@ -89,13 +91,46 @@ def _vertices(own: Pairs) -> Iterator[Sequence[Point]]:
     if not own.is_tied or own.budget is None:
         yield from product(*map(_ends, own.polygons))
         return
-    for place, polygon in enumerate(own.polygons):
-        still: list[Point] = [(each[0][0], each[0][0]) for each in own.polygons]
-        for x, y in _ends(polygon):
-            if abs(x - y) < own.budget:
-                raise Stuck("a real input with a range smaller than the radius of l1")
-            step = own.budget if x > y else -own.budget
-            yield [*still[:place], (y + step, y), *still[place + 1 :]]
+    changes = [[x - y for x, y in _ends(polygon)] for polygon in own.polygons]
+    widths = [max(each) for each in changes]
+    if [min(each) for each in changes] != [-width for width in widths]:
+        raise Stuck("a real input that changes farther in one direction than in the other")
+    for sizes in _largest(widths, own.budget):
+        for signs in product((1, -1), repeat=sum(size > 0 for size in sizes)):
+            sign = iter(signs)
+            moves = [next(sign) * size if size else size for size in sizes]
+            yield [_moved(each, move) for each, move in zip(own.polygons, moves, strict=True)]
+
+
+def _largest(widths: Sequence[Fraction], budget: Fraction) -> Iterator[list[Fraction]]:
+    """Yield the vertices of all sizes up to `widths` whose sum is at most the budget.
+
+    Only those where no size can grow with the others as they are: elsewhere some change is 0 that
+    could as well be positive or negative. So a size is as large as its width, or 0, but for one
+    that takes what is left.
+    """
+    if sum(widths) <= budget:
+        yield list(widths)
+        return
+    if len(widths) > _MOST_REAL and min(widths) < budget:
+        raise Stuck(f"more than {_MOST_REAL} real inputs with ranges smaller than the radius of l1")
+    choices = product((False, True), repeat=len(widths)) if min(widths) < budget else [()]
+    for chosen in choices:
+        whole = chosen or (False,) * len(widths)
+        full = [width if all_of else _NOTHING for width, all_of in zip(widths, whole, strict=True)]
+        left = budget - sum(full)
+        for place, width in enumerate(widths):
+            if not whole[place] and 0 <= left <= width:
+                yield [*full[:place], left, *full[place + 1 :]]
+
+
+def _moved(polygon: Polygon, change: Fraction) -> Point:
+    """Return a point of a polygon with a change, between equal values and its ends."""
+    if not change:
+        return polygon[0][0], polygon[0][0]
+    toward = 1 if change > 0 else -1
+    _, y = max(_ends(polygon), key=lambda end: (end[0] - end[1]) * toward)
+    return y + change, y
 
 
 def _ends(polygon: Polygon) -> tuple[Point, ...]:

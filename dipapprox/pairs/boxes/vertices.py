@@ -12,9 +12,10 @@ not fall (the likelihood ratio is monotone, so half-lines are optimal sets, and 
 move apart with the shift). |b·t| is convex, too.
 
 Differences of real inputs are adjacent if they lie in a box, for all adjacencies but l1, whose
-vertices are corners; for l1 with no input narrower than the radius they form a ball, whose vertices
-change one input by the whole radius. Finite inputs are gone through. An input without bounds whose
-changes a radius limits has the differences that it has in a range as wide as the radius.
+vertices are corners. For l1 they lie in a box and their absolute values add up to at most the
+radius: at a vertex every input changes as far as the box goes or not at all, but for one at most,
+which changes by what is left of the radius. Finite inputs are gone through. An input without bounds
+whose changes a radius limits has the differences that it has in a range as wide as the radius.
 """
 
 from __future__ import annotations
@@ -109,15 +110,32 @@ def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:
     if not pairs.is_bound or pairs.budget is None:
         yield from product(*map(_ends, pairs.polygons))
         return
-    budget = pairs.budget
-    for place, polygon in enumerate(pairs.polygons):
-        still: list[Point] = [(each[0][0], each[0][0]) for each in pairs.polygons]
-        for x, y in _ends(polygon):
-            if x != y:
-                if abs(x - y) < budget:
-                    raise LimitReached("an input is narrower than the radius of l1: not covered")
-                still[place] = (y + (budget if x > y else -budget), y)
-                yield list(still)
+    still = [(polygon[0][0], polygon[0][0]) for polygon in pairs.polygons]
+    ends = [[end for end in _ends(polygon) if end[0] != end[1]] for polygon in pairs.polygons]
+    for changed in _within(ends, pairs.budget):
+        corners = [end or rest for end, rest in zip(changed, still, strict=True)]
+        left = pairs.budget - sum(abs(x - y) for x, y in corners)
+        if not left or all(end or not own for end, own in zip(changed, ends, strict=True)):
+            yield corners
+        for place, end in enumerate(changed):
+            for x, y in ends[place] if end is None else ():
+                if 0 < left < abs(x - y):
+                    last = (y + (left if x > y else -left), y)
+                    yield [*corners[:place], last, *corners[place + 1 :]]
+
+
+def _within(
+    ends: Sequence[Sequence[Point]], budget: Fraction
+) -> Iterator[tuple[Point | None, ...]]:
+    """Yield for every input one of its ends or None, such that changes are within a budget."""
+    if not ends:
+        yield ()
+        return
+    for end in (None, *ends[0]):
+        left = budget if end is None else budget - abs(end[0] - end[1])
+        if left >= 0:
+            for others in _within(ends[1:], left):
+                yield (end, *others)
 
 
 def _ends(polygon: Polygon) -> tuple[Point, ...]:
