@@ -41,8 +41,8 @@ def near(found: Enclosure, truth: float, width: float) -> None:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids of few places: bounds are a few millionths wide."""
-    monkeypatch.setattr(divergences, "_PLACES", 240)
-    monkeypatch.setattr(divergences, "_MORE_PLACES", 240)
+    monkeypatch.setattr(divergences, "_PLACES", 360)
+    monkeypatch.setattr(divergences, "_MORE_PLACES", 360)
 
 
 def phi(x: float) -> float:
@@ -123,7 +123,8 @@ def test_guarded_numbers_are_confirmed_and_what_changes_is_refuted() -> None:
 def test_violations_by_several_numbers_are_confirmed() -> None:
     text = HEAD + "y[1] <- Lap(q, 2)\ny[2] <- Lap(q, 2)\n"
     program = dipapprox.parse(text)
-    found = dipapprox.verify(program, eps=1, eps_prv=F(1, 4), delta=F(1, 8))
+    # The largest δ is 0.18384; a box of outputs has 0.17097.
+    found = dipapprox.verify(program, eps=1, eps_prv=F(1, 4), delta=F(183, 1000))
     assert found.answer is dipapprox.Answer.NOT_DP
     fields = json.loads(dipapprox.certify(program, text, found).to_json())
     assert fields["evidence"]["kind"] == "divergence"
