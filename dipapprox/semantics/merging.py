@@ -30,6 +30,12 @@ some input places the fixed points so.
   some total order that obeys K.
 - What is kept of C are its guards, the covers with a sample in them. `_without_idle_points` sees to
   it that together with K they generate C again: guards and cone are the same set.
+
+Outcomes may be those of comparisons of spent samples (`spent_samples`). Then the rules hold as they
+are: guards G of a state mention no sample of its own outcomes O, now or later, and these samples
+have full support, whatever the others are. If G_A ∩ O and G_B ∩ O are disjoint up to null sets, so
+are G_A and G_B: at nearly all points in both, O has a positive probability given the point. And
+⋃ (G_i ∩ O) = (⋃ G_i) ∩ O.
 """
 
 from __future__ import annotations
