@@ -368,6 +368,16 @@ def test_what_polynomials_can_tell_is_enough_where_no_width_is_asked_for() -> No
         assert own.run.reason.startswith("the width asked for, 1e-14, was not reached")
 
 
+def test_violations_far_from_the_ends_that_stand_for_infinity() -> None:
+    """Where two noisy answers are compared with a noisy threshold, the worst pairs are near it."""
+    text = (
+        "input q[2] in real\noutput o in 0..2\nadjacent linf 1\nt <- Gauss(0, 4)\no <- 0\n"
+        "for i in 1..2 do\n    x <- Gauss(q[i], 8)\n    if x >= t then o <- i; exit end\nend\n"
+    )
+    found = verify(parse(text), eps=1, eps_prv="1/2", delta="5e-5")
+    assert found.answer is Answer.NOT_DP
+
+
 def test_finite_orders_are_refused() -> None:
     program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
     with pytest.raises(UserError, match="real inputs"):

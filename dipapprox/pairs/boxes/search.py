@@ -111,6 +111,7 @@ class BoxSearch:
         factor: Bounds of e^eps_prv.
         limits: Asked throughout.
         concave: Whether log-concavity is used.
+        likely: Pairs to be tried first.
     """
 
     def __init__(
@@ -122,7 +123,9 @@ class BoxSearch:
         limits: Limits,
         *,
         concave: bool = False,
+        likely: Sequence[Pair] = (),
     ) -> None:
+        self._likely = likely
         self._log_concave = models.concave if concave else None
         self._concave = False
         self._models, self._exact, self._limits = models, exact, limits
@@ -176,7 +179,9 @@ class BoxSearch:
         first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
         own = max(_MOST_TRIED // len(wide), 2) if wide else 0
-        for pair in chain(islice(first, 1), *(_spread(corners(each), own) for each in wide)):
+        for pair in chain(
+            islice(first, 1), self._likely, *(_spread(corners(each), own) for each in wide)
+        ):
             self._limits.check()
             self._try(pair)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import islice, product
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -38,7 +39,7 @@ from dipapprox.pairs.boxes.lemmas import (
 )
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
-from dipapprox.pairs.boxes.polygons import extent
+from dipapprox.pairs.boxes.polygons import clipped, extent
 from dipapprox.pairs.boxes.regions import divided, undivided
 from dipapprox.pairs.boxes.search import BoxSearch, Exact, Found, better, corners, some_pairs
 from dipapprox.pairs.divergence import Attempt, divergence
@@ -58,6 +59,15 @@ hundred sets give all bits; elsewhere each further bit costs as much as all befo
 
 _ENOUGH_SETS = 1_000
 """Looked at where only a violation could decide a claim."""
+
+_SHARES = (Fraction(1, 8), Fraction(1, 32))
+"""Of the ranges of inputs, where pairs are tried if some are without bounds."""
+
+_MOST_ROOTS = 8
+"""Sets of pairs in which they are."""
+
+_MOST_INSIDE = 32
+"""Tried in each."""
 
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
@@ -241,6 +251,7 @@ class RealPairs:
             factor,
             self._limits,
             concave=CONCAVE in self._lemmas,
+            likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
         )
         try:
             found = search.run(enough)
@@ -335,6 +346,19 @@ def _without_bounds(cells: Sequence[Cell]) -> frozenset[int]:
         for place, cell in enumerate(cells)
         if isinstance(cell.domain, AllReals) and cell.domain.bounds is None
     )
+
+
+def _inside(roots: Sequence[PairSet], cells: Sequence[Cell]) -> Iterator[Pair]:
+    """Yield pairs near the middles of ranges: ends that stand for infinity are far away."""
+    ranges = [cell.domain.bounds for cell in cells if isinstance(cell.domain, AllReals)]
+    for root, share in product(roots[:_MOST_ROOTS], _SHARES):
+        polygons = []
+        for polygon, bounds in zip(root.polygons, ranges, strict=True):
+            low, high = bounds or (polygon[0][0], polygon[0][0])
+            centre, half = (low + high) / 2, (high - low) / 2 * share
+            own = clipped(clipped(polygon, 1, 0, centre + half), -1, 0, half - centre)
+            polygons.append(own or polygon)
+        yield from islice(corners(replace(root, polygons=tuple(polygons))), _MOST_INSIDE)
 
 
 def _moved(pair: Pair, places: frozenset[int], times: Fraction) -> Pair:
