@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 from dipapprox.cli.alarm import stop_watching
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-from dipapprox.privacy.run import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dipapprox.cli import report as reports
+    from dipapprox.privacy.run import Result
 else:
     reports = Deferred("dipapprox.cli.report")
 

@@ -70,8 +70,8 @@ def listed_pairs(
             what, hint = (
                 f"'{EUCLIDEAN}' lists pairs",
                 (
-                    "with Gaussian noise of one scale on every entry, one 'input x in real' and "
-                    "'linf r' say the same; else write 'l1' or 'linf'"
+                    "if every entry is published with Gaussian noise of one scale, one 'input x in "
+                    "real' with 'linf r' says the same; else write 'l1' or 'linf'"
                 ),
             )
             if isinstance(declaration, ast.AdjacentWhere):
