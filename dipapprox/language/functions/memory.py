@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -35,6 +36,8 @@ Picture = tuple[object, ...]
 
 _INEXACT = (float, complex, Decimal)
 """Their values need not be equal to themselves."""
+
+_VALUES = (int, float, complex, str, bytes, Decimal, Fraction)
 
 _ATOMS = (int, str, bytes, bool, type(None), Fraction, range, *_INEXACT)
 
@@ -70,7 +73,7 @@ class _Picture:
             self._kept.append(value)
             found = _inside(value)
             if found is None:
-                yield id(value)
+                yield _Itself(value)
                 continue
             inside = list(found)
             yield kind
@@ -78,21 +81,56 @@ class _Picture:
             waiting += reversed(inside)
 
 
+class _Itself:
+    """A thing that nobody looks into: kept, so that no other has its identity later."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self._value is other._value
+
+    __hash__ = None  # type: ignore[assignment]  # pictures are compared alone
+
+
 def _inside(value: Any) -> Iterable[object] | None:
     """Return what a thing is made of, as far as a function may change it; None if nobody knows."""
+    contents = _contained(value)
+    if contents is None:
+        return _parts(value)
+    if type(value).__module__ in ("builtins", "collections", "array"):
+        return contents
+    return [*contents, *_of_object(value)]  # a class of the user's, with attributes of its own
+
+
+def _contained(value: Any) -> list[object] | None:
+    """Return what a container holds, or the value of a number or text of a derived class."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        return [part for item in dict.items(value) for part in item]
+    for base in (list, tuple, deque):
+        if issubclass(kind, base):
+            return list(base.__iter__(value))
+    for unordered in (set, frozenset):
+        if issubclass(kind, unordered):
+            return sorted(unordered.__iter__(value), key=_place)
+    if issubclass(kind, bytearray | array):
+        return [memoryview(value).tobytes()]
+    for atom in _VALUES:
+        if issubclass(kind, atom):
+            return [atom.__repr__(value)]
+    return None
+
+
+def _parts(value: Any) -> Iterable[object] | None:
+    """Return what any other thing is made of; None if nobody knows."""
     kind = type(value)
     if kind is FunctionType:
         return _of_function(value)
     if kind is MethodType:
         return (value.__func__, value.__self__)
-    if issubclass(kind, dict):
-        return [part for item in value.items() for part in item]
-    if issubclass(kind, list | tuple | deque):
-        return list(value)
-    if issubclass(kind, set | frozenset):
-        return sorted(value, key=_place)
-    if issubclass(kind, bytearray):
-        return (bytes(value),)
     if kind is GeneratorType:
         frame = value.gi_frame
         return () if frame is None else (frame.f_lasti, dict(frame.f_locals))

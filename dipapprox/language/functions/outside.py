@@ -3,8 +3,8 @@
 In: the frame of each function that is called while a mechanism runs. Out: why no mechanism calls
 it. Modules may draw while they are imported: an import runs once, and what it leaves is fixed.
 
-What tells the symbols of a run from numbers is refused as well: types, identity with a constant,
-and errors of Python's own that name a class of symbols.
+What tells the symbols of a run from numbers is refused as well: types, identity with anything but
+None, an ellipsis, a class or a sentinel, and errors of Python's own that name a class of symbols.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from __future__ import annotations
 import _random
 import dis
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.functions import places
+from dipapprox.language.functions import identities, places
 from dipapprox.language.functions.endless import endless_in
 from dipapprox.source import Span
 
@@ -111,17 +110,11 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
     values = [named[name] for name in code.co_names if name in named]
     if any(_draws(type(value)) for value in values):
         return Wrong(RANDOMNESS, _place(frame), DRAW)
+    asked = next(identities.asked_in(code, named), None)
+    if asked is not None:
+        return Wrong(asked.message, places.span_of(code, asked.offset), asked.hint)
     if _folder(code) != _folder(mechanism):
         return None
-    asked = next((ask for ask in _types_asked(code) if ask.word not in named), None)
-    if asked is None and any(value is type for value in values):
-        asked = _Asked("type", 0)
-    if asked is not None:
-        message = f"'{asked.word}' tells what is known from what is not"
-        hint = "what a mechanism does may not depend on that: inputs and noise are numbers"
-        if asked.word.startswith("is "):
-            hint = "a comparison is a condition: write it alone, or after 'not'"
-        return Wrong(message, places.span_of(code, asked.offset), hint)
     if (place := endless_in(code)) is not None:
         return Wrong("this goes on for ever: nothing inside it is counted", place)
     stored = _assigned_global(code)
@@ -157,34 +150,6 @@ def _assigned_global(code: CodeType) -> str | None:
         if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             return str(step.argval)
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Something that tells symbols from numbers, and where it is in the code."""
-
-    word: str
-    offset: int
-
-
-@lru_cache(maxsize=1024)
-def _types_asked(code: CodeType) -> tuple[_Asked, ...]:
-    return tuple(_asked_in(code))
-
-
-def _asked_in(code: CodeType) -> Iterator[_Asked]:
-    before: list[Any] = []
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in ("type", "hasattr"):
-            yield _Asked(step.argval, step.offset)
-        is_attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval == "type"
-        if is_attribute and before[-1].argval == "builtins":
-            yield _Asked("type", step.offset)
-        if step.opname == "IS_OP":
-            for each in before[-2:]:
-                if each.opname.startswith("LOAD_CONST") and isinstance(each.argval, int):
-                    yield _Asked(f"is {each.argval}", step.offset)
-        before.append(step)
 
 
 @lru_cache(maxsize=1024)
