@@ -79,6 +79,10 @@ def _words(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 def _words_in(code: CodeType) -> Iterator[tuple[str, int]]:
     before: dis.Instruction | None = None
+    texts = {value for value in code.co_consts if isinstance(value, str)}
+    if not {"builtins", "__builtins__"}.isdisjoint(code.co_names):
+        yield from ((word, 0) for word in sorted(_ASKING & texts))
+    yield from ((f"operator.{word}", 0) for word in sorted(_OF_OPERATOR & texts))
     asks_classes = "isinstance" in code.co_names or "issubclass" in code.co_names
     for step in dis.get_instructions(code):
         word = step.argval
@@ -95,7 +99,6 @@ def _words_in(code: CodeType) -> Iterator[tuple[str, int]]:
             ):
                 yield word if of == "builtins" else f"object.{word}", step.offset
         if (is_name or is_attribute) and word in _SYMBOLS and asks_classes:
-            # Not its name alone: globals have it.
             yield f"isinstance with {word}", step.offset
         if step.opname == "MATCH_CLASS" and not _SYMBOLS.isdisjoint(code.co_names):
             yield "a case with a class of dipapprox", step.offset

@@ -4,25 +4,32 @@ In: a function. Out: a picture of all that its code reaches outside itself, whic
 a run if nothing has changed: closures, defaults, attributes, the globals and class attributes that
 it and the functions it reaches name, in lists, dictionaries, objects, iterators and generators.
 
-What a picture does not show: the inside of objects made in C, such as context variables, but for
-the usual containers and iterators; caches of `functools`, whose results do not depend on the order
-of calls unless they are changed; modules that are imported while it runs.
+What a picture does not show: the inside of objects made in C, but for the usual containers,
+iterators, texts and bytes in memory and context variables (a generator that has begun is like no
+other: where its loops are is not seen); caches of `functools`, whose results do not depend on the
+order of calls unless they are changed; modules that are imported while it runs.
 """
 
 from __future__ import annotations
 
+import inspect
+import io
 import sys
 import warnings
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from decimal import Decimal
 from fractions import Fraction
 from types import (
+    AsyncGeneratorType,
     CodeType,
+    CoroutineType,
     FunctionType,
     GeneratorType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -132,8 +139,15 @@ def _parts(value: Any) -> Iterable[object] | None:
     if kind is MethodType:
         return (value.__func__, value.__self__)
     if kind is GeneratorType:
-        frame = value.gi_frame
-        return () if frame is None else (frame.f_lasti, dict(frame.f_locals))
+        return _of_generator(value)
+    if kind in (CoroutineType, AsyncGeneratorType):
+        return (object(),)  # unlike any other: nobody sees where it is
+    if kind is MappingProxyType:
+        return (dict(value),)
+    if kind in (io.StringIO, io.BytesIO):
+        return () if value.closed else (value.getvalue(), value.tell())
+    if kind is ContextVar:
+        return (value.get(None),)
     if kind is property:
         return (value.fget, value.fset, value.fdel)
     if issubclass(kind, type):
@@ -218,13 +232,23 @@ def _of_class(value: type) -> Iterator[object]:
             yield held
 
 
-def _of_iterator(value: Any) -> tuple[object, ...] | None:
+def _of_generator(value: Any) -> tuple[object, ...]:
+    """Look into a generator that has not begun; one that waits has iterators that nobody sees."""
+    state = inspect.getgeneratorstate(value)
+    if state == inspect.GEN_CLOSED:
+        return ()
+    return (dict(value.gi_frame.f_locals),) if state == inspect.GEN_CREATED else (object(),)
+
+
+def _of_iterator(value: Any) -> tuple[object, ...]:
+    if not any("__reduce__" in vars(base) for base in type(value).__mro__[:-1]):
+        return (object(),)  # which says nothing of its state
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return tuple(value.__reduce__())
         except Exception:  # it keeps to itself
-            return None
+            return (object(),)
 
 
 def _of_object(value: Any) -> Iterator[object]:
@@ -243,8 +267,11 @@ def _of_foreign(value: Any) -> Iterable[object] | None:
     wrapped = getattr(value, "__wrapped__", None)
     if type(wrapped) is FunctionType:
         return (wrapped, *attributes)
-    hidden = _is_ours(type(value).__module__) or isinstance(value, ModuleType)
-    return None if hidden or not attributes else attributes
+    if _is_ours(type(value).__module__) or isinstance(value, ModuleType):
+        return None
+    with suppress(TypeError, ValueError):  # it is no memory
+        return (memoryview(value).tobytes(), *attributes)
+    return attributes or None
 
 
 def _is_ours(module: str) -> bool:

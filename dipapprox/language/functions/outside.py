@@ -15,7 +15,6 @@ import re
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
-from typing import Any
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.functions import identities, places

@@ -80,17 +80,6 @@ class Symbolic(ABC):
         self.cells = cells
         self.compute = compute
 
-    @property  # type: ignore[misc]  # mypy takes it for a type alone
-    def __class__(self) -> type:
-        """The class, for this package: a function that asks gets another answer for a number."""
-        if _asks_by_right(sys._getframe(1)):
-            return type(self)
-        raise self.run.refusal(
-            "type error",
-            f"{self.WHAT} is asked for its type: what a function does may not depend on that",
-            "inputs and noise are numbers, named values or truth values, as they are declared",
-        )
-
     def __hash__(self) -> int:
         raise self.run.refusal(
             "type error",
@@ -126,6 +115,22 @@ class Symbolic(ABC):
             "only + - * / with numbers, comparisons, and what dipapprox offers",
         )
 
+    def __getattribute__(self, name: str) -> Any:
+        """Refuse what numbers do not have, and the class, to all but this package."""
+        if name in _NOT_OF_NUMBERS and not _asks_by_right(sys._getframe(1)):
+            message, hint = f"{self.WHAT} has no attribute '{name}'", ""
+            if name == "__class__":
+                message = (
+                    f"{self.WHAT} is asked for its type: what a function does may not depend on "
+                    "that"
+                )
+                hint = (
+                    "inputs and noise are numbers, named values or truth values, as they are "
+                    "declared"
+                )
+            raise self.run.refusal("type error", message, hint)
+        return object.__getattribute__(self, name)
+
     def __getattr__(self, name: str) -> Never:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -133,6 +138,10 @@ class Symbolic(ABC):
 
     @abstractmethod
     def __bool__(self) -> bool: ...
+
+
+_OF_ANY = frozenset(("__copy__", "__deepcopy__"))
+"""Asked for by name in Python's libraries."""
 
 
 def _asks_by_right(frame: FrameType | None) -> bool:
@@ -156,6 +165,11 @@ _REFUSED = (
 
 for _name in _REFUSED.split():
     setattr(Symbolic, f"__{_name}__", Symbolic._refuse)
+
+
+_NOT_OF_NUMBERS = frozenset(("__class__", "is_finite", "number", "known")) | frozenset(
+    name for name in vars(Symbolic) if name not in _OF_ANY
+)
 
 
 def is_number(value: object) -> bool:
