@@ -25,6 +25,16 @@ _ASKING = frozenset(("type", "hasattr", "id", "dir"))
 
 _OF_OPERATOR = frozenset(("is_", "is_not"))
 
+_OF_OBJECTS = frozenset(("getsizeof", "getrefcount", "_getframe"))
+"""Of `sys`: how Python holds something, and who called."""
+
+_BINARY = "add sub mul truediv floordiv mod pow divmod and or xor lshift rshift matmul"
+_OPERATORS = frozenset(
+    [f"__{prefix}{name}__" for name in _BINARY.split() for prefix in ("", "r")]
+    + [f"__{name}__" for name in ["lt", "le", "gt", "ge", "eq", "ne"]]
+)
+"""Called by name on a number, these return NotImplemented for a symbol, and raise nothing."""
+
 _SYMBOLS = frozenset(("Quantity", "Condition", "Weight", "Symbolic"))
 
 _NAMES = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -83,6 +93,8 @@ def _words_in(code: CodeType) -> Iterator[tuple[str, int]]:
     if not {"builtins", "__builtins__"}.isdisjoint(code.co_names):
         yield from ((word, 0) for word in sorted(_ASKING & texts))
     yield from ((f"operator.{word}", 0) for word in sorted(_OF_OPERATOR & texts))
+    if "getattr" in code.co_names:
+        yield from ((f".{word}", 0) for word in sorted(_OPERATORS & texts))
     asks_classes = "isinstance" in code.co_names or "issubclass" in code.co_names
     for step in dis.get_instructions(code):
         word = step.argval
@@ -90,10 +102,14 @@ def _words_in(code: CodeType) -> Iterator[tuple[str, int]]:
         is_attribute = step.opname in (*_ATTRIBUTES, "IMPORT_FROM")
         if is_name and word in _ASKING:
             yield word, step.offset
+        if (is_name or is_attribute) and word in _OF_OBJECTS:
+            yield f"sys.{word}", step.offset
         if is_attribute:
             of = None if before is None else before.argval
             if word in _OF_OPERATOR:
                 yield f"operator.{word}", step.offset
+            if word in _OPERATORS and of != "object":
+                yield f".{word}", step.offset
             if (of == "builtins" and word in _ASKING) or (
                 of == "object" and before is not None and before.opname in _NAMES
             ):
