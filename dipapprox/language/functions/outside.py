@@ -71,7 +71,7 @@ def wrong_with(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         found = Wrong("the function starts a thread", _place(frame))
     elif not places.is_library(frame):
         found = _wrong_with_code(frame, mechanism)
-    return None if found is None or _is_importing(frame) else found
+    return None if found is None or _is_incidental(frame, mechanism) else found
 
 
 def tells_types(frame: FrameType, error: BaseException, trace: TracebackType) -> bool:
@@ -156,9 +156,15 @@ def _folder(code: CodeType) -> Path:
     return Path(code.co_filename).parent
 
 
-def _is_importing(frame: FrameType | None) -> bool:
+def _is_incidental(frame: FrameType | None, mechanism: CodeType) -> bool:
+    """Whether a call is part of an import, or of the end of an object from elsewhere.
+
+    Python ends objects whenever it likes, also those that only others knew.
+    """
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        if frame.f_code.co_name == "__del__" and _folder(frame.f_code) != _folder(mechanism):
             return True
         frame = frame.f_back
     return False

@@ -729,3 +729,23 @@ def text_made(body: str) -> str:
     """The program of a function whose input is a text."""
     signature = 'q: Annotated[str, "in {low, high}"], eps: Weight'
     return str(made(body, signature, adjacent="all").text())
+
+
+def test_ends_of_objects_from_elsewhere_are_none_of_its_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python collects objects whenever it likes, also while a function is executed."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "owner_of_things.py").write_text(
+        "class Owner:\n    def __del__(self):\n        first = second = self.__dict__\n"
+        "        return first is second\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    (tmp_path / "f.py").write_text(
+        "from typing import Annotated\nfrom dipapprox import *\nfrom owner_of_things import Owner\n"
+        "@mechanism(adjacent='linf 1')\n"
+        "def f(q: Annotated[Quantity, 'in {0, 1}']) -> Annotated[int, 'in {0, 1}']:\n"
+        "    Owner()\n    return q\n"
+    )
+    answer = dipapprox.verify(dipapprox.parse(tmp_path / "f.py"), eps=1, delta=0).answer
+    assert answer is Answer.NOT_DP
