@@ -188,7 +188,7 @@ class Prices:
                 price[0, 0] = price[1, 1] = self.infinite
                 price[0, 1] = rate * abs(change)
                 price[1, 0] = 0
-            price[0] += fresh
+            price[0] += fresh * abs(change)
             price[forbidden] = self.infinite
             prices.append(price[:, chosen])
         return Step(edge, changes, before, np.stack(prices))

@@ -195,7 +195,7 @@ def dearest(automaton: Automaton, length: int) -> Fraction:
             longer = (*run, index)
             if not is_acyclic(len(longer), dependencies(automaton, longer)):
                 continue
-            for change in (-1, 1) if automaton.reads(transition) else (0,):
+            for change in automaton.changes if automaton.reads(transition) else (0,):
                 after = _after(automaton, transition, costs, change)
                 waiting.append((longer, transition.target, after))
     return best

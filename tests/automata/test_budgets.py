@@ -209,6 +209,28 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> N
     assert exact >= 5
 
 
+@pytest.mark.parametrize("changes", [(0, -1), (0, 1)])
+def test_searches_agree_with_exhaustion_where_inputs_change_one_way(
+    changes: tuple[int, int],
+) -> None:
+    exact = 0
+    for seed in range(60):
+        found = random_automaton(seed, variables=1 + seed % 2, states=4, shown=0.5)
+        found = replace(found, changes=changes)
+        merged = quotient_of(found)
+        result = budget_of(merged.graph)
+        if result.family is None:
+            continue
+        run = run_of(merged.whole, merged.lift(result.walk))
+        assert run_cost(found, run, result.changes).value == result.family.value
+        short = dearest(found, 5)
+        assert short <= result.family.value
+        if len(run) <= 5:
+            assert short == result.family.value
+            exact += 1
+    assert exact >= 5
+
+
 def test_runs_within_a_length_cost_what_their_best_change_costs() -> None:
     """Two oracles of each other: ternary vectors, and cuts for every change of every run."""
     for seed in range(12):

@@ -136,6 +136,28 @@ forever do
     end
 end
 """
+SAME_NOISE = """
+stream q in real
+publishes {bot}
+adjacent linf 1
+rT <- Lap(0, 2 / eps)
+forever do
+    read q
+    r <- Lap(q, 2 / eps)
+    if r >= rT then publish Lap(q, 2 / eps); exit end
+    publish bot
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "budget"), [("linf 1", 2), ("increasing 1", 1), ("decreasing 1", 1)]
+)
+def test_an_input_that_does_not_change_pays_no_fresh_sample(adjacency: str, budget: int) -> None:
+    proof = of_text(SAME_NOISE.replace("linf 1", adjacency))
+    assert proof.is_exact and proof.upper == budget
+
+
 RANGE = """
 stream q in real
 publishes {inside, above, below}
