@@ -354,7 +354,8 @@ class Exploration:
             if cost is not None:
                 gain = self.system.gain(one.probability, other.probability)
                 target = self.number((our_states[0], their_states[0], ()))
-                yield Edge(target, gain, cost, call, (one, other), True)
+                (value,) = self.data_values(call, one, other)
+                yield Edge(target, gain, cost, _with_data(call, value), (one, other), True)
                 return
         if not visible:
             left, right = unseen(left), unseen(right)
@@ -386,7 +387,7 @@ class Exploration:
                     after = self.after(one, other, differences, value, value)
                     our_state, their_state = map(self.system.number, (one.state, other.state))
                     target = self.number((our_state, their_state, after))
-                    said = call if value is None else Call(call.handler, call.name, (value,))
+                    said = _with_data(call, value)
                     yield Edge(target, gain, cost, said, (one, other), determined)
 
     def data_values(self, call: Call, one: Outcome, other: Outcome) -> Sequence[Fraction | None]:
@@ -431,6 +432,11 @@ class Exploration:
             if label not in theirs:
                 raise Inexpressible("a reply that one run may give and the other cannot")
             yield outcomes, theirs[label]
+
+
+def _with_data(call: Call, value: Fraction | None) -> Call:
+    """Return a call that stands for data of all values with one of them; None leaves a call."""
+    return call if value is None else Call(call.handler, call.name, (value,))
 
 
 _CERTAINLY = ExponentialRatio.constant(1)

@@ -116,3 +116,36 @@ def test_counters_that_change_on_the_way_round_get_values(
     repetition = proof.loss.repetition
     if repetition is not None:
         assert repetition.gain == len(repetition.events)
+
+
+FULL = """
+state n in 0..SIZE <- 0
+state idle in 0..40 <- 0
+state left in 0..9 <- 9
+output reply in int
+adjacent CHANGE
+on data d in 0..1 do
+    if n < SIZE then n <- n + 1 end
+end
+on query ask do
+    if left = 0 then reply <- 1000; exit end
+    if n = SIZE then reply <- DLap(1, 1 / eps) else reply <- DLap(0, 1 / eps) end
+    left <- left - 1
+end
+"""
+
+
+@pytest.mark.parametrize(("change", "upper"), [("insert", 9), ("replace", 0)])
+def test_data_of_any_value_has_one_in_a_course(change: str, upper: int) -> None:
+    """Nothing is lost before the counter is full, which takes data whose value nothing uses."""
+    service = service_of(FULL.replace("SIZE", "40").replace("CHANGE", change))
+    loss = prove_service.find_loss(service, Examiner(), Limits())
+    assert loss.is_exact and loss.upper == upper
+    assert loss.by_differences
+    if upper:
+        assert loss.trace is not None
+        values = System(service, BY_VALUE, False, Limits())
+        gain = run_trace(loss.trace, values, Limits()).gain()
+        assert gain is not None and gain.exact == upper
+    small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
+    assert prove_service.find_loss(small, Examiner(), Limits()).upper == upper
