@@ -35,11 +35,6 @@ class Chance:
     outcome: int
     proportional: bool
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether the weight is written as 0."""
-        return self.weights[self.outcome] == core.Constant(Fraction(0))
-
     def enclose(self, eps: Fraction, bits: int) -> Enclosure | NotEnclosed:
         """Enclose the chance of a lawful choice to about 2**-bits, or say why there is none."""
         for attempt in range(_ATTEMPTS):

@@ -22,6 +22,7 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.conditions import ANY_NUMBER, outcomes
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
+from dipapprox.checking.weights import is_nothing
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
@@ -224,7 +225,7 @@ def _chosen(choice: core.Choose, state: _State) -> list[_State]:
     found = []
     for k, (value, _) in enumerate(choice.options):
         chance = Chance(weights, k, choice.proportional)
-        if not chance.is_nothing:
+        if not is_nothing(chance):
             changed = {**store, place: value_of(value, store)}
             found.append(replace(state, store=changed, chances=(*state.chances, chance)))
     if not found:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.checking.chances import Chance
 from dipapprox.checking.decisions.quotients import Quotient, constant, lowest_terms
 from dipapprox.checking.decisions.signs import sign_at
@@ -31,6 +32,26 @@ def chance_form(chance: Chance) -> Quotient:
     """
     own = weight_form(chance.weights[chance.outcome])
     return divided(own, total_weight(chance)) if chance.proportional else own
+
+
+def is_nothing(chance: Chance) -> bool:
+    """Whether the weight of an outcome is 0 whatever ε is; False where that cannot be told."""
+    weight = chance.weights[chance.outcome]
+    match weight:
+        case core.Constant(value):
+            return not value
+        case _:
+            return _vanishes.find(weight, lambda: _is_zero(weight))
+
+
+_vanishes: Cache[core.Weight, bool] = Cache(1000)
+
+
+def _is_zero(weight: core.Weight) -> bool:
+    try:
+        return not weight_form(weight).top
+    except Stuck:
+        return False
 
 
 def require_distribution(chance: Chance, eps: Fraction, limits: Limits) -> None:

@@ -312,6 +312,16 @@ def test_weights_and_denominators_of_choices_are_examined() -> None:
     assert "weights of a choice" in (without.reason or "")
 
 
+def test_options_of_weight_0_lead_nowhere() -> None:
+    """1 - exp(-eps * room) is 0 where there is no room; the sampler then leaves its range."""
+    path = PROGRAMS / "literature" / "truncated_geometric.dpg"
+    text = path.read_text(encoding="utf-8")
+    program = dipapprox.parse(text)
+    decision = dipapprox.decide(program)
+    assert decision.answer is dipapprox.Answer.DP
+    confirmed(json.loads(dipapprox.certify(program, text, decision).to_json()))
+
+
 def test_limits_end_a_check(private: Fields) -> None:
     result = check(private, Limits(seconds=1e-9))
     assert result.outcome is Outcome.NOT_CONFIRMED
