@@ -208,12 +208,19 @@ class SeenBeyond(Statement, frozen=True, tag_field="kind", tag="beyond"):
     direction: Literal[-1, 1]
 
 
+class SeenStop(Statement, frozen=True, tag_field="kind", tag="stop"):
+    """No guard holds, where that is visible."""
+
+
+Seen = SeenSymbol | SeenNearZero | SeenBeyond | SeenStop
+
+
 class WordLetter(Statement, frozen=True):
     """One input of either run, null where none is read, and what is seen."""
 
     first: Fraction | None
     second: Fraction | None
-    seen: SeenSymbol | SeenNearZero | SeenBeyond
+    seen: Seen
 
 
 class RecordedWord(Statement, frozen=True, tag_field="kind", tag="word"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dipapprox.automata.description import automaton_of
-from dipapprox.automata.stops import stopping_states
+from dipapprox.automata.stops import stop_symbol, stopping_states
 from dipapprox.certificates.budgets import (
     FORMAT,
     VERSION,
@@ -64,6 +64,7 @@ def certify_budget(proof: AutomatonProof, text: str, limits: Limits) -> Certific
             private=private,
             has_lower=proof.lower > 0,
             unbounded=proof.analysis.unbounded,
+            stop=stop_symbol(proof.automaton, proof.analysis.automaton),
             limits=limits,
         ),
         "computed": Computed(engine="exact", **versions()),

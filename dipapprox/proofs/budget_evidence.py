@@ -33,6 +33,7 @@ from dipapprox.certificates.budgets import (
     RunStep,
     SeenBeyond,
     SeenNearZero,
+    SeenStop,
     SeenSymbol,
     VectorFamily,
     VectorPair,
@@ -56,7 +57,13 @@ def lack_of_evidence(answer: Answer, analysis: Analysis) -> str | None:
 
 
 def evidence_of(
-    analysis: Analysis, *, private: bool, has_lower: bool, unbounded: bool, limits: Limits
+    analysis: Analysis,
+    *,
+    private: bool,
+    has_lower: bool,
+    unbounded: bool,
+    stop: str | None,
+    limits: Limits,
 ) -> BudgetEvidence:
     """Record what proves the bounds of an automaton's budget.
 
@@ -65,6 +72,7 @@ def evidence_of(
         private: Whether its upper bound is stated.
         has_lower: Whether its lower bound is.
         unbounded: Whether it is stated that there is no budget.
+        stop: The symbol for visible stops; None where there are none.
         limits: For the search for vectors.
 
     Raises:
@@ -73,7 +81,7 @@ def evidence_of(
     structure = analysis.structure if unbounded else None
     return BudgetEvidence(
         upper=_upper(analysis, limits) if private else None,
-        lower=_lower(analysis) if has_lower else None,
+        lower=_lower(analysis, stop) if has_lower else None,
         structure=None if structure is None else _structure(structure),
     )
 
@@ -128,12 +136,12 @@ def _nodes(
 # --- at least -----------------------------------------------------------------------------------
 
 
-def _lower(analysis: Analysis) -> RecordedRun | RecordedWord | None:
+def _lower(analysis: Analysis, stop: str | None) -> RecordedRun | RecordedWord | None:
     match analysis.lower:
         case RunBound(candidate=candidate) if candidate.cost.value:
             return _run(analysis.automaton, candidate)
         case WordBound() as bound if bound.value > 0:
-            return _word(bound)
+            return _word(bound, stop)
         case _:
             return None
 
@@ -158,18 +166,18 @@ def _run(automaton: Automaton, candidate: Candidate) -> RecordedRun:
     return RecordedRun(steps=tuple(steps), flow=tuple(flow))
 
 
-def _word(bound: WordBound) -> RecordedWord:
+def _word(bound: WordBound, stop: str | None) -> RecordedWord:
     letters = [
-        WordLetter(first=first, second=second, seen=_seen(seen))
+        WordLetter(first=first, second=second, seen=_seen(seen, stop))
         for first, second, seen in zip(bound.first, bound.second, bound.word, strict=True)
     ]
     return RecordedWord(letters=tuple(letters))
 
 
-def _seen(seen: Seen) -> SeenSymbol | SeenNearZero | SeenBeyond:
+def _seen(seen: Seen, stop: str | None) -> SeenSymbol | SeenNearZero | SeenBeyond | SeenStop:
     match seen:
         case Symbol(name=name):
-            return SeenSymbol(name=name)
+            return SeenStop() if name == stop else SeenSymbol(name=name)
         case NearZero():
             return SeenNearZero()
         case HalfLine(end=end, upwards=upwards):

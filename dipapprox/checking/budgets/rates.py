@@ -18,13 +18,15 @@ from typing import assert_never
 
 from dipapprox.certificates.budgets import (
     RecordedWord,
+    Seen,
     SeenBeyond,
     SeenNearZero,
+    SeenStop,
     SeenSymbol,
     WordLetter,
 )
 from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
-from dipapprox.checking.budgets.machine import Machine, Move, symbol
+from dipapprox.checking.budgets.machine import STOPPED, Machine, Move, symbol
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.limits import Limits
 
@@ -164,23 +166,27 @@ class _Units:
                     found.add(self._whole(end))
                 case SeenNearZero():
                     found.add(0)
-                case SeenSymbol():
+                case SeenSymbol() | SeenStop():
                     pass
                 case _:
                     assert_never(letter.seen)
         return sorted(found)
 
-    def prices(
-        self, move: Move, given: int, seen: SeenSymbol | SeenNearZero | SeenBeyond
-    ) -> list[int | None]:
+    def prices(self, move: Move, given: int, seen: Seen) -> list[int | None]:
         """Return what each sample costs with which a move shows what is seen; empty if none do.
 
         None stands for a sample that shows something else.
         """
-        if isinstance(seen, SeenSymbol):
-            if move.shows != symbol(seen.name) or move.is_real:
-                return []
-        elif not move.is_real:
+        match seen:
+            case SeenSymbol(name=name):
+                fits = not move.is_real and move.shows == symbol(name)
+            case SeenStop():
+                fits = move.shows == STOPPED
+            case SeenNearZero() | SeenBeyond():
+                fits = move.is_real
+            case _:
+                assert_never(seen)
+        if not fits:
             return []
         rate, mean = self.compared[move.source]
         fixed = 0
@@ -196,16 +202,16 @@ class _Units:
             costs = [cost if is_it else None for cost, is_it in zip(costs, allowed, strict=True)]
         return costs
 
-    def _allows(self, seen: SeenSymbol | SeenNearZero | SeenBeyond, value: int) -> bool:
+    def _allows(self, seen: Seen, value: int) -> bool:
         match seen:
             case SeenBeyond(direction=direction):
                 return (value - self._end(seen)) * direction >= 0
             case SeenNearZero():
                 return value == 0
-            case SeenSymbol():
+            case SeenSymbol() | SeenStop():
                 return True
             case _:
                 assert_never(seen)
 
-    def _end(self, seen: SeenSymbol | SeenNearZero | SeenBeyond) -> int:
+    def _end(self, seen: Seen) -> int:
         return self._whole(seen.end) if isinstance(seen, SeenBeyond) else 0

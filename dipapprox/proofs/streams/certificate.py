@@ -70,6 +70,7 @@ def certify_rounds(proof: StreamProof, text: str, limits: Limits) -> Certificate
             private=private,
             has_lower=proof.lower > 0,
             unbounded=proof.has_none,
+            stop=None,
             limits=limits,
         ),
         "computed": Computed(engine="exact", **versions()),

@@ -200,6 +200,18 @@ def test_random_automata(seed: int, distinct: bool) -> None:
     assert result.answer is proof.answer
 
 
+@pytest.mark.parametrize("seed", [234, 315, 379])
+def test_a_word_may_end_with_a_visible_stop(seed: int) -> None:
+    found = random_automaton(seed, 2, distinct=False)
+    fields = budget_certificate(print_dipa(text_of(found)), stops=Stops.VISIBLE)
+    assert outcome_of(fields) is Outcome.CONFIRMED
+    letters = fields["evidence"]["lower"]["letters"]
+    assert letters[-1]["seen"] == {"kind": "stop"}
+    place = ["evidence", "lower", "letters", len(letters) - 1, "seen"]
+    symbol = {"kind": "symbol", "name": "ostop"}
+    assert outcome_of(signed(replaced(fields, place, symbol))) is Outcome.REFUTED
+
+
 def test_another_automaton_needs_another_certificate() -> None:
     fields = budget_certificate(examples.SVT)
     for old, new in (
