@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from dipapprox.language.functions.quantities import Condition, Quantity
     from dipapprox.language.functions.weights import Weight
+    from dipapprox.language.load import OpenProgram
     from dipapprox.limits import Limits
     from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
@@ -85,6 +86,7 @@ _HOMES = {
         "UserError",
     ),
     "dipapprox.language.core": ("Program",),
+    "dipapprox.language.load": ("OpenProgram",),
     "dipapprox.language.functions.maps": (
         "clamp",
         "rounded",
@@ -203,6 +205,7 @@ __all__ = [
     "Limits",
     "Mechanism",
     "NotEnclosed",
+    "OpenProgram",
     "Options",
     "Outcome",
     "OutputDistribution",

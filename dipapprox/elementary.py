@@ -167,18 +167,54 @@ def check_positive(value: Elementary, what: str) -> None:
     Raises:
         NoValue: If it is not, or cannot be told from 0; `what` of it is taken.
     """
+    if sign(value, f"{what} of a number that cannot be told from 0") < 0:
+        raise NoValue(f"{what} of a negative number")
     if not value.coefficient:
         raise NoValue(f"{what} of 0")
+
+
+def sign(value: Elementary, unknown: str) -> int:
+    """Return -1, 0 or 1.
+
+    Raises:
+        NoValue: If it cannot be told from 0; `unknown` says so.
+    """
+    if not value.coefficient:
+        return 0
     bits = 64
     while True:
         low, high = enclose(value, bits)
         if low > 0:
-            return
+            return 1
         if high < 0:
-            raise NoValue(f"{what} of a negative number")
+            return -1
         bits *= 4
         if bits > MOST_BITS:
-            raise NoValue(f"{what} of a number that cannot be told from 0")
+            raise NoValue(unknown)
+
+
+def absolute(value: Elementary) -> Elementary:
+    """Return |value|.
+
+    Raises:
+        NoValue: If it cannot be told from 0.
+    """
+    negative = sign(value, "a number that cannot be told from 0") < 0
+    return product(rational(Fraction(-1)), value) if negative else value
+
+
+def largest(values: Iterable[Elementary]) -> Elementary:
+    """Return the largest of at least one number.
+
+    Raises:
+        NoValue: If it cannot be told which that is.
+    """
+    first, *others = values
+    for other in others:
+        difference = total((other, product(rational(Fraction(-1)), first)))
+        if sign(difference, "two numbers of which the larger cannot be told") > 0:
+            first = other
+    return first
 
 
 def _of(coefficient: Fraction, factors: Iterable[tuple[Factor, int]]) -> Elementary:

@@ -150,13 +150,22 @@ def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomia
 def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Monomial:
     """Return max, min or abs of multiples of one power of eps, which is > 0."""
     numbers = [coefficient for coefficient, _ in given]
+    degree = common_degree(node, name, given)
+    return abs(numbers[0]) if name == ABSOLUTE else EXTREMES[name](numbers), degree
+
+
+def common_degree(node: ast.Expression, name: str, given: Sequence[Monomial]) -> int:
+    """Return the power of eps that numbers are multiples of, those that are 0 apart.
+
+    Raises:
+        Wrong: If there are several: which number is larger depends on eps.
+    """
     degrees = {degree for coefficient, degree in given if coefficient}
     if len(degrees) > 1:
         message = f"'{name}' of different powers of eps"
         hint = "which is larger depends on eps; a scale is a/eps, a constant or a*eps"
         raise Wrong("value error", message, node.span, hint)
-    chosen = abs(numbers[0]) if name == ABSOLUTE else EXTREMES[name](numbers)
-    return chosen, degrees.pop() if degrees else 0
+    return degrees.pop() if degrees else 0
 
 
 def _sum(

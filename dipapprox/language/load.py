@@ -63,6 +63,45 @@ class Source:
     parameters: Mapping[str, Fraction]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenProgram:
+    """A program in which `delta` is that of the claim: a `Program` once a question says which.
+
+    Attributes:
+        source: As it was read.
+        widening: Wider domains of its inputs.
+    """
+
+    source: Source
+    widening: Widening
+
+    @property
+    def name(self) -> str:
+        """What answers call it."""
+        return self.source.name
+
+    def program(self) -> core.Program:
+        """Return it for questions without a `delta`.
+
+        Raises:
+            SourceError: Always, with the place that needs one.
+        """
+        return self._elaborated(self.source)
+
+    def program_for(self, delta: Fraction) -> core.Program:
+        """Return the program where `delta` is that of a claim.
+
+        Raises:
+            UserError: If the widening does not suit its inputs.
+            SourceError: If it is wrong.
+        """
+        return self._elaborated(with_claimed_delta(self.source, delta))
+
+    def _elaborated(self, source: Source) -> core.Program:
+        read, parameters = source.program, source.parameters
+        return elaborate(read, parameters, source.name, self.widening, irrational=True)
+
+
 def load(
     path: Path,
     parameters: Mapping[str, Fraction],

@@ -30,7 +30,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -38,7 +38,9 @@ from dipapprox.distributions import Scale
 from dipapprox.elementary import (
     Elementary,
     NoValue,
+    absolute,
     approximate,
+    largest,
     logarithm,
     power,
     product,
@@ -46,9 +48,10 @@ from dipapprox.elementary import (
     square_root,
     total,
 )
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
-from dipapprox.language.constants import Wrong, evaluate_exponent, monomial
-from dipapprox.language.symbols import DELTA, LOGARITHM, ROOT
+from dipapprox.language.constants import Wrong, common_degree, evaluate_exponent, monomial
+from dipapprox.language.symbols import ABSOLUTE, DELTA, EXTREMES, LOGARITHM, ROOT
 from dipapprox.language.traversal import computed_in
 
 ACCURACY = 256
@@ -113,6 +116,8 @@ def _form(node: ast.Expression, constants: Mapping[str, Fraction]) -> tuple[Elem
     match node:
         case ast.Call(name, (argument,)) if name in (ROOT, LOGARITHM):
             return _function(name, argument, constants)
+        case ast.Call(name, (_, *_) as arguments) if name in EXTREMES or name == ABSOLUTE:
+            return _extreme(node, name, [_form(each, constants) for each in arguments])
         case ast.Negative(operand):
             value, degree = _form(operand, constants)
             return product(rational(Fraction(-1)), value), degree
@@ -146,6 +151,24 @@ def _function(
         "value error", f"'{name}' of something that depends on eps", argument.span,
         "a scale is a number times eps or 1/eps; a parameter may hold a number of its own",
     )  # fmt: skip
+
+
+def _extreme(
+    node: ast.Expression, name: str, given: Sequence[tuple[Elementary, int]]
+) -> tuple[Elementary, int]:
+    """Return max, min or abs of multiples of one power of eps, which is > 0."""
+    degree = common_degree(node, name, [(value.coefficient, own) for value, own in given])
+    values = [value for value, _ in given]
+    match name:
+        case "abs":
+            return absolute(values[0]), degree
+        case "max":
+            return largest(values), degree
+        case "min":
+            minus = rational(Fraction(-1))
+            return product(minus, largest([product(minus, each) for each in values])), degree
+        case _:
+            raise BrokenInvariant(f"'{name}' is no extreme")
 
 
 def _sum(

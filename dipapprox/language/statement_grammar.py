@@ -182,14 +182,21 @@ def p_pair(p: Any) -> None:
 
 def p_row(p: Any) -> None:
     """row : LPAREN arguments RPAREN
-    | atom
-    | minus_number"""
+    | cell"""
     p[0] = p[2] if len(p) == 4 else [p[1]]
 
 
-def p_minus_number(p: Any) -> None:
-    """minus_number : MINUS number"""
-    p[0] = ast.Negative(p[2], span=p.lexer.span(p))
+def p_cell(p: Any) -> None:
+    """cell : atom
+    | fraction
+    | MINUS atom
+    | MINUS fraction"""
+    p[0] = p[1] if len(p) == 2 else ast.Negative(p[2], span=p.lexer.span(p))
+
+
+def p_fraction(p: Any) -> None:
+    """fraction : atom DIVIDE atom"""
+    p[0] = ast.Product((p[1], p[3]), ("/",), span=p.lexer.span(p))
 
 
 # --- statements ---------------------------------------------------------------------------------

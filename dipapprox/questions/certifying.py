@@ -60,7 +60,8 @@ def certify(
         if program != proved:
             raise UserError(f"program must be the {what} of the proof: proof.{what}")
         return certify_proof(verdict, text, known_options(options).limits)
-    known = known_program(program, reals=True)
+    claimed = verdict.claim.delta if isinstance(verdict, Verdict) else None
+    known = known_program(program, reals=True, delta=claimed)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:

@@ -17,13 +17,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, shorten
+from dipapprox.language.checker import check
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.finite_rounds import with_finite_rounds
-from dipapprox.language.load import DPG, Source, finite, read_source
+from dipapprox.language.load import DPG, OpenProgram, Source, finite, read_source
 from dipapprox.language.parser import parse as parse_text
+from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from dipapprox.questions import decide as decisions
     from dipapprox.questions import probability as probabilities
 
-    AnyProgram: TypeAlias = Program | mechanism.Mechanism[..., Any]
+    AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]
 else:
     mechanism = Deferred("dipapprox.language.functions.mechanism")
     loss = Deferred("dipapprox.privacy.profiles.loss")
@@ -75,8 +78,11 @@ def parse(
     for_all: str | None = None,
     rounds: int | None = None,
     values: Wider | None = None,
-) -> Program:
+) -> Program | OpenProgram:
     """Read a program from text, or from a file, with some of its parameters set.
+
+    A program that mentions `delta` without a value for it stays open until a question, such as
+    `verify`, says the δ of its claim.
 
     Args:
         text: The program; or the `Path` of a .dpg or .dip file, or of a function, "file.py:name".
@@ -120,9 +126,11 @@ def parse(
     if finite_rounds is not None:
         program = with_finite_rounds(program, finite_rounds)
     called = source.name if name is None else name
-    return elaborate(
-        program, source.parameters, called, widening_of(widen), for_all, irrational=True
-    )
+    widening = widening_of(widen)
+    if for_all is None and DELTA not in source.parameters and needs_delta(program):
+        check(with_delta(program))
+        return OpenProgram(replace(source, name=called, program=program), widening)
+    return elaborate(program, source.parameters, called, widening, for_all, irrational=True)
 
 
 @overload
@@ -305,7 +313,7 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
     """
     if isinstance(program, Program):
         return finite(program, reals=reals)
-    made = program_of_mechanism(program, delta)
+    made = program_made(program, delta)
     if made is None:
         hint = "dipapprox.parse(text) reads one, @dipapprox.mechanism makes a function one"
         if isinstance(program, str | Path):
@@ -314,17 +322,18 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
     return finite(made, reals=reals)
 
 
-def program_of_mechanism(given: object, delta: object = None) -> Program | None:
-    """Return the program of a Python function with its default parameters; None if it is none.
+def program_made(given: object, delta: object = None) -> Program | None:
+    """Return the program that an open one is at a `delta`, or a Python function with its default
+    parameters; None if it is neither.
 
     Args:
-        given: Perhaps a function.
+        given: Perhaps one of them.
         delta: Of the claim, if it is a number.
 
     Raises:
-        SourceError: If the function cannot be a program.
+        SourceError: If it cannot be a program.
     """
-    if not isinstance(given, mechanism.Mechanism):
+    if not isinstance(given, OpenProgram | mechanism.Mechanism):
         return None
     return given.program_for(delta) if isinstance(delta, Fraction) else given.program()
 

@@ -50,7 +50,7 @@ from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, Pipelin
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import known_options, program_of_mechanism
+from dipapprox.questions.interface import known_options, program_made
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""
@@ -278,7 +278,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
 def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramText | None]:
     given = table["program"]
     check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
-    made = given if isinstance(given, Program) else program_of_mechanism(given)
+    made = given if isinstance(given, Program) else program_made(given)
     if made is not None:
         return made, None
     if not isinstance(given, str | Path):

@@ -18,7 +18,7 @@ from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import AnyProgram, Number, known_options, program_of_mechanism
+from dipapprox.questions.interface import AnyProgram, Number, known_options, program_made
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.service_proof import ServiceProof
@@ -121,7 +121,7 @@ def _known_subject(program: object) -> Subject:
             return NamedAutomaton("automaton", program)
         case str() | PathLike():
             return load_subject(Path(program), {})
-        case _ if (made := program_of_mechanism(program)) is not None:
+        case _ if (made := program_made(program)) is not None:
             return made
         case _:
             raise UserError(

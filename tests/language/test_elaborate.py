@@ -222,10 +222,14 @@ def test_domains(domain: str, values: tuple[object, ...]) -> None:
         ("adjacent l1 3/2", Within(Norm.L1, Fraction(3, 2))),
         ("adjacent l0 1", Within(Norm.L0, Fraction(1))),
         ("adjacent { 0 ~ 1 }", Listed((((Fraction(0),), (Fraction(1),)),))),
+        ("adjacent { 0 ~ 3/2 }", Listed((((Fraction(0),), (Fraction(3, 2),)),))),
+        ("adjacent { -3/2 ~ 1 }", Listed((((Fraction(-3, 2),), (Fraction(1),)),))),
     ],
 )
 def test_adjacency(written: str, adjacency: core.Adjacency) -> None:
-    program = core_of(f"input q in {{0, 1}}\noutput out in {{0, 1}}\n{written}\nout <- 0")
+    program = core_of(
+        f"input q in {{-3/2, 0, 1, 3/2}}\noutput out in {{0, 1}}\n{written}\nout <- 0"
+    )
     assert program.adjacency == adjacency
 
 

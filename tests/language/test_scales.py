@@ -60,10 +60,24 @@ def test_largest_and_least_are_those_of_numbers(given: list[Fraction]) -> None:
 def test_what_is_larger_may_not_depend_on_eps() -> None:
     with pytest.raises(SourceError, match="different powers of eps"):
         scales("r <- Lap(q, max(1, 1/eps))")
-    with pytest.raises(SourceError, match="'sqrt' stands in scales only"):
-        scales("r <- Lap(q, max(sqrt(2), 1))")
+    with pytest.raises(SourceError, match="different powers of eps"):
+        scales("r <- Lap(q, max(sqrt(2), 1/eps))")
+    with pytest.raises(SourceError, match="the larger cannot be told"):
+        scales("r <- Lap(q, max(sqrt(2) * sqrt(3), sqrt(6)))")
     with pytest.raises(SourceError, match="'abs' takes 1 argument"):
         scales("r <- Lap(q, abs(1, 2))")
+
+
+_ROOTS = st.fractions(Fraction(1, 9), 9, max_denominator=9)
+
+
+@given(st.lists(_ROOTS, min_size=1, max_size=3))
+def test_largest_and_least_are_those_of_irrational_numbers(given: list[Fraction]) -> None:
+    written = ", ".join(f"sqrt({each})/eps" for each in given)
+    text = f"max({written})", f"min({written})", f"abs(-sqrt({given[0]})/eps)"
+    found = scales("\n".join(f"r <- Lap(q, {each})" for each in text))
+    plain = (f"sqrt({each})/eps" for each in (max(given), min(given), given[0]))
+    assert found == scales("\n".join(f"r <- Lap(q, {each})" for each in plain))
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -296,6 +310,21 @@ def test_python_functions_have_them_too() -> None:
     program = dipapprox.parse(GAUSS, parameters={"delta": Fraction(1, 10**5)})
     ours = dipapprox.profile(noisy, eps=1, eps_prv=1).delta_enclosure
     assert ours == dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
+
+
+def test_a_program_is_open_until_a_claim_says_its_delta() -> None:
+    program, delta = dipapprox.parse(GAUSS, name="textbook"), Fraction(1, 10)
+    assert program.name == "textbook"
+    closed = dipapprox.parse(GAUSS, {"delta": delta})
+    ours, theirs = (dipapprox.verify(each, eps=1, delta=delta) for each in (program, closed))
+    assert ours.answer is Answer.DP
+    assert ours.delta_enclosure == theirs.delta_enclosure
+    fields = dipapprox.certify(program, GAUSS, ours).to_json()
+    assert dipapprox.check(fields).outcome is dipapprox.Outcome.CONFIRMED
+    with pytest.raises(SourceError, match="'delta' has no value"):
+        dipapprox.probability(program, eps=1, input=(0,))
+    with pytest.raises(SourceError, match="unknown name 'z'"):
+        dipapprox.parse(GAUSS.replace("Gauss(q", "Gauss(z"))
 
 
 FINITE = """input q in 0..1
