@@ -32,7 +32,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Change, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
 from dipapprox.proofs.part_proofs import PartRay, PartRun
-from dipapprox.proofs.places import between_places
+from dipapprox.proofs.places import Places, between_places
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import BoxShift
@@ -203,7 +203,7 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     if known.places is not None:
         if known.places.loss is None:
             lost = [known.parts[each.part].outputs[each.output] for each in known.places.losses]
-            reason = IMPOSSIBLE if known.places.is_impossible else _trouble(lost)
+            reason = IMPOSSIBLE if _become_impossible(known.places, lost) else _trouble(lost)
             return replace(known, answer=Answer.NOT_DP, reason=reason)
         lower = max(lower, known.places.loss)
     known = replace(known, lower=lower)
@@ -363,6 +363,29 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     if impossible:
         return IMPOSSIBLE
     return NO_SHIFT if bounded else SEVERAL_STATES
+
+
+def _become_impossible(places: Places, outputs: Iterable[OutputProof]) -> bool:
+    """Whether what is lost between two inputs is all: by noise on one side, not by Gaussian noise.
+
+    The flow of a state at the second input is then about guards, numbers that are shown, and noise
+    bound on its side: nothing near these numbers is shown there.
+    """
+    return all(
+        cost is None or not _uses_free_noise(state.cone, cost.flow)
+        for each, output in zip(places.losses, outputs, strict=True)
+        for state, cost in zip(output.states, each.costs, strict=True)
+    )
+
+
+def _uses_free_noise(cone: Cone, flow: Sequence[Fraction]) -> bool:
+    """Whether the sum of forms that a flow adds up has noise without a rate in it."""
+    forms = [*cone.guards, *(side for form in cone.shown for side in (form, -form))]
+    return any(
+        sum((y * form.coefficient(place) for y, form in zip(flow, forms, strict=True)), Fraction(0))
+        for place, source in enumerate(cone.sources)
+        if source.rate is None
+    )
 
 
 def _coupled(

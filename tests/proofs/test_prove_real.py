@@ -106,6 +106,32 @@ def test_programs_that_need_the_value_of_an_input(path: str, reason: str) -> Non
     assert reason in proof.reason
 
 
+PUBLISHED = """
+input q in real 1..2
+output out in real
+adjacent linf 1
+x <- NOISE(q, 1 / eps)
+out <- x MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("noise", "more", "words"),
+    [
+        ("LapPlus", "", "an output becomes impossible"),
+        ("LapMinus", "", "an output becomes impossible"),
+        ("Gauss", "", "line 5: Gaussian noise"),
+        ("LapPlus", "+ Gauss(q, 1 / eps)", "line 6: Gaussian noise"),
+    ],
+)
+def test_why_numbers_of_inputs_between_bounds_have_no_budget(
+    noise: str, more: str, words: str
+) -> None:
+    proof = prove_text(PUBLISHED.replace("NOISE", noise).replace("MORE", more))
+    assert proof.answer is Answer.NOT_DP
+    assert words in proof.reason
+
+
 EQUALITY = """
 input  q in 0..1
 output out in {0, 1}
