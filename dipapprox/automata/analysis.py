@@ -16,10 +16,11 @@ Wherever a limit ends a step, the bounds so far stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from dipapprox.automata.candidates import Candidate, dear_runs
@@ -29,14 +30,14 @@ from dipapprox.automata.determined import (
     is_determined,
     outputs_determine_runs,
 )
-from dipapprox.automata.families import cycles_of, repeated
+from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.joined import JoinedFamily, join
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, Transition
 from dipapprox.automata.optimum import ClosedFamily, Search, dear_walk, search
-from dipapprox.automata.paths import exact_structure, lifted_structure
+from dipapprox.automata.paths import exact_structures, lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
-from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycle
+from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
 from dipapprox.automata.validity import outputs_distinguish
@@ -151,23 +152,26 @@ class Analysis:
         return self.upper_bound == self.lower_bound
 
 
-def analyse(automaton: Automaton, limits: Limits) -> Analysis:
+def analyse(automaton: Automaton, limits: Limits, *, with_words: bool = True) -> Analysis:
     """Find the least budget of an automaton, or bounds of it.
 
     Args:
         automaton: A valid automaton.
         limits: Nodes of graphs count as states. Where they end, what is known by then is returned,
             with the reason.
+        with_words: Whether bounds by words are looked for: they are about inputs that change both
+            ways.
     """
-    return _Progress(automaton, limits).run()
+    return _Progress(automaton, limits, with_words).run()
 
 
 class _Progress:
     """What is known so far."""
 
-    def __init__(self, automaton: Automaton, limits: Limits) -> None:
+    def __init__(self, automaton: Automaton, limits: Limits, with_words: bool) -> None:
         self.automaton = automaton
         self.limits = limits
+        self.with_words = with_words
         self.now = Analysis(automaton)
         self.reason: str | None = None
 
@@ -212,7 +216,7 @@ class _Progress:
         self._learn(determined=True)
         part = augment_part(self.automaton, min(_PART, self.limits.states))
         merged = quotient(part, self.limits)
-        found: Structure | None = leaking_cycle(part) or disclosing_cycle(part)
+        found, _ = self._dear_structure(_cycles(part))
         if found is None:
             with suppress(LimitReached):  # it goes on without an answer
                 walk = tainted_walk(merged, self.limits)
@@ -230,10 +234,11 @@ class _Progress:
         return Candidate(run, result.changes, run_cost(self.automaton, run, result.changes))
 
     def _classify(self, merged: Quotient) -> None:
-        """Find a structure, or that there is none."""
-        cycle = leaking_cycle(merged.whole) or disclosing_cycle(merged.whole)
+        """Find a structure that costs, or that there is none at all."""
+        cycle, has_free = self._dear_structure(_cycles(merged.whole))
         if cycle is not None:
             self._learn(structure=cycle, well_formed=False)
+        if cycle is not None or has_free:
             return
         walk = tainted_walk(merged, self.limits)
         self._learn(is_tainted=walk is not None)
@@ -245,14 +250,27 @@ class _Progress:
         found = lifted_structure(merged, walk)
         if found is None:
             try:
-                found = exact_structure(merged.whole, self.limits)
+                candidates = exact_structures(merged.whole, self.limits)
+                found, has_free = self._dear_structure(candidates)
             except LimitReached as limit:
                 self.reason = limit.reason
+                return
+            if has_free and found is None:
                 return
         self._learn(well_formed=found is None, structure=found)
         if found is None:
             upper = WeightBound(Rule.FALLBACK, fallback_weight(merged.graph))
             self._learn(upper=upper, published=published_weight(merged.graph).value)
+
+    def _dear_structure(self, found: Iterable[Structure]) -> tuple[Structure | None, bool]:
+        """Return the first structure that costs; whether some cost nothing as inputs change."""
+        has_free = False
+        for structure in found:
+            self.limits.check()
+            if gain_of_round(self.automaton, structure):
+                return structure, has_free
+            has_free = True
+        return None, has_free
 
     # --- no budget ------------------------------------------------------------------------------
 
@@ -335,7 +353,7 @@ class _Progress:
         """Yield runs of one step more: what follows may tell the walk from others."""
         end = merged.graph.edges[found.walk[-1]].target if found.walk else 0
         for edge in merged.graph.leaving[end]:
-            change = int(self.automaton.reads(merged.graph.transition(edge)))
+            change = self._some_change(merged.graph.transition(edge))
             more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
             yield self._candidate(merged, more)
 
@@ -360,6 +378,8 @@ class _Progress:
         self._learn(well_formed=False, structure=found)
         if found is not None:
             self._spread(merged, found)
+        elif not {1, -1} <= {*self.automaton.changes}:
+            self.reason = _ONE_WAY
         elif self.now.determined:
             self._learn(unbounded=True)
         else:
@@ -378,11 +398,17 @@ class _Progress:
         longer = determined_extension(merged.whole, candidate.run)
         if longer is not None:
             more = [self.automaton.transitions[t] for t in longer[len(candidate.run) :]]
-            changes = (*candidate.changes, *(int(self.automaton.reads(t)) for t in more))
+            changes = (*candidate.changes, *map(self._some_change, more))
             cost = run_cost(self.automaton, longer, changes)
             self._learn(lower=RunBound(Candidate(longer, changes, cost)))
 
+    def _some_change(self, transition: Transition) -> int:
+        """Return a change of the input of a step."""
+        return self.automaton.changes[0] if self.automaton.reads(transition) else 0
+
     def _try_words(self, merged: Quotient, candidate: Candidate) -> None:
+        if not self.with_words:
+            return
         for bound in bounds_of_run(merged.graph, candidate.run, candidate.changes, self.limits):
             if bound.value > self.now.lower_bound:
                 self._learn(lower=bound)
@@ -390,8 +416,20 @@ class _Progress:
                 return
 
 
+def _cycles(whole: Unfolding) -> Iterator[Structure]:
+    """Yield leaking cycles, and a disclosing one."""
+    yield from islice(leaking_cycles(whole), _MOST_STRUCTURES)
+    disclosing = disclosing_cycle(whole)
+    if disclosing is not None:
+        yield disclosing
+
+
 _PART = 2000
 """Nodes of a part that is looked at."""
 
+_MOST_STRUCTURES = 200
+"""That are looked at where inputs change in one direction only, and leave some of them free."""
+
+_ONE_WAY = "inputs change in one direction, in which no structure was found that costs"
 _ALIKE = "several runs look alike"
 _PINNED = "many values are live at once: some have a fixed shift"

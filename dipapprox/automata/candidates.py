@@ -113,6 +113,7 @@ def _to(graph: Unfolding, start: int, goal: int) -> tuple[int, ...]:
 
 def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
     """Return changes of the inputs of a walk by what they are compared with."""
+    least, most = min(graph.automaton.changes), max(graph.automaton.changes)
     seen: dict[int, int] = {}
     changes = []
     for edge in walk:
@@ -121,21 +122,21 @@ def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
         if not graph.automaton.reads(transition):
             changes.append(0)
         elif transition.above and transition.below:
-            changes.append(1 if times % 2 else -1)
+            changes.append(most if times % 2 else least)
         else:
-            changes.append(-1 if transition.below else 1)
+            changes.append(least if transition.below else most)
     return tuple(changes)
 
 
 def _turned(automaton: Automaton, best: Candidate, limits: Limits) -> Iterator[Candidate]:
     """Turn single changes round, the dearest positions first, and keep what costs more."""
     rates = [automaton.rate(automaton.transitions[index]) for index in best.run]
-    inputs = [place for place, change in enumerate(best.changes) if change]
+    inputs = [p for p, t in enumerate(best.run) if automaton.reads(automaton.transitions[t])]
     inputs.sort(key=lambda place: -rates[place])
     for place in inputs[:_MOST_TURNS]:
         limits.check()
         turned = list(best.changes)
-        turned[place] = -turned[place]
+        turned[place] = sum(automaton.changes) - turned[place]
         cost = run_cost(automaton, best.run, tuple(turned))
         if cost.value > best.cost.value:
             best = Candidate(best.run, tuple(turned), cost)

@@ -2,13 +2,20 @@
 
 The changes of the inputs are those of the proofs in `structures.py`; each further round adds at
 least `gain_of_round` to the least budget of the run.
+
+Where inputs change in one direction only, the ends of the interval of changes take the place of 1
+and -1. The proofs then need less: of a leaking pair, with the ends a > b, each copy above costs
+d(k_m)·(a - c) and each below d(k₁)·(c - b) for the largest shift c above, together at least the
+lesser rate; so do the pairs of a leaking cycle if both read an input. A sample that does not move,
+as it is shown or reads no input, holds back changes of one sign only: 1 where it is the lower one
+of `insample >= x`, or of a violating path, else -1.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, Sample, members
+from dipapprox.automata.model import Automaton, Sample
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.shifts import Changes, run_cost
 from dipapprox.automata.structures import (
@@ -50,14 +57,15 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
     run = [structure.run[place] for place, _ in copies]
     if isinstance(structure, LeakingCycle):
         return tuple(run), _along_chain(automaton, tuple(run), structure, rounds)
+    least, most = min(automaton.changes), max(automaton.changes)
     signs: dict[int, int] = {}
     match structure:
         case DisclosingCycle(position=shown):
-            signs[shown] = 1
+            signs[shown] = most or least
         case LeakingPair(path=path):
-            signs[path[0]], signs[path[-1]] = -1, 1
+            signs[path[0]], signs[path[-1]] = least, most
         case ViolatingPath(path=path, shown_first=shown_first):
-            signs[path[-1] if shown_first else path[0]] = 1 if shown_first else -1
+            signs[path[-1] if shown_first else path[0]] = most if shown_first else least
     return tuple(run), tuple(signs.get(place, 0) for place, _ in copies)
 
 
@@ -67,24 +75,49 @@ def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds
     Uses of one sign, all copies of one transition of the cycle; a chain alternates.
     """
     start, bit = structure.cycle.start, 1 << structure.variable
-    offset = next(
-        place - start
-        for place in range(start, structure.cycle.end)
-        if automaton.transitions[structure.run[place]].used & bit
-    )
+    least, most = min(automaton.changes), max(automaton.changes)
+    offset, _ = _use(automaton, structure)
     length = structure.cycle.end - start
     changes = [0] * len(run)
+    paired = set[int]()
     last = -1
     for place, index in enumerate(run[: start + rounds * length]):
         transition = automaton.transitions[index]
         if place >= start and (place - start) % length == offset and last >= start:
-            sign = 1 if transition.above & bit else -1
-            if not changes[last]:
-                changes[place] = sign
-                changes[last] = -sign if automaton.reads(automaton.transitions[run[last]]) else 0
+            own, other = (most, least) if transition.above & bit else (least, most)
+            if last not in paired:
+                changes[place] = own
+                changes[last] = other if automaton.reads(automaton.transitions[run[last]]) else 0
+                paired |= {last, place}
         if transition.assigned & bit:
             last = place
     return tuple(changes)
+
+
+def _use(automaton: Automaton, structure: LeakingCycle) -> tuple[int, Fraction]:
+    """Return the place in the cycle, from its start, that compares the variable, and its gain.
+
+    The first one that gains something, if there is one.
+    """
+    cycle, bit = structure.cycle, 1 << structure.variable
+    least, most = min(automaton.changes), max(automaton.changes)
+    inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.end]]
+    lesser = min(automaton.rate(t) for t in inside if (t.used | t.assigned) & bit)
+    uses = list[tuple[int, Fraction]]()
+    for place, use in enumerate(inside):
+        if not use.used & bit:
+            continue
+        since = enumerate((*inside[place:], *inside[:place]))
+        after, stored = [(k, t) for k, t in since if t.assigned & bit][-1]
+        gain = lesser
+        if not after:  # a chain, of which every second link is paid for
+            gain = lesser * Fraction(most - least, 2)
+        elif not automaton.reads(stored):
+            gain = lesser * (most if use.above & bit else -least)
+        if gain:
+            return place, gain
+        uses.append((place, gain))
+    return uses[0]
 
 
 def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> Fraction:
@@ -94,7 +127,11 @@ def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> F
 
 
 def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
-    """Return what each further round adds at least, in the long run: positive."""
+    """Return what each further round adds at least, in the long run.
+
+    Positive, or 0 where inputs change in the one direction that the structure leaves free.
+    """
+    least, most = min(automaton.changes), max(automaton.changes)
     transitions = [automaton.transitions[index] for index in structure.run]
     match structure:
         case DisclosingCycle(position=position):
@@ -105,11 +142,10 @@ def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
             ends = transitions[path[0]], transitions[path[-1]]
             return min(automaton.rate(end) for end in ends)
         case ViolatingPath(path=path, shown_first=shown_first):
-            return automaton.rate(transitions[path[-1] if shown_first else path[0]])
-        case LeakingCycle(cycle=cycle, variable=variable):
-            inside = transitions[cycle.start : cycle.end]
-            touching = [t for t in inside if variable in members(t.used | t.assigned)]
-            return min(automaton.rate(t) for t in touching)
+            held = most if shown_first else -least
+            return held * automaton.rate(transitions[path[-1] if shown_first else path[0]])
+        case LeakingCycle():
+            return _use(automaton, structure)[1]
 
 
 MOST_ROUNDS = 4096

@@ -98,8 +98,8 @@ class Automaton:
         states: The states; the first one is initial.
         transitions: The transitions, those of one state in order of the text.
         changes: The ends of the interval in which changes of inputs lie: costs are convex in them.
-            Structures, words and constructed runs are about 1 and -1, whatever these are; weights
-            and closed families bound all of them.
+            Words are about 1 and -1, whatever these are; weights and the graphs of structures
+            bound all of them.
     """
 
     variables: tuple[str, ...]

@@ -18,8 +18,10 @@ inserted at a node of this graph, changing nothing that follows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
+from dipapprox.automata.families import gain_of_round
 from dipapprox.automata.model import Automaton, Sample, Transition, members
 from dipapprox.automata.runs import (
     Run,
@@ -98,6 +100,8 @@ def structure_in(
 def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | None:
     """Look for a structure on a walk that breaks WF⁺, with the cycles of marked steps inserted.
 
+    Where inputs change in one direction only, for one that costs something.
+
     Args:
         quotient: The automaton.
         walk: Edges of the augmented automaton, from its initial node.
@@ -112,7 +116,9 @@ def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | N
         attempts += [(None, q) for q in upward] + [(p, None) for p in downward]
     for first, second in attempts[:_MOST_ATTEMPTS]:
         found = _with_cycles(quotient, image, first, second)
-        if found is not None and holds(whole.automaton, found):
+        if found is None or not holds(whole.automaton, found):
+            continue
+        if gain_of_round(whole.automaton, found):
             return found
     return None
 
@@ -195,8 +201,8 @@ _ROLES = {
 }
 
 
-def exact_structure(whole: Unfolding, limits: Limits) -> Structure | None:
-    """Return a leaking pair or a privacy violating path; None if there is none.
+def exact_structures(whole: Unfolding, limits: Limits) -> Iterator[Structure]:
+    """Yield a leaking pair and privacy violating paths, one of each kind that there is.
 
     The automaton must have no leaking cycle.
 
@@ -206,12 +212,11 @@ def exact_structure(whole: Unfolding, limits: Limits) -> Structure | None:
     for kind in Kind:
         found = exact_of_kind(whole, kind, limits)
         if found is not None:
-            return found
-    return None
+            yield found
 
 
 def exact_of_kind(whole: Unfolding, kind: Kind, limits: Limits) -> Structure | None:
-    """Return a structure of one kind; None if there is none. As `exact_structure`."""
+    """Return a structure of one kind; None if there is none. As `exact_structures`."""
     roles = _ROLES[kind]
     automaton = whole.automaton
     if (roles.first_shown or roles.second_shown) and not any(

@@ -4,7 +4,8 @@ A *cycle* is a part C of a run that ends in the control state where it begins. I
 no variable is both assigned and compared in it.
 
 - leaking cycle: C assigns and compares a variable, and can be repeated for ever;
-- disclosing cycle: a non-leaking cycle that shows a sample of a state that reads an input;
+- disclosing cycle: a cycle that can be repeated for ever and shows a sample of a state that reads
+  an input;
 - leaking pair: two disjoint non-leaking cycles, and samples of the first lie below samples of the
   second: a path k₁ … k_m of the dependency graph from the first into the second cycle, with
   k₂ < k₁ and k_{m-1} < k_m;
@@ -37,6 +38,7 @@ So budgets grow linearly with L. That a run's budget is approached by real input
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from dipapprox.automata.model import Automaton, Sample, is_real, members
@@ -104,33 +106,30 @@ class ViolatingPath:
 Structure = LeakingCycle | DisclosingCycle | LeakingPair | ViolatingPath
 
 
-def leaking_cycle(whole: Unfolding) -> LeakingCycle | None:
-    """Return a leaking cycle, if there is one.
+def leaking_cycles(whole: Unfolding) -> Iterator[LeakingCycle]:
+    """Yield leaking cycles, if there are any: one for each pair of steps that makes one.
 
     In the augmented automaton every cycle can be repeated for ever, and a cycle that can becomes
     one of it after repetition. So there is one iff some strongly connected component has an edge
     that assigns a variable and an edge that compares it.
     """
-    assigning: dict[tuple[int, int], int] = {}  # (component, variable) to edge
+    assigning: dict[tuple[int, int], list[int]] = {}  # (component, variable) to edges
     internal = [edge for edge in range(len(whole.edges)) if whole.is_internal(edge)]
     for edge in internal:
         component = whole.components[whole.edges[edge].source]
         for variable in members(whole.transition(edge).assigned):
-            assigning.setdefault((component, variable), edge)
+            assigning.setdefault((component, variable), []).append(edge)
     for edge in internal:
         component = whole.components[whole.edges[edge].source]
         for variable in members(whole.transition(edge).used):
-            if (component, variable) in assigning:
-                first = assigning[component, variable]
+            for first in assigning.get((component, variable), ()):
                 edges = [first] if first == edge else [first, edge]
-                return LeakingCycle(*_with_cycle(whole, edges), variable)
-    return None
+                yield LeakingCycle(*_with_cycle(whole, edges), variable)
 
 
 def disclosing_cycle(whole: Unfolding) -> DisclosingCycle | None:
-    """Return a disclosing cycle, if there is one, of an automaton without leaking cycle.
-
-    All cycles are non-leaking then: it is an edge of a component that shows a sample of an input.
+    """Return a disclosing cycle, if there is one: an edge of a component that shows a sample of an
+    input. Cycles of the augmented automaton can be repeated for ever.
     """
     automaton = whole.automaton
     for edge in range(len(whole.edges)):
@@ -151,8 +150,8 @@ def _with_cycle(whole: Unfolding, edges: list[int]) -> tuple[Run, Segment]:
 def holds(automaton: Automaton, structure: Structure) -> bool:
     """Whether a structure is one, by its definition, looked at without any graph of the automaton.
 
-    A leaking cycle must moreover leave what is known of the order of the values as it was: then
-    it can be repeated for ever.
+    A cycle that stores what it compares must moreover leave what is known of the order of the
+    values as it was: then it can be repeated for ever.
     """
     run = structure.run
     states = orders(automaton, run)
@@ -168,7 +167,10 @@ def holds(automaton: Automaton, structure: Structure) -> bool:
         case DisclosingCycle(cycle=cycle, position=position):
             shown = automaton.transitions[run[position]]
             seen = is_real(shown.output) and automaton.reads(shown)
-            return _is_quiet(automaton, run, cycle) and position in cycle and seen
+            repeats = _is_quiet(automaton, run, cycle) or (
+                _is_cycle(automaton, run, cycle) and states[cycle.start] == states[cycle.end]
+            )
+            return repeats and position in cycle and seen
         case LeakingPair(below=below, above=above, path=path):
             disjoint = below.end <= above.start or above.end <= below.start
             cycles = _is_quiet(automaton, run, below) and _is_quiet(automaton, run, above)

@@ -13,10 +13,10 @@ from scipy.optimize import linprog
 
 from dipapprox.automata.model import Automaton, Laplace, Sample
 from dipapprox.automata.optimum import ClosedFamily, Search, search
-from dipapprox.automata.paths import exact_structure
+from dipapprox.automata.paths import exact_structures
 from dipapprox.automata.runs import Run, dependencies, run_of
 from dipapprox.automata.shifts import Changes, proves, run_cost
-from dipapprox.automata.structures import disclosing_cycle, leaking_cycle
+from dipapprox.automata.structures import disclosing_cycle, leaking_cycles
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.weights import fallback_weight, live_variables, published_weight
@@ -34,9 +34,9 @@ def quotient_of(found: Automaton) -> Quotient:
 
 def is_well_formed(found: Automaton) -> bool:
     whole = augment(found, Limits())
-    if leaking_cycle(whole) or disclosing_cycle(whole):
+    if next(leaking_cycles(whole), None) or disclosing_cycle(whole):
         return False
-    return exact_structure(whole, Limits()) is None
+    return next(exact_structures(whole, Limits()), None) is None
 
 
 def budget_of(graph: Unfolding) -> Search:

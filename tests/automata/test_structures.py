@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.paths import exact_structure, lifted_structure
+from dipapprox.automata.paths import exact_structures, lifted_structure
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.structures import (
     DisclosingCycle,
@@ -17,7 +17,7 @@ from dipapprox.automata.structures import (
     ViolatingPath,
     disclosing_cycle,
     holds,
-    leaking_cycle,
+    leaking_cycles,
 )
 from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import augment, quotient
@@ -30,8 +30,10 @@ from tests.automata.random_automata import feasible_runs, leaks, random_automato
 def structures_of(found: Automaton) -> list[Structure]:
     """Return what the exact tests find, each checked by its definition."""
     whole = augment(found, Limits())
-    leak = leaking_cycle(whole)
-    tried = [leak] if leak else [disclosing_cycle(whole), exact_structure(whole, Limits())]
+    leak = next(leaking_cycles(whole), None)
+    tried = (
+        [leak] if leak else [disclosing_cycle(whole), next(exact_structures(whole, Limits()), None)]
+    )
     structures = [structure for structure in tried if structure is not None]
     for structure in structures:
         assert holds(found, structure)
@@ -91,11 +93,11 @@ def test_taints_miss_no_path(seed: int) -> None:
     """No taint: no leaking pair and no violating path. A lifted structure is one."""
     found = random_automaton(seed, variables=2, states=5)
     whole = augment(found, Limits())
-    if leaking_cycle(whole) is not None:
+    if next(leaking_cycles(whole), None) is not None:
         return
     merged = quotient(whole, Limits())
     walk = tainted_walk(merged, Limits())
-    exact = exact_structure(whole, Limits())
+    exact = next(exact_structures(whole, Limits()), None)
     if walk is None:
         assert exact is None
     else:
@@ -110,7 +112,7 @@ def test_a_well_formed_automaton_may_be_tainted(text: str) -> None:
     walk = tainted_walk(merged, Limits())
     assert walk is not None
     assert lifted_structure(merged, walk) is None
-    assert exact_structure(merged.whole, Limits()) is None
+    assert next(exact_structures(merged.whole, Limits()), None) is None
 
 
 def test_the_definitions_refuse_what_is_changed() -> None:

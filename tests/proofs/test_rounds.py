@@ -239,6 +239,46 @@ def test_streams(text: str, lower: str, upper: str | None) -> None:
     assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
 
 
+def test_a_monotone_sparse_vector_without_limit_has_no_budget() -> None:
+    """Every hit or every miss pays, if inputs only rise, too."""
+    text = SPARSE.replace("if count >= c then exit end", "count <- 0")
+    for adjacency in ("linf 1", "increasing 1", "decreasing 1"):
+        proof = of_text(text.replace("linf 1", adjacency), "7")
+        assert proof.answer is Answer.NOT_DP and proof.has_none
+        assert proof.structure is not None and proof.structure.code == "LP"
+        assert proof.beyond is not None and proof.beyond >= 7
+        finite = dipapprox.prove(
+            dipapprox.parse(text.replace("linf 1", adjacency), rounds=6, values="0..1"), reals=True
+        )
+        assert finite.lower >= Fraction(1, 2)
+
+
+BELOW = """
+stream q in real
+publishes {low}
+adjacent linf 1
+read q
+x <- Lap(q, 1 / eps)
+publish x
+forever do
+    read q
+    r <- Lap(q, 1 / eps)
+    if r < x then publish low else publish Lap(0, 1 / eps); exit end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "budget"), [("linf 1", None), ("increasing 1", None), ("decreasing 1", 2)]
+)
+def test_a_number_that_is_shown_holds_one_direction_back(
+    adjacency: str, budget: int | None
+) -> None:
+    proof = of_text(BELOW.replace("linf 1", adjacency))
+    assert proof.has_none == (budget is None)
+    assert proof.upper == budget and (budget is None or proof.is_exact)
+
+
 def test_a_published_sample_is_no_bound_of_those_before() -> None:
     """The number that a threshold is below, published, costs more with every round before it."""
     proof = of_text(SAMPLE)

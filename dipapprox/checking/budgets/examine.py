@@ -175,8 +175,6 @@ def _examine_structure(
 ) -> str | None:
     if machine.unproved:
         return machine.unproved[0]
-    if not {1, -1} <= {*machine.changes}:
-        return "inputs change in one direction only"
     return examine_structure(machine, structure, limits)
 
 

@@ -7,9 +7,13 @@ for every copy, every other one for the last.
 
 LC  a cycle stores a value that it compares, and leads back to what was known of the values: each
     round compares a sample with one of the round before
-DC  a quiet cycle shows a sample at an input
+DC  a cycle shows a sample at an input, and is quiet, or leads back to what was known of the values
 LP  two quiet cycles, the samples of one position of the first below those of one of the second
 PV  a quiet cycle, and a sample that is shown below, or above, those of one of its positions
+
+Where inputs change in one direction only, a sample that is not moved (shown, or without input)
+holds back changes of one sign: of samples above it 1, of those below it -1. Changes that are not
+allowed prove nothing.
 
 With L copies the cheapest shift costs at least L - 1 times a rate (`automata.structures` has the
 proofs, a few lines each), and the run loses as much at every ε if its word fits no other run.
@@ -21,7 +25,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from dipapprox.certificates.budgets import RecordedStructure
 from dipapprox.checking.budgets.knowledge import moves_from, places
-from dipapprox.checking.budgets.machine import Machine
+from dipapprox.checking.budgets.machine import Machine, Move
 from dipapprox.checking.budgets.runs import Arc, Doubles, arcs_of, places_of
 from dipapprox.language.automata import INSAMPLE
 from dipapprox.limits import Limits
@@ -69,8 +73,12 @@ def _examine_kind(
     if kind == "LC":
         if not both[0]:
             return "the cycle stores no value that it compares"
-        return None if closed else "the cycle does not lead back to what was known of the values"
-    if any(both):
+        if not closed:
+            return "the cycle does not lead back to what was known of the values"
+        inside = [moves[p] for p in cycles[0]]
+        costs = any(_leaks(machine, inside, value) for value in both[0])
+        return None if costs else "inputs change in a direction in which the cycle costs nothing"
+    if any(both) and not (kind == "DC" and closed):
         return "a cycle stores a value that it compares"
     arcs = arcs_of(machine, run)
     shown = [p for p, move in enumerate(moves) if move.shows == INSAMPLE]
@@ -84,9 +92,26 @@ def _examine_kind(
             if _starts(arcs, below) and _reach(arcs, _starts(arcs, below)) & _ends(arcs, above):
                 return None
         return "no sample of one cycle is below one of the other for every round"
-    lower = _ends(arcs, first) & _reach(arcs, shown)
-    upper = _reach(arcs, _starts(arcs, first)) & {*shown}
+    lower = 1 in machine.changes and _ends(arcs, first) & _reach(arcs, shown)
+    upper = -1 in machine.changes and _reach(arcs, _starts(arcs, first)) & {*shown}
     return None if lower or upper else "no sample that is shown bounds those of the cycle"
+
+
+def _leaks(machine: Machine, cycle: Sequence[Move], value: int) -> bool:
+    """Whether the rounds of a cycle that stores and compares a value cost more and more.
+
+    The samples that two moves store and compare may change so that their order is in the way; one
+    without input does not change.
+    """
+    for place, move in enumerate(cycle):
+        if value not in move.compared:
+            continue
+        since = (*cycle[place:], *cycle[:place])
+        stored = next((each for each in reversed(since) if value in each.stored), move)
+        needed = 1 if value in move.at_least else -1
+        if machine.reads(move) and (machine.reads(stored) or needed in machine.changes):
+            return True
+    return False
 
 
 def _starts(arcs: Collection[Arc], cycle: range) -> set[int]:

@@ -34,7 +34,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     beyond: int | None = None
     with EarlyEnd() as end:
         compiled = compile_program(program, limits)
-        analysis = analyse(compiled.automaton, limits)
+        analysis = analyse(compiled.automaton, limits, with_words=compiled.is_plain)
     unbounded = is_unbounded(compiled, analysis)
     if unbounded and compiled is not None and analysis is not None:
         factor = compiled.factor

@@ -253,6 +253,6 @@ def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
 
 def is_unbounded(compiled: Compiled | None, analysis: Analysis | None) -> bool:
     """Whether it is proved that there is no budget."""
-    if compiled is None or analysis is None or compiled.losses or compiled.is_one_way:
+    if compiled is None or analysis is None or compiled.losses:
         return False
     return analysis.unbounded and compiled.factor > 0

@@ -22,6 +22,7 @@ from tests.checking.budgets.test_budget_certificates import (
     without,
 )
 from tests.checking.certified import Fields, at, check_changes_are_noticed, replaced, signed
+from tests.proofs.test_random_streams import Writer
 
 PROGRAMS = Path(__file__).parent.parent.parent.parent / "programs"
 
@@ -68,6 +69,25 @@ def test_shipped_programs(path: Path, for_all: str | None) -> None:
                 assert is_another_proof(place), (place, new)
             else:
                 assert found in (None, Outcome.REFUTED), (place, new)
+
+
+@pytest.mark.parametrize("adjacency", ["linf 1", "increasing 1", "decreasing 1"])
+@pytest.mark.parametrize("seed", range(60, 80))
+def test_random_streams(seed: int, adjacency: str) -> None:
+    """The certificates of all are confirmed; of another direction none that has no budget there."""
+    text = Writer(seed).program().replace("linf 1", adjacency)
+    proof = proved(text)
+    if without_evidence(proof) is not None:
+        return
+    fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
+    assert outcome_of(fields) is Outcome.CONFIRMED
+    for other in {"linf 1", "increasing 1", "decreasing 1"} - {adjacency}:
+        moved = text.replace(adjacency, other)
+        changed = replaced(fields, ["program", "text"], moved)
+        changed = replaced(changed, ["program", "sha256"], text_hash(moved))
+        if outcome_of(signed(changed)) is Outcome.CONFIRMED:
+            again = proved(moved)
+            assert (again.has_none, again.lower) == (proof.has_none, proof.lower)
 
 
 SVT = (PROGRAMS / "svt_laplace.dpg").read_text("utf-8")
