@@ -22,6 +22,7 @@ MODULES = {
 """Dotted names of all modules and packages, with their files."""
 
 LAYERS = (
+    "kernel",
     "data_classes",
     "digits",
     "deferred",
@@ -65,7 +66,7 @@ HOMES: dict[str, set[str]] = {
     "ply": {"language"},
     "igraph": {"graphs"},
     "msgspec": {"certificates", "schemas", "experiments"},
-    "flint": {"numerics", "composition", "exact", "checking"},
+    "flint": {"kernel", "numerics", "composition", "exact", "checking"},
     "rich": {"cli"},
     "shtab": {"cli"},
     "pygments": {"highlighting"},

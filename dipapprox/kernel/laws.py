@@ -1,26 +1,348 @@
 """The laws of samples: one class a family, which owns everything the kernel knows of it.
 
 A family that is not in `FAMILIES` does not exist here: nothing is decided by what a family is not.
+Families answer about standard laws, mean 0 and (on the reals) scale 1, with balls.
+
+    Gauss       density exp(-z^2 / 2) / sqrt(2 pi)
+    Lap         density exp(-|z|) / 2
+    LapPlus     density exp(-z) for z >= 0, else 0
+    LapMinus    density exp(z) for z <= 0, else 0
+    DLap        on the integers, mass of k proportional to exp(-|k| / scale)
+    DGauss      on the integers, mass of k proportional to exp(-k^2 / (2 scale^2))
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
+
+from flint import arb, ctx
+
+from dipapprox.kernel.balls import between, to_ball
+from dipapprox.kernel.errors import Refused, Refuted
+
+MOST_TERMS = 200_000
+"""Of a sum over integers."""
+
+
+class RealFamily(ABC):
+    """Laws with a density.
+
+    A density with a kink or jump at z = 0 has two branches, each the restriction of an entire
+    function: `side` -1 says z <= 0, 1 says z >= 0, 0 that this is not known.
+
+    Attributes:
+        has_kink: Whether the density is not entire: then 0 is the only such place.
+        mirror: The family of -Z.
+    """
+
+    def __init__(self, has_kink: bool, mirror: str) -> None:
+        self.has_kink = has_kink
+        self.mirror = mirror
+
+    @abstractmethod
+    def radius(self, bits: int) -> int:
+        """Return T with Pr[|Z| > T] <= 2^-bits."""
+
+    @abstractmethod
+    def density(self, z: arb, side: int = 0) -> arb:
+        """Enclose the density."""
+
+    @abstractmethod
+    def below(self, z: arb, side: int = 0) -> arb:
+        """Enclose Pr[Z <= z], with a small relative error where it is small."""
+
+    @abstractmethod
+    def above(self, z: arb, side: int = 0) -> arb:
+        """Enclose Pr[Z >= z], with a small relative error where it is small."""
+
+    @abstractmethod
+    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
+        """Return a ball not below |density(x + iy)| where low <= x <= high and |y| <= height.
+
+        Its upper end, that is. The branch at `side` is meant, continued to the plane; it is the
+        density itself only where x is on that side.
+        """
+
+
+class Gauss(RealFamily):
+    """Entire.
+
+    Pr[Z >= z] = erfc(z / sqrt 2) / 2. Radius: Pr[|Z| > T] <= exp(-T^2 / 2), as (T >= 0)
+    Pr[Z > T] = int_0^inf phi(T + u) du <= exp(-T^2 / 2) int_0^inf phi(u) du; and
+    T^2 / 2 >= (7 / 10) bits >= bits ln 2. Majorant: |exp(-(x + iy)^2 / 2)| = exp((y^2 - x^2) / 2).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(has_kink=False, mirror="Gauss")
+
+    def radius(self, bits: int) -> int:
+        return isqrt(7 * bits // 5 + 1) + 1
+
+    def density(self, z: arb, side: int = 0) -> arb:
+        return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+
+    def below(self, z: arb, side: int = 0) -> arb:
+        return self.above(-z)
+
+    def above(self, z: arb, side: int = 0) -> arb:
+        return (z / arb(2).sqrt()).erfc() / 2
+
+    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
+        nearest = _nearest_to_zero(low, high)
+        return ((height * height - nearest * nearest) / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+class Exponential(RealFamily):
+    """Exponential decay on both sides of 0, l of the mass to the left and r = 1 - l to the right.
+
+    Density l exp(z) and r exp(-z), so Pr[Z <= z] = l exp(z) and 1 - r exp(-z), and
+    Pr[|Z| > T] = exp(-T), with T >= (7 / 10) bits >= bits ln 2.
+    """
+
+    def __init__(self, left: Fraction, mirror: str) -> None:
+        super().__init__(has_kink=True, mirror=mirror)
+        self._left = left
+        self._right = 1 - left
+
+    def radius(self, bits: int) -> int:
+        return 7 * bits // 10 + 1
+
+    def density(self, z: arb, side: int = 0) -> arb:
+        if _side(z, side) < 0:
+            return to_ball(self._left) * z.exp()
+        if _side(z, side) > 0:
+            return to_ball(self._right) * (-z).exp()
+        return between(self.density(z, -1), self.density(z, 1))
+
+    def below(self, z: arb, side: int = 0) -> arb:
+        if _side(z, side) < 0:
+            return to_ball(self._left) * z.exp()
+        if _side(z, side) > 0:
+            return 1 - to_ball(self._right) * (-z).exp()
+        return between(self.below(z, -1), self.below(z, 1))
+
+    def above(self, z: arb, side: int = 0) -> arb:
+        if _side(z, side) < 0:
+            return 1 - to_ball(self._left) * z.exp()
+        if _side(z, side) > 0:
+            return to_ball(self._right) * (-z).exp()
+        return between(self.above(z, -1), self.above(z, 1))
+
+    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
+        # |exp(x + iy)| = exp(x).
+        if side < 0:
+            return to_ball(self._left) * high.exp()
+        if side > 0:
+            return to_ball(self._right) * (-low).exp()
+        return arb.pos_inf()
+
+
+class IntegerFamily(ABC):
+    """Laws of integers, symmetric about the mean 0; `scale` > 0 is exact.
+
+    Attributes:
+        mirror: The family of -Z.
+    """
+
+    def __init__(self, mirror: str) -> None:
+        self.mirror = mirror
+
+    @abstractmethod
+    def radius(self, bits: int) -> int:
+        """Return T with Pr[|Z| > T * scale] <= 2^-bits."""
+
+    @abstractmethod
+    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
+        """Enclose Pr[Z = k] for k = first, ..., last."""
+
+    @abstractmethod
+    def above(self, k: int, scale: Fraction) -> arb:
+        """Enclose Pr[Z >= k], with a small relative error where it is small."""
+
+    def below(self, k: int, scale: Fraction) -> arb:
+        """Enclose Pr[Z <= k], with a small relative error where it is small."""
+        return self.above(-k, scale)
+
+
+class DiscreteLaplace(IntegerFamily):
+    """With q = exp(-1 / scale): mass (1 - q) / (1 + q) * q^|k|, as the sum of q^|k| shows.
+
+    Pr[Z >= k] = q^k / (1 + q) for k >= 0, a geometric series, and 1 - Pr[Z >= 1 - k] for k <= 0.
+    Radius: Pr[|Z| > T scale] <= 2 q^(T scale) = 2 exp(-T), with T >= (bits + 1) ln 2.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(mirror="DLap")
+
+    def radius(self, bits: int) -> int:
+        return 7 * (bits + 1) // 10 + 1
+
+    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
+        _bounded(last - first)
+        rate = to_ball(-1 / scale)
+        factor = (-rate / 2).tanh()
+        return [factor * (rate * abs(k)).exp() for k in range(first, last + 1)]
+
+    def above(self, k: int, scale: Fraction) -> arb:
+        if k < 0:
+            return 1 - self.above(1 - k, scale)
+        return to_ball(-k / scale).exp() / (1 + to_ball(-1 / scale).exp())
+
+
+class DiscreteGauss(IntegerFamily):
+    """Mass w(k) / W, where w(k) = exp(-k^2 / (2 scale^2)) and W is the sum of w(k).
+
+    Tails: for j >= k >= 1, w(j + 1) / w(j) = exp(-(2 j + 1) / (2 scale^2)) <= r = exp(-(2 k + 1) /
+    (2 scale^2)), so the sum of w(j) over j >= k is at least w(k) and at most w(k) / (1 - r).
+
+    Radius: E exp(t Z) = exp(t^2 scale^2 / 2) * sum_k w(k - t scale^2) / W, and the quotient is at
+    most 1 (Poisson summation: the sum of w(k - s) is a cosine series in s with positive
+    coefficients, so largest at s = 0). By Markov with t = T / scale, Pr[Z >= T scale] <=
+    exp(-T^2 / 2), twice that for both sides; T^2 / 2 >= (7 / 10) (bits + 1) >= (bits + 1) ln 2.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(mirror="DGauss")
+
+    def radius(self, bits: int) -> int:
+        return isqrt(7 * (bits + 1) // 5 + 1) + 1
+
+    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
+        _bounded(last - first)
+        rate, norm = to_ball(-1 / (2 * scale * scale)), self._norm(scale)
+        return [(rate * (k * k)).exp() / norm for k in range(first, last + 1)]
+
+    def above(self, k: int, scale: Fraction) -> arb:
+        if k < 1:
+            return 1 - self.above(1 - k, scale)
+        return self._sum_from(k, scale) / self._norm(scale)
+
+    def _norm(self, scale: Fraction) -> arb:
+        return 1 + 2 * self._sum_from(1, scale)
+
+    def _sum_from(self, k: int, scale: Fraction) -> arb:
+        """Enclose the sum of w(j) over j >= k, for k >= 1."""
+        rate = to_ball(-1 / (2 * scale * scale))
+        found = arb(0)
+        enough = (rate * (k * k)).exp() * arb(2) ** -ctx.prec
+        for j in range(k, k + MOST_TERMS):
+            weight = (rate * (j * j)).exp()
+            if weight < enough:
+                # Every j is a place to stop; here the rest is small next to what is there.
+                return found + between(weight, weight / (1 - (rate * (2 * j + 1)).exp()))
+            found += weight
+        raise Refused(f"a discrete Gaussian of the scale {scale} has too many terms")
+
+
+FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
+    "Gauss": Gauss(),
+    "Lap": Exponential(Fraction(1, 2), mirror="Lap"),
+    "LapPlus": Exponential(Fraction(0), mirror="LapMinus"),
+    "LapMinus": Exponential(Fraction(1), mirror="LapPlus"),
+    "DLap": DiscreteLaplace(),
+    "DGauss": DiscreteGauss(),
+}
+"""By their names in programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """The law of mean + scale * Z, where scale = coefficient * eps ** power and Z is standard.
 
+    On the integers Z is not scaled: its masses are those of the family at this scale.
+
     Attributes:
         family: Its name in programs, a key of `FAMILIES`.
-        mean: Exact.
+        mean: Exact; on the integers a whole number.
         coefficient: Exact, > 0.
         power: 0 or -1.
+
+    Raises:
+        Refuted: If there is no such law.
     """
 
     family: str
     mean: Fraction
     coefficient: Fraction
     power: int
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise Refuted(f"there is no family {self.family!r}")
+        if self.coefficient <= 0 or self.power not in (0, -1):
+            raise Refuted(f"{self.coefficient} * eps ** {self.power} is no scale")
+        if self.is_discrete and self.mean.denominator != 1:
+            raise Refuted(f"the mean {self.mean} of {self.family} is no integer")
+
+    def scale(self, eps: Fraction) -> Fraction:
+        """Return the scale at eps > 0."""
+        return self.coefficient * eps**self.power
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether samples are integers."""
+        return isinstance(FAMILIES[self.family], IntegerFamily)
+
+    @property
+    def on_reals(self) -> RealFamily:
+        """The family, which has densities.
+
+        Raises:
+            Refuted: If it has not.
+        """
+        family = FAMILIES[self.family]
+        if not isinstance(family, RealFamily):
+            raise Refuted(f"{self.family} has no density")
+        return family
+
+    @property
+    def on_integers(self) -> IntegerFamily:
+        """The family, which has masses of integers.
+
+        Raises:
+            Refuted: If it has not.
+        """
+        family = FAMILIES[self.family]
+        if not isinstance(family, IntegerFamily):
+            raise Refuted(f"{self.family} is no law of integers")
+        return family
+
+    def affine(self, factor: Fraction, shift: Fraction) -> Law:
+        """Return the law of factor * X + shift for X of this law; on the integers |factor| = 1.
+
+        Raises:
+            Refuted: If it is none of ours.
+        """
+        if factor == 0 or (self.is_discrete and abs(factor) != 1):
+            raise Refuted(f"{factor} times a sample of {self.family} has no law here")
+        family = FAMILIES[self.family].mirror if factor < 0 else self.family
+        mean = factor * self.mean + shift
+        return Law(family, mean, abs(factor) * self.coefficient, self.power)
+
+
+def _side(z: arb, side: int) -> int:
+    """Return on which side of 0 a point is: -1, 1, or 0 for not known."""
+    if side == 0:
+        return int(z >= 0) - int(z < 0)
+    return side
+
+
+def _nearest_to_zero(low: arb, high: arb) -> arb:
+    """Return a ball whose modulus is at most that of every x with low <= x <= high.
+
+    Where the signs of the ends are not certain it is 0.
+    """
+    if low > 0:
+        return low
+    if high < 0:
+        return high
+    return arb(0)
+
+
+def _bounded(terms: int) -> None:
+    if terms > MOST_TERMS:
+        raise Refused(f"{terms} integers are more than {MOST_TERMS}")

@@ -1,0 +1,15 @@
+"""Why something is not proved."""
+
+from __future__ import annotations
+
+
+class NotProved(Exception):
+    """What was asked for is not proved; nothing is said about whether it is true."""
+
+
+class Refuted(NotProved):
+    """A step does not hold as it is written."""
+
+
+class Refused(NotProved):
+    """A step asks for more work or memory than the kernel spends on one."""

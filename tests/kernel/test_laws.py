@@ -1,0 +1,224 @@
+"""Laws against scipy and closed forms in other libraries; balls to exact numbers and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from threading import Thread
+
+import mpmath
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dipapprox.kernel.balls import lower, lower_at, precision, to_ball, upper, upper_at
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
+
+REAL = {name: family for name, family in FAMILIES.items() if isinstance(family, RealFamily)}
+INTEGER = {name: family for name, family in FAMILIES.items() if isinstance(family, IntegerFamily)}
+fractions = st.fractions(min_value=-30, max_value=30, max_denominator=64)
+
+ORACLES = {
+    "Gauss": (stats.norm.pdf, stats.norm.cdf, stats.norm.sf),
+    "Lap": (stats.laplace.pdf, stats.laplace.cdf, stats.laplace.sf),
+    "LapPlus": (stats.expon.pdf, stats.expon.cdf, stats.expon.sf),
+    "LapMinus": (
+        lambda z: stats.expon.pdf(-z),
+        lambda z: stats.expon.sf(-z),
+        lambda z: stats.expon.cdf(-z),
+    ),
+}
+
+
+def close(ball: arb, value: float) -> bool:
+    """Whether a thin ball is where a library's float is, to 1e-10 of it."""
+    with precision(200):
+        slack = abs(arb(float(value))) * arb("1e-10") + arb("1e-300")
+        return bool(abs(ball - arb(float(value))) < slack)
+
+
+@pytest.mark.parametrize("name", REAL)
+@given(z=fractions)
+def test_densities_and_distribution_functions(name: str, z: Fraction) -> None:
+    pdf, cdf, survival = ORACLES[name]
+    with precision(100):
+        point = to_ball(z)
+        if z:
+            assert close(REAL[name].density(point), pdf(float(z)))
+        assert close(REAL[name].below(point), cdf(float(z)))
+        assert close(REAL[name].above(point), survival(float(z)))
+
+
+@pytest.mark.parametrize("name", REAL)
+@given(z=fractions, radius=st.fractions(min_value=0, max_value=3))
+def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: Fraction) -> None:
+    family = REAL[name]
+    with precision(100):
+        wide = to_ball(z - radius).union(to_ball(z + radius))
+        for point in (z - radius, z, z + radius, Fraction(0)):
+            if abs(point - z) <= radius and point:
+                thin = to_ball(point)
+                assert family.density(wide).overlaps(family.density(thin))
+                assert family.below(wide).overlaps(family.below(thin))
+                assert family.above(wide).overlaps(family.above(thin))
+
+
+@pytest.mark.parametrize("name", REAL)
+@given(low=fractions, width=fractions, height=fractions, at=st.tuples(fractions, fractions))
+def test_majorants(
+    name: str, low: Fraction, width: Fraction, height: Fraction, at: tuple[Fraction, Fraction]
+) -> None:
+    high, height = low + abs(width), abs(height)
+    x = low + abs(at[0]) / 30 * (high - low)
+    y = at[1] / 30 * height
+    with precision(100), mpmath.workprec(200):
+        z = mpmath.mpc(*(mpmath.mpf(part.numerator) / part.denominator for part in (x, y)))
+        branches = {
+            "Gauss": [(0, mpmath.npdf(0) * mpmath.exp(-z * z / 2))],
+            "Lap": [(-1, mpmath.exp(z) / 2), (1, mpmath.exp(-z) / 2)],
+            "LapPlus": [(-1, mpmath.mpf(0)), (1, mpmath.exp(-z))],
+            "LapMinus": [(-1, mpmath.exp(z)), (1, mpmath.mpf(0))],
+        }
+        for side, value in branches[name]:
+            bound = REAL[name].majorant(to_ball(low), to_ball(high), to_ball(height), side)
+            assert bound.upper() * (1 + arb(2) ** -90) >= arb(str(abs(value)))
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("bits", [1, 10, 53, 300, 1900])
+def test_radii(name: str, bits: int) -> None:
+    with precision(2 * bits + 100):
+        radius = arb(REAL[name].radius(bits))
+        outside = REAL[name].below(-radius) + REAL[name].above(radius)
+        assert outside <= arb(2) ** -bits
+        if bits > 50:
+            assert outside >= arb(2) ** (-bits * 5 // 4)
+
+
+def scipy_masses(name: str, scale: Fraction):
+    if name == "DLap":
+        return stats.dlaplace(1 / float(scale))
+    ks = range(-400, 401)
+    weights = [float(mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * float(scale) ** 2))) for k in ks]
+    return stats.rv_discrete(values=(ks, [w / sum(weights) for w in weights]))
+
+
+@pytest.mark.parametrize("name", INTEGER)
+@pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(1), Fraction(7, 3), Fraction(25)])
+def test_masses_of_integers(name: str, scale: Fraction) -> None:
+    family, oracle = INTEGER[name], scipy_masses(name, scale)
+    with precision(100):
+        masses = family.masses(-7, 9, scale)
+        assert len(masses) == 17
+        for k, mass in zip(range(-7, 10), masses, strict=True):
+            assert close(mass, oracle.pmf(k))
+            assert abs(family.below(k, scale) + family.above(k + 1, scale) - 1) < arb("1e-25")
+            assert (family.above(k, scale) - family.above(k + 1, scale)).overlaps(mass)
+            assert abs(family.below(k, scale) - arb(float(oracle.cdf(k)))) < arb("1e-12")
+
+
+@pytest.mark.parametrize("name", INTEGER)
+@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1), Fraction(50)])
+@pytest.mark.parametrize("bits", [1, 53, 300])
+def test_radii_on_the_integers(name: str, scale: Fraction, bits: int) -> None:
+    with precision(2 * bits + 100):
+        first = int(INTEGER[name].radius(bits) * scale) + 1
+        assert 2 * INTEGER[name].above(first, scale) <= arb(2) ** -bits
+
+
+def test_masses_beyond_limits_are_refused() -> None:
+    with precision(64):
+        with pytest.raises(Refused):
+            INTEGER["DLap"].masses(0, 10**9, Fraction(1))
+        with pytest.raises(Refused):
+            INTEGER["DGauss"].above(1, Fraction(10**9))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_affine_images(name: str) -> None:
+    law = Law(name, Fraction(3), Fraction(2), -1)
+    assert law.scale(Fraction(1, 4)) == 8
+    mirrored = law.affine(Fraction(-1), Fraction(10))
+    assert (mirrored.mean, mirrored.coefficient, mirrored.power) == (7, 2, -1)
+    assert mirrored.affine(Fraction(-1), Fraction(10)) == law
+    assert (mirrored.family != name) == (name in ("LapPlus", "LapMinus"))
+    if name in REAL:
+        half = law.affine(Fraction(-1, 2), Fraction(0))
+        assert (half.mean, half.coefficient) == (Fraction(-3, 2), 1)
+        assert law.on_reals is FAMILIES[name]
+        with pytest.raises(Refuted):
+            _ = law.on_integers
+    else:
+        with pytest.raises(Refuted):
+            law.affine(Fraction(2), Fraction(0))
+        with pytest.raises(Refuted):
+            _ = law.on_reals
+
+
+@pytest.mark.parametrize(
+    ("family", "mean", "coefficient", "power"),
+    [
+        ("Cauchy", Fraction(0), Fraction(1), 0),
+        ("gauss", Fraction(0), Fraction(1), 0),
+        ("Gauss", Fraction(0), Fraction(0), 0),
+        ("Gauss", Fraction(0), Fraction(-1), 0),
+        ("Gauss", Fraction(0), Fraction(1), 1),
+        ("DLap", Fraction(1, 2), Fraction(1), 0),
+    ],
+)
+def test_what_is_no_law_is_refuted(
+    family: str, mean: Fraction, coefficient: Fraction, power: int
+) -> None:
+    with pytest.raises(Refuted):
+        Law(family, mean, coefficient, power)
+
+
+# --- balls -------------------------------------------------------------------------------------
+
+
+@given(st.fractions(), st.integers(min_value=-80, max_value=200), st.integers(2, 300))
+def test_ends_are_outward(value: Fraction, places: int, bits: int) -> None:
+    with precision(bits):
+        ball = to_ball(value)
+        low, high = lower(ball), upper(ball)
+        assert low <= value <= high
+        assert high - low <= abs(value) * Fraction(1, 2 ** (bits - 2))
+        unit = Fraction(2) ** -places
+        assert lower_at(ball, places) * unit <= low < (lower_at(ball, places) + 1) * unit
+        assert upper_at(ball, places) * unit >= high > (upper_at(ball, places) - 1) * unit
+
+
+def test_ends_of_tiny_and_huge_balls() -> None:
+    with precision(64):
+        tiny = arb(-(10**12)).exp()
+        assert lower(tiny) == 0 < upper(tiny)
+        assert lower(-tiny) < 0 == upper(-tiny)
+        for ball in (arb(10**12).exp(), arb("nan"), arb("inf"), arb(0, "inf")):
+            with pytest.raises(NotProved):
+                lower(ball)
+            with pytest.raises(NotProved):
+                upper(ball)
+
+
+def test_the_precision_is_restored_and_taken_in_turns() -> None:
+    seen: list[int] = []
+
+    def compute() -> None:
+        with precision(200):
+            seen.append(ctx.prec)
+
+    with precision(77):
+        with pytest.raises(ZeroDivisionError), precision(99):
+            _ = 1 // 0
+        other = Thread(target=compute)
+        other.start()
+        for _ in range(1000):
+            assert ctx.prec == 77
+        assert not seen
+    other.join()
+    assert seen == [200]
+    for bits in (1, 0, 10**6):
+        with pytest.raises(Refused), precision(bits):
+            pass
