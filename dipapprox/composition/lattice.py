@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, expm1, gcd, lcm, log, log1p
+from math import ceil, expm1, frexp, gcd, lcm, ldexp, log, log1p
 
 from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
@@ -32,6 +32,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
+from dipapprox.numerics.simplest import simplest
 
 _FINEST = 64
 """A common grid has at most so many steps for one of a mechanism's own."""
@@ -101,23 +102,41 @@ def _atoms_of(mechanism: Mechanism) -> Step | None:
 
 _MOST_TRIED = 4_096
 _MOST_ATOMS = 8
-_SHORT = 10**9
+_MUCH = Fraction(1, 2**20)
+"""A mass. Less is perhaps nothing but what is not known of it."""
+
+_ROUGH = 24
+"""Bits of what a grid is chosen by: those of doubles differ from machine to machine at their end,
+with the order in which sums are added, and a grid is not to."""
 
 
 def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> Step:
     """Return a step of at most `size` for mechanisms without a lattice, near which atoms lie."""
-    sharp = sorted({abs(loss) for each in mechanisms for loss in _sharp(each) if loss})
+    sharp = sorted({_simple(abs(loss)) for each in mechanisms for loss in _sharp(each) if loss})
     if not sharp:
         return Step(size)
     longest = sharp[-1]
-    least = ceil(longest / float(size))
+    least = ceil(longest / size)
     counts = range(least, least + min(least // 4 + 1, _MOST_TRIED))
 
-    def distance(count: int) -> float:
+    def distance(count: int) -> Fraction:
         steps = (loss * count / longest for loss in sharp)
         return max(abs(each - round(each)) for each in steps)
 
-    return Step(Fraction(longest).limit_denominator(_SHORT) / min(counts, key=distance))
+    return Step(longest / min(counts, key=distance))
+
+
+def _rough(value: float) -> float:
+    """Round to a few bits."""
+    mantissa, exponent = frexp(value)
+    return ldexp(round(ldexp(mantissa, _ROUGH)), exponent - _ROUGH)
+
+
+def _simple(value: float) -> Fraction:
+    """Return a simple number near to one > 0, after rounding."""
+    rounded = Fraction(_rough(value))
+    off = rounded / 2 ** (_ROUGH + 1)
+    return simplest(rounded - off, rounded + off)
 
 
 def _sharp(mechanism: Mechanism) -> list[float]:
@@ -129,7 +148,11 @@ def _sharp(mechanism: Mechanism) -> list[float]:
         case Between(above):
             return _sharp(above)
         case Atoms(masses):
-            both = [(float(p.upper), float(q.upper)) for p, q in masses if p.lower and q.lower]
+            both = [
+                (_rough(float(p.upper)), _rough(float(q.upper)))
+                for p, q in masses
+                if min(p.lower, q.lower) >= _MUCH
+            ]
             return [log(p / q) for p, q in sorted(both)[-_MOST_ATOMS:]]
         case _ if not isinstance(mechanism, DiscreteGaussian):
             step = _atoms_of(mechanism)

@@ -27,6 +27,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
+from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.pairs.traceback import Codes, Origins, Trace
 from dipapprox.pairs.walk import Integers
@@ -57,7 +58,7 @@ class Largest:
     Attributes:
         delta: Encloses it.
         certain: A pair whose delta is at least `delta.lower`.
-        likely: A pair whose upper bound is `delta.upper`.
+        likely: A pair whose upper bound is `delta.upper`, about.
     """
 
     delta: Enclosure
@@ -147,8 +148,8 @@ def largest_delta(
         kept += len(layer.spent)
         if kept > _MOST_REMEMBERED:
             return None
-    low, high = int(np.argmax(layer.lower)), int(np.argmax(layer.upper))
-    delta = enclosure(layer.lower[low], layer.upper[high], additions, scale)
+    low, high = first_largest(layer.lower), first_largest(layer.upper)
+    delta = enclosure(layer.lower[low], layer.upper.max(), additions, scale)
     return Largest(delta, layer.trace.pair(cells, low), likely.pair(cells, high))
 
 
@@ -303,7 +304,7 @@ def _merged(
         _, numbers = np.unique(codes.ravel()[kept], return_inverse=True)
         groups = numbers.astype(np.int64) * (radius + 1) + spent.ravel()[kept]
     lower, upper = lower.ravel()[kept], upper.ravel()[kept]
-    low, high = _best(groups, (lower, upper))
+    (low, _), (high, highest) = _best(groups, (lower, upper))
     parent, step = np.divmod(kept, len(steps))
 
     def carried(sums: _Sums) -> _Sums:
@@ -317,16 +318,16 @@ def _merged(
         codes.ravel()[kept][low],
         spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
         lower[low],
-        upper[high],
+        highest,
         carried(layer.first_sums),
         carried(layer.second_sums),
     )
     return following, Origins.of(parent[high], step[high])
 
 
-def _best(groups: Integers, sums: Sequence[Numbers]) -> list[NDArray[np.intp]]:
-    """Return, for each array of sums, the place of the largest one of every group, of several the
-    last; groups ascending."""
+def _best(groups: Integers, sums: Sequence[Numbers]) -> list[tuple[NDArray[np.intp], Numbers]]:
+    """Return, for each array of sums, the largest one of every group, groups ascending: a place,
+    of several alike the last, and the largest sum itself."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
@@ -335,9 +336,10 @@ def _best(groups: Integers, sums: Sequence[Numbers]) -> list[NDArray[np.intp]]:
     found = []
     for each in sums:
         own = each[order]
-        largest = np.repeat(np.maximum.reduceat(own, starts), sizes)
-        last = np.maximum.reduceat(np.where(own == largest, places, -1), starts)
-        found.append(order[last])
+        largest = np.maximum.reduceat(own, starts)
+        alike = own >= np.repeat(all_about(largest), sizes)
+        last = np.maximum.reduceat(np.where(alike, places, -1), starts)
+        found.append((order[last], largest))
     return found
 
 

@@ -29,7 +29,7 @@ from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.likely import likely_first, likely_pairs
-from dipapprox.pairs.maximum import FACTOR_BITS, search_together
+from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
 from dipapprox.pairs.search import Progress, Search
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
@@ -121,7 +121,7 @@ def search_blocks(
             if len(doubtful):
                 lower = bounds.below(block.take(doubtful))
                 # A certain violation first: it ends the search.
-                for place in doubtful[np.argsort(-lower, kind="stable")].tolist():
+                for place in doubtful[largest_first(lower)].tolist():
                     search.limits.check()
                     search.check(tabled.pair(block, place))
                     if search.violation is not None:

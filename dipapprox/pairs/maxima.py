@@ -32,7 +32,16 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     enclosure,
 )
-from dipapprox.pairs.maximum import FACTOR_BITS, FactorAt, Maximum, Together, improved
+from dipapprox.pairs.maximum import (
+    FACTOR_BITS,
+    FactorAt,
+    Maximum,
+    Together,
+    all_about,
+    first_largest,
+    improved,
+    simplest_pair,
+)
 from dipapprox.pairs.search import Progress, refined, silent
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
@@ -217,7 +226,9 @@ class Maxima:
             if all(each is None for _, each in told):
                 return None  # what is out of reach for these bits is so for more
             known = [(pair, each or UNIT) for pair, each in told]
-            best, most = max(known, key=lambda each: each[1].lower)
+            first = simplest_pair(dict(known))
+            assert first is not None, "there are candidates"
+            best, most = first
             # The best pair stays even where its delta is known exactly.
             remaining = [pair for pair, each in known if pair == best or each.upper > most.lower]
             delta = Enclosure(most.lower, max(each.upper for _, each in known))
@@ -265,8 +276,8 @@ class _Best:
         if not len(places):
             return
         lower = bounds.below(block.take(places))
-        best = int(np.argmax(lower))
-        if lower[best] > self.lower:
+        best = first_largest(lower)
+        if all_about(lower[best]) > self.lower:
             self.lower, self.pair = float(lower[best]), tabled.pair(block, int(places[best]))
 
     def maximum(self, outputs: int, bits: int) -> Maximum:

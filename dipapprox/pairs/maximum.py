@@ -10,13 +10,22 @@ bound the largest delta  --- <= claimed ----> DP
 |      +--- exact forms for single pairs, and `elsewhere` ------> another way
 |      |
 +- bits left? -- no --------------------> the pairs that may attain the upper bound: Unknown
+
+Which pair is named. Sums of doubles differ in their last bits from machine to machine: a library
+adds in the order that suits the processor. Where several pairs attain a maximum, as the mirror
+images of a symmetric program do, the greatest of the computed numbers would name now this one, now
+that. So numbers that are alike up to a relative 2^-40 count as equal, and the first of these pairs
+is named, or the simplest. Its own bound is what is stated of it; what is lost is next to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -24,6 +33,7 @@ from dipapprox.numerics.enclosure import Enclosure, Side, compare
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search
 
 FactorAt = Callable[[int], Factor]
@@ -169,3 +179,55 @@ def check_alone(search: Search, found: Maximum, total: int) -> None:
     search.check(found.pair)
     if search.violation is None and not search.undecided:
         raise BrokenInvariant("a pair violates together with others, but not alone")
+
+
+_ALIKE_BITS = 40
+
+
+def about(largest: Fraction) -> Fraction:
+    """Return what a number must reach to count as equal to the largest one, which is >= 0."""
+    return largest * (1 - Fraction(1, 2**_ALIKE_BITS))
+
+
+def all_about(largest: Numbers) -> Numbers:
+    """Return the same for many numbers; Python integers are exact, and none is alike another."""
+    return largest if largest.dtype == object else largest * (1 - 2.0**-_ALIKE_BITS)
+
+
+def first_largest(values: Numbers) -> int:
+    """Return the first place of the largest number, or of one like it."""
+    largest = values.max()
+    if values.dtype == object or not largest > 0:
+        return int(np.argmax(values))
+    return int(np.argmax(values >= all_about(largest)))
+
+
+def largest_first(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the places of all numbers, the largest first, those that are alike in their order."""
+    mantissas, exponents = np.frexp(values)
+    rounded = np.ldexp(np.round(np.ldexp(mantissas, _ALIKE_BITS)), exponents - _ALIKE_BITS)
+    return np.argsort(-rounded, kind="stable")
+
+
+def simplest_pair(known: Mapping[Pair, Enclosure]) -> tuple[Pair, Enclosure] | None:
+    """Return the pair of the largest lower bound; None if there is none.
+
+    Of several that are alike, and that their enclosures do not tell apart: the simplest.
+    """
+    if not known:
+        return None
+    best = max(known.values(), key=lambda each: each.lower)
+    least = about(best.lower)
+    alike = [
+        (pair, each)
+        for pair, each in known.items()
+        if each.lower >= least and each.upper >= best.lower
+    ]
+    return min(alike, key=lambda each: _simplicity(each[0]))
+
+
+def _simplicity(pair: Pair) -> tuple[int, list[tuple[bool, Fraction | str]]]:
+    """Small denominators first, then small values."""
+    values = [value for side in pair for value in side]
+    longest = max((each.denominator for each in values if not isinstance(each, str)), default=1)
+    return longest, [(isinstance(value, str), value) for value in values]

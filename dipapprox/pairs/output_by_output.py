@@ -37,7 +37,7 @@ from dipapprox.pairs.hockey_stick import (
     bounds_in_doubles,
     enclosure,
 )
-from dipapprox.pairs.maximum import Maximum, check_alone
+from dipapprox.pairs.maximum import Maximum, check_alone, first_largest
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
@@ -152,8 +152,8 @@ class OutputByOutput:
                 self._known.append((output, bounds))
             terms += [self._term(output, bounds)] * len(orbit)
         upper = sum(term.upper for term in terms)
-        best = max(terms, key=lambda term: term.lower)
-        wide = max(terms, key=lambda term: term.upper)
+        best = terms[first_largest(np.array([term.lower for term in terms]))]
+        wide = terms[first_largest(np.array([term.upper for term in terms]))]
         delta = enclosure(best.lower, upper, len(terms), None)
         return Maximum(
             delta, self._pair(best.output, best.certain), bits, self._pair(wide.output, wide.likely)
@@ -192,15 +192,16 @@ class OutputByOutput:
         """Bound the largest term of an output."""
         least = self._least(output, bounds.low_scaled)
         above = (bounds.upper[output.argument] - least).ravel()
-        high = int(np.argmax(above))
+        high = first_largest(above)
         likely = high, self._partner(output, high, bounds.low_scaled)
-        if above[high] <= 0:
+        most_above = float(above.max())
+        if most_above <= 0:
             return _Term(output, 0.0, 0.0, likely, likely)
         most = self._least(output, bounds.high_scaled)
         below = (bounds.lower[output.argument] - most).ravel()
-        low = int(np.argmax(below))
+        low = first_largest(below)
         certain = low, self._partner(output, low, bounds.high_scaled)
-        return _Term(output, max(float(below[low]), 0.0), float(above[high]), certain, likely)
+        return _Term(output, max(float(below[low]), 0.0), most_above, certain, likely)
 
     def _least(self, output: _Output, values: Numbers) -> Numbers:
         """Return the least number of an adjacent input, for all values of the output's cells.

@@ -33,6 +33,7 @@ from dipapprox.pairs.boxes.regions import Region
 from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor, Trace
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.maximum import about, simplest_pair
 
 _MOST_PARTS = 64
 """Products of edges and corners that one set is replaced by."""
@@ -138,7 +139,7 @@ class BoxSearch:
         self._current: _Open | None = None
         self._sets = 0
         self._known: dict[Pair, Enclosure] = {}
-        self._best: tuple[Fraction, Pair] | None = None
+        self._best: Fraction | None = None
         self._most = Fraction(0)
         self._trace = Trace()
         for region in regions:
@@ -206,14 +207,17 @@ class BoxSearch:
         left = waiting[0].pairs if waiting else None
         if left is not None and left.is_one_pair:
             left = None
-        pair = None if self._best is None else self._best[1]
-        return Found(self._enclosure(), pair, left, self._sets, self._trace, self._concave)
+        delta, best = self._enclosure(), simplest_pair(self._known)
+        if best is not None:
+            delta = Enclosure(best[1].lower, delta.upper)
+        pair = None if best is None else best[0]
+        return Found(delta, pair, left, self._sets, self._trace, self._concave)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
         if self._best is None:
             return UNIT
-        lower = self._best[0]
+        lower = self._best
         upper = max(self._most, lower)
         for open_set in self._open():
             upper = max(upper, Fraction(open_set.upper))
@@ -224,7 +228,7 @@ class BoxSearch:
         return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
 
     def _least(self) -> float:
-        return -1.0 if self._best is None else below(self._best[0])
+        return -1.0 if self._best is None else below(self._best)
 
     def _put(
         self, pairs: PairSet, choice: Choice, level: int, upper: float, found: Bound | None = None
@@ -236,12 +240,11 @@ class BoxSearch:
         return number
 
     def _try(self, pair: Pair) -> Enclosure:
-        """Enclose the delta of a pair, and remember the best one."""
+        """Enclose the delta of a pair, and remember the largest lower bound."""
         delta = self._known.get(pair)
         if delta is None:
             delta = self._known[pair] = self._exact(pair)
-            if self._best is None or delta.lower > self._best[0]:
-                self._best = delta.lower, pair
+            self._best = max(self._best or delta.lower, delta.lower)
         return delta
 
     def _look(self, part: _Open) -> None:
@@ -360,7 +363,7 @@ def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: E
             limits.check()
             delta = exact(pair)
             looked += 1
-            if best is None or delta.lower > best[0]:
+            if best is None or about(delta.lower) > best[0]:
                 best = delta.lower, pair
                 if enough(found().delta, looked):
                     break

@@ -15,6 +15,7 @@ from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
+from dipapprox.pairs.maximum import first_largest
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.privacy.intervals.cells import Cell, Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
@@ -73,7 +74,7 @@ class TabledPairs:
         formed = bounds_in_doubles(table.lower, table.upper, factor)
         lower = self._pairs.sums(table.lower, formed.high_scaled, self._limits)
         upper = self._pairs.sums(table.upper, formed.low_scaled, self._limits)
-        worst = int(np.argmax(lower))
+        worst = first_largest(lower)
         error = rounding_factor(table.lower.shape[1])
         least = Fraction(float(lower[worst])) * (2 - error)
         most = Fraction(float(upper.max())) * error

@@ -30,6 +30,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
+from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
@@ -71,8 +72,8 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
         terms = _Terms.of(tabled, order)
         for block in tabled.blocks():
             low, high = terms.sums(block)
-            place = int(np.argmax(low))
-            if low[place] > lower:
+            place = first_largest(low)
+            if all_about(low[place]) > lower:
                 lower, attaining = float(low[place]), tabled.pair(block, place)
                 candidates = [each for each in candidates if each[0] >= lower]
             places = np.flatnonzero(high >= lower)
