@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     done = subprocess.run(
         [*words, "--site-dir", str(tmp_path / "site")],
         cwd=ROOT,

@@ -238,15 +238,15 @@ class Composed:
     def to_pld(self, step: Number = DEFAULT_WIDTH) -> tuple[LogMasses, LogMasses]:
         """Return (lower, upper) as dp_accounting takes a pair that dominates the composition.
 
-        Args:
-            step: Between two losses, > 0.
-
             lower, upper = composed.to_pld()
             pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
             pld.get_delta_for_epsilon(1)
 
         For the removal of a record; numbers are logarithms of masses, as doubles: what an
         accountant makes of them is not proved.
+
+        Args:
+            step: Between two losses, > 0.
 
         Raises:
             UserError: If step is no number > 0.
