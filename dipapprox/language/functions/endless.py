@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Mapping
 from functools import lru_cache
 from types import CodeType, FrameType
 
@@ -37,6 +38,8 @@ _CONSUMERS = frozenset(
 _UNARY = ("cycle", "repeat")
 """Iterators without end if they have one argument."""
 
+_ENDLESS = (*_UNARY, "count")
+
 Nodes = tuple[ast.Call, ...]
 
 
@@ -57,7 +60,26 @@ def _endless_calls(text: str) -> Nodes:
     except SyntaxError:  # the source of a cell, or of nothing
         return ()
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return tuple(call for call in calls if _uses_up(call))
+    known = _iterators_in(tree)
+    return tuple(call for call in calls if _uses_up(call, known))
+
+
+def _iterators_in(tree: ast.Module) -> dict[str, str]:
+    """Return what a file calls the iterators of `itertools`: {"it.count": "count"}."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for each in names:
+                    if each.name == "itertools":
+                        found |= {f"{each.asname or each.name}.{name}": name for name in _ENDLESS}
+            case ast.ImportFrom(module="itertools", names=names):
+                for each in names:
+                    found |= {name: name for name in _ENDLESS if each.name == "*"}
+                    found[each.asname or each.name] = each.name
+            case _:
+                pass
+    return found
 
 
 def is_bounded(frame: FrameType | None) -> bool:
@@ -90,32 +112,36 @@ def _loops(text: str) -> tuple[tuple[int, int, bool], ...]:
     except SyntaxError:
         return ()
     found = []
+    known = _iterators_in(tree)
     for node in ast.walk(tree):
         match node:
             case ast.While():
                 found.append((node.lineno, node.end_lineno or node.lineno, False))
             case ast.For(iter=over):
-                found.append((node.lineno, node.end_lineno or node.lineno, not _is_endless(over)))
+                found.append(
+                    (node.lineno, node.end_lineno or node.lineno, not _is_endless(over, known))
+                )
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                ends = all(not _is_endless(each.iter) for each in node.generators)
+                ends = all(not _is_endless(each.iter, known) for each in node.generators)
                 found.append((node.lineno, node.end_lineno or node.lineno, ends))
             case _:
                 pass
     return tuple(found)
 
 
-def _uses_up(call: ast.Call) -> bool:
-    return _name(call) in _CONSUMERS and any(map(_is_endless, call.args))
+def _uses_up(call: ast.Call, known: Mapping[str, str]) -> bool:
+    return _name(call) in _CONSUMERS and any(_is_endless(each, known) for each in call.args)
 
 
-def _is_endless(node: ast.expr) -> bool:
+def _is_endless(node: ast.expr, known: Mapping[str, str]) -> bool:
+    """Whether an expression makes an iterator without end, by the names that a file has for it."""
     match node:
-        case ast.Call(args=arguments):
-            name, count = _name(node), len(arguments) + len(node.keywords)
+        case ast.Call(func=function, args=arguments):
+            name, count = known.get(ast.unparse(function)), len(arguments) + len(node.keywords)
             unary = name in _UNARY and count == 1
-            return unary or name == "count" or (name == "iter" and count == 2)
+            return unary or name == "count" or (_name(node) == "iter" and count == 2)
         case ast.Starred(value=inner):
-            return _is_endless(inner)
+            return _is_endless(inner, known)
         case _:
             return False
 

@@ -13,18 +13,19 @@ mechanism.
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOBase
 from itertools import islice
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language.core import Value
-from dipapprox.language.functions import outside, places
+from dipapprox.language.functions import inversions, outside, places
 from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
 from dipapprox.language.functions.symbolic import refusal
@@ -140,7 +141,7 @@ def _execute(run: PathRun, function: Function, code: CodeType) -> End:
             raise with_hints(run.failure) from None
         raise
     except (Exception, SystemExit, _Ended) as error:
-        raise with_hints(run.failure or _failed(run, error)) from None
+        raise with_hints(run.failure or _failed(run, error, error.__traceback__)) from None
     if run.failure is not None:
         raise with_hints(run.failure)
     if _random_states() != randomness:
@@ -153,12 +154,15 @@ class _Ended(BaseException):
     """Ends a run of which `failure` says why; `except Exception` does not catch it."""
 
 
-def _failed(run: PathRun, error: BaseException) -> SourceError:
+def _failed(run: PathRun, error: BaseException, trace: TracebackType | None) -> SourceError:
     """Return the error for what the function raised."""
     if isinstance(error, SourceError):
         hint = _path_text(run)
         return SourceError(replace(d, hint=d.hint or hint) for d in error.diagnostics)
-    place = places.span_behind(error.__traceback__)
+    place = places.span_behind(trace)
+    if isinstance(error, TypeError) and _SYMBOLS.search(str(error)):
+        hint = "inputs and samples go where the function and dipapprox compute with them"
+        return refusal("type error", f"what happens here is not followed: {error}", hint, place)
     message = f"the function fails: {type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, RecursionError):
         return refusal("limit", f"{message}: a recursion without end?", "", place)
@@ -186,6 +190,9 @@ def _random_states() -> tuple[object, ...]:
     return random.getstate(), keys.tobytes(), position, tuple(rest)
 
 
+_SYMBOLS = re.compile(r"\b(Quantity|Condition|Weight)\b")
+
+
 class _NoOutput(TextIOBase):
     """Standard output while a mechanism runs."""
 
@@ -201,12 +208,11 @@ class _NoOutput(TextIOBase):
 def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
     """End runs that never ask anything, and those that call what no mechanism calls.
 
-    Another tracer (a debugger, a measurement of coverage) stays as it is, and nothing is seen.
+    Another tracer (a debugger, a measurement of coverage) sees nothing meanwhile.
     """
-    if sys.gettrace() is not None:
-        yield
-        return
+    others = sys.gettrace()
     left = MOST_LINES
+    written = inversions.Inversions(run)
 
     def end(kind: str, message: str, hint: str, span: Span | None) -> Never:
         run.failure = run.failure or refusal(kind, message, hint, span)
@@ -217,16 +223,14 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
         left -= event == "line"
         if event == "return" and frame.f_code is code:
             run.last_line = frame.f_lineno
-        if event == "exception" and outside.tells_types(frame, argument[1], argument[2]):
-            end("type error", str(argument[1]), "", places.span_of(frame.f_code, frame.f_lasti))
+        if event == "exception" and outside.tells_symbols(frame, *argument[1:]):
+            run.failure = run.failure or _failed(run, argument[1], argument[2])
+            raise _Ended
+        if (place := written.unanswered(frame, event)) is not None:
+            end("type error", inversions.MESSAGE, inversions.HINT, place)
         if left < 0:
-            span = places.span_of_line(frame.f_code, frame.f_lineno)
-            end(
-                "limit",
-                f"one run executes more than {MOST_LINES} lines: a loop without end?",
-                "",
-                span,
-            )
+            message = f"one run executes more than {MOST_LINES} lines: a loop without end?"
+            end("limit", message, "", places.line_of_user(frame))
         return each_line
 
     def each_call(frame: FrameType, event: str, argument: object) -> Any:
@@ -235,10 +239,14 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
         wrong = outside.wrong_with(frame, code)
         if wrong is not None:
             end("error", wrong.message, wrong.hint, wrong.span)
+        written.begin(frame)
         return each_line(frame, event, argument)
 
     sys.settrace(each_call)
     try:
         yield
+        if sys.gettrace() is not each_call:
+            message = "the function is seen no more: a recursion without end, or a debugger"
+            raise refusal("limit", message, "", places.span_of_definition(code))
     finally:
-        sys.settrace(None)
+        sys.settrace(others)

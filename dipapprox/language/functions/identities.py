@@ -20,10 +20,13 @@ from typing import Any
 from dipapprox.data_classes import dataclass
 from dipapprox.language.functions.symbolic import Symbolic, is_number
 
-_ASKING = frozenset(("type", "hasattr", "id", "dir"))
+_ASKING = frozenset(("type", "hasattr", "id", "dir", "hash"))
 """Of Python's builtins."""
 
 _OF_OPERATOR = frozenset(("is_", "is_not"))
+
+_INVERTING = frozenset(("invert", "inv"))
+"""Of `operator`, too: other modules have functions of these names."""
 
 _OF_OBJECTS = frozenset(("getsizeof", "getrefcount", "_getframe"))
 """Of `sys`: how Python holds something, and who called."""
@@ -31,7 +34,7 @@ _OF_OBJECTS = frozenset(("getsizeof", "getrefcount", "_getframe"))
 _BINARY = "add sub mul truediv floordiv mod pow divmod and or xor lshift rshift matmul"
 _OPERATORS = frozenset(
     [f"__{prefix}{name}__" for name in _BINARY.split() for prefix in ("", "r")]
-    + [f"__{name}__" for name in ["lt", "le", "gt", "ge", "eq", "ne"]]
+    + [f"__{name}__" for name in ["lt", "le", "gt", "ge", "eq", "ne", "hash", "invert"]]
 )
 """Called by name on a number, these return NotImplemented for a symbol, and raise nothing."""
 
@@ -65,20 +68,27 @@ def asked_in(code: CodeType, named: Mapping[str, Any]) -> Iterator[Asked]:
         code: Of the function.
         named: Its globals.
     """
-    if code.co_qualname.startswith("__create_fn__."):
-        return  # of a data class, which compares itself with others before their fields
+    if code.co_qualname.startswith("__create_fn__.") or code.co_name == "__hash__":
+        return  # of a data class, which compares itself before its fields; for keys
     for word, offset in _words(code):
         if word not in named:
             yield _telling(word, offset)
     for name in code.co_names:
-        if any(named.get(name) is each for each in (type, id, operator.is_, operator.is_not)):
+        if any(named.get(name) is each for each in _TELLING):
             yield _telling(getattr(named[name], "__name__", name), 0)
     for identity in _identities(code):
         if not any(_is_apart(side, named) for side in identity.sides):
             yield Asked(identity.message, identity.offset, identity.hint)
 
 
+_TELLING = (type, id, hash, operator.is_, operator.is_not, operator.invert, operator.inv)
+
+
 def _telling(word: str, offset: int) -> Asked:
+    if word in ("hash", ".__hash__"):
+        return Asked("the hash of a text is another one in each process", offset)
+    if word.removeprefix("operator.") in ("invert", "inv", ".__invert__"):
+        return Asked(f"'{word}' of a truth value of Python is a number", offset, "write not")
     return Asked(f"'{word}' tells what is known from what is not", offset)
 
 
@@ -107,6 +117,8 @@ def _words_in(code: CodeType) -> Iterator[tuple[str, int]]:
         if is_attribute:
             of = None if before is None else before.argval
             if word in _OF_OPERATOR:
+                yield f"operator.{word}", step.offset
+            if of == "operator" and word in _INVERTING:
                 yield f"operator.{word}", step.offset
             if word in _OPERATORS and of != "object":
                 yield f".{word}", step.offset

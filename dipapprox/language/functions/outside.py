@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import _random
 import dis
-import re
+import gc
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.functions import identities, places
+from dipapprox.language.functions import identities, orders, places
 from dipapprox.language.functions.endless import endless_in
 from dipapprox.source import Span
 
@@ -69,22 +69,29 @@ def wrong_with(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         found = Wrong(message, _place(frame), DRAW)
     elif not _THREADS.isdisjoint(code.co_names) or (module, code.co_name) == ("threading", "start"):
         found = Wrong("the function starts a thread", _place(frame))
+    elif (package := _foreign_package(frame, mechanism)) is not None:
+        message = f"the function calls '{package}', whose code is not followed"
+        found = Wrong(message, _place(frame.f_back), "write what it computes in the function")
     elif not places.is_library(frame):
         found = _wrong_with_code(frame, mechanism)
     return None if found is None or _is_incidental(frame, mechanism) else found
 
 
-def tells_types(frame: FrameType, error: BaseException, trace: TracebackType) -> bool:
-    """Whether Python itself refuses a symbol in a frame: by catching that, a function knows it."""
-    return (
-        _SYMBOLS.search(str(error)) is not None
-        and trace.tb_next is None
-        and _opcode(frame.f_code, frame.f_lasti) != "RAISE_VARARGS"
-        and not places.is_library(frame)
-    )
+def tells_symbols(frame: FrameType, error: BaseException, trace: TracebackType) -> bool:
+    """Whether an error may be there because of symbols: by catching it, a function knows them.
+
+    Numbers have other operations than symbols, and symbols need more of the stack. What the
+    user's code raises itself is none.
+    """
+    if not isinstance(error, _OF_SYMBOLS) or places.is_library(frame):
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    raised = _opcode(trace.tb_frame.f_code, trace.tb_lasti) == "RAISE_VARARGS"
+    return not raised or places.is_library(trace.tb_frame)
 
 
-_SYMBOLS = re.compile(r"\b(Quantity|Condition|Weight)\b")
+_OF_SYMBOLS = (TypeError, RecursionError, MemoryError)
 
 
 def _opcode(code: CodeType, offset: int) -> str:
@@ -114,6 +121,8 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         return Wrong(asked.message, places.span_of(code, asked.offset), asked.hint)
     if _folder(code) != _folder(mechanism):
         return None
+    if (place := orders.order_asked_in(code, named)) is not None:
+        return Wrong(orders.MESSAGE, place, orders.HINT)
     if (place := endless_in(code)) is not None:
         return Wrong("this goes on for ever: nothing inside it is counted", place)
     stored = _assigned_global(code)
@@ -121,6 +130,13 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         message = f"'{code.co_name}', which is called, assigns the global '{stored}'"
         return Wrong(message, _place(frame))
     return None
+
+
+def _foreign_package(frame: FrameType, mechanism: CodeType) -> str | None:
+    """Return the installed package that a frame's code is from; None if it may be followed."""
+    found = places.package_of(frame.f_code.co_filename)
+    is_known = places.is_library(frame) or found == places.package_of(mechanism.co_filename)
+    return None if is_known else found
 
 
 def ends_process(code: CodeType) -> str | None:
@@ -159,12 +175,14 @@ def _folder(code: CodeType) -> Path:
 def _is_incidental(frame: FrameType | None, mechanism: CodeType) -> bool:
     """Whether a call is part of an import, or of the end of an object from elsewhere.
 
-    Python ends objects whenever it likes, also those that only others knew.
+    Python ends objects whenever it likes, also those that only others knew, and tells who listens.
     """
+    listening = [getattr(each, "__code__", None) for each in gc.callbacks]
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap":
             return True
-        if frame.f_code.co_name == "__del__" and _folder(frame.f_code) != _folder(mechanism):
+        is_end = frame.f_code.co_name == "__del__" or frame.f_code in listening
+        if is_end and _folder(frame.f_code) != _folder(mechanism):
             return True
         frame = frame.f_back
     return False

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import dis
 import linecache
+import os
 import sys
+import sysconfig
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from types import CodeType, FrameType, TracebackType
@@ -51,6 +53,25 @@ def user_frame() -> FrameType | None:
     while frame is not None and is_library(frame):
         frame = frame.f_back
     return frame
+
+
+def line_of_user(frame: FrameType | None) -> Span | None:
+    """Return the line of the innermost frame, from one on, that is no library's."""
+    while frame is not None and is_library(frame):
+        frame = frame.f_back
+    return None if frame is None else span_of_line(frame.f_code, frame.f_lineno)
+
+
+@lru_cache(maxsize=1024)
+def package_of(file: str) -> str | None:
+    """Return the installed package that a file belongs to; None if it is the user's own."""
+    for folder in _INSTALLED:
+        if file.startswith(folder):
+            return file[len(folder) :].partition(os.sep)[0].removesuffix(".py")
+    return None
+
+
+_INSTALLED = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
 
 
 def is_own(frame: FrameType) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Never
 
 from dipapprox.language import ast
 from dipapprox.language.core import Relation
+from dipapprox.language.functions import classes
 from dipapprox.language.functions.places import here
 from dipapprox.language.functions.symbolic import (
     Compute,
@@ -26,11 +27,13 @@ from dipapprox.language.functions.symbolic import (
     chained,
     exact,
     is_number,
+    leave_to,
     number_node,
 )
+from dipapprox.language.functions.valued import Valued
 
 
-class Quantity(Symbolic):
+class Quantity(Valued):
     """A number or named value that is not known while the function is executed."""
 
     __slots__ = ()
@@ -39,6 +42,11 @@ class Quantity(Symbolic):
     def is_finite(self) -> bool:
         """Whether it has finitely many values, which are not random."""
         return self.compute is not None
+
+    @property
+    def known(self) -> Any:
+        """Its value, if it depends on nothing."""
+        return None if self.compute is None or self.cells else self.compute({})
 
     # --- arithmetic
 
@@ -67,66 +75,17 @@ class Quantity(Symbolic):
         return _arithmetic(other, "/", self)
 
     def __neg__(self) -> Quantity:
+        _refuse_text(self, "-")
         value = self.compute
         compute = None if value is None else lambda given: -value(given)
         return Quantity(self.run, ast.Negative(self.node, span=here()), self.cells, compute)
 
     def __pos__(self) -> Quantity:
+        _refuse_text(self, "+")
         return self
 
     def __abs__(self) -> Quantity:
         return self if self >= 0 else -self
-
-    # --- what needs the value itself
-
-    def __index__(self) -> int:
-        value = self.run.value_of(self)
-        if isinstance(value, str) or value.denominator != 1:
-            raise self.run.refusal("type error", f"{value} is no whole number")
-        return int(value)
-
-    __int__ = __index__
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._known() // other
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return other // self._known()
-
-    def __mod__(self, other: Any) -> Any:
-        return self._known() % other
-
-    def __rmod__(self, other: Any) -> Any:
-        return other % self._known()
-
-    def __divmod__(self, other: Any) -> Any:
-        return divmod(self._known(), other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return divmod(other, self._known())
-
-    def __pow__(self, other: Any) -> Any:
-        power = Fraction(self._known()) ** other
-        is_whole = isinstance(power, Fraction) and power.denominator == 1
-        return int(power) if is_whole else power
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return round(self._known(), digits)
-
-    def __floor__(self) -> int:
-        return self._known().__floor__()
-
-    def __ceil__(self) -> int:
-        return self._known().__ceil__()
-
-    def __trunc__(self) -> int:
-        return self._known().__trunc__()
-
-    def _known(self) -> int | Fraction:
-        value = self.run.value_of(self)
-        if isinstance(value, str):
-            raise self.run.refusal("type error", f"'{value}' is no number")
-        return int(value) if value.denominator == 1 else value
 
     # --- comparisons
 
@@ -151,7 +110,7 @@ class Quantity(Symbolic):
         return _compared(self, Relation.NOT_EQUAL, other)
 
     def __bool__(self) -> bool:
-        return bool(self != 0)
+        return True if self.run.is_text(self) else bool(self != 0)  # no name is empty
 
 
 class Condition(Symbolic):
@@ -160,6 +119,11 @@ class Condition(Symbolic):
     __slots__ = ()
 
     WHAT = "a condition"
+
+    @property
+    def known(self) -> bool | None:
+        """Its truth value, if it depends on nothing."""
+        return None if self.compute is None or self.cells else bool(self.compute({}))
 
     def __bool__(self) -> bool:
         return self.run.decide(self)
@@ -174,15 +138,19 @@ class Condition(Symbolic):
     __ror__ = __or__
 
     def __xor__(self, other: Any) -> Any:
-        if isinstance(other, bool):
+        if type(other) is bool:
             return ~self if other else self
-        if not isinstance(other, Condition):
+        if type(other) is not Condition:
+            leave_to(self.run, other, "__rxor__", "^")
             return NotImplemented
         return (self & ~other) | (~self & other)
 
     __rxor__ = __xor__
 
     def __invert__(self) -> Condition:
+        self.run.inversions += 1
+        if self.known is not None:
+            return truth(self.run, not self.known)
         value = self.compute
         compute = None if value is None else lambda given: not value(given)
         return Condition(self.run, negated(self.node), self.cells, compute)
@@ -202,22 +170,30 @@ class Condition(Symbolic):
         return self.number() >= other
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, Condition):
+        if type(other) is Condition:
             return bool(self) == bool(other)
-        return bool(self) == other
+        return constant(self.run, Fraction(bool(self))) == other
 
     def __ne__(self, other: object) -> Any:
-        return not self == other
+        if type(other) is Condition:
+            return bool(self) != bool(other)
+        return constant(self.run, Fraction(bool(self))) != other
 
     def __index__(self) -> int:
         return int(bool(self))
 
     __int__ = __index__
 
+    def value(self) -> int:
+        """Return 1 if it holds on the path, else 0."""
+        return int(bool(self))
+
     # --- as the number 1 or 0, as Python's truth values are
 
     def number(self) -> Quantity:
         """Return 1 if it holds, else 0, without following both ways."""
+        if self.known is not None:
+            return constant(self.run, Fraction(self.known))
         found = self.run.where(self, 1, 0)
         assert isinstance(found, Quantity)
         return found
@@ -249,7 +225,14 @@ def named(run: Run, value: str) -> Quantity:
     return Quantity(run, ast.Name(value, span=here()), frozenset(), lambda _: value)
 
 
+def truth(run: Run, value: bool) -> Condition:
+    """Return a truth value as a condition."""
+    return Condition(run, ast.Truth(value, span=here()), frozenset(), lambda _: value)
+
+
 # --- operators ------------------------------------------------------------------------------------
+
+_SYMBOLS = (Quantity, Condition)
 
 _NOT_IMPLEMENTED: Never = NotImplemented
 
@@ -266,8 +249,12 @@ def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
     run.check()
     first, second = _operand(run, left), _operand(run, right)
     if first is None or second is None:
-        _leave_to(run, left if first is None else right, operator)
+        other, method = (left, "") if first is None else (right, REFLECTED[operator])
+        if operator != "*" or not classes.is_repeated(other):
+            leave_to(run, other, method, operator)
         return _NOT_IMPLEMENTED
+    _refuse_text(first, operator)
+    _refuse_text(second, operator)
     if operator in "*/" and not first.is_finite and not second.is_finite:
         what = "product" if operator == "*" else "quotient"
         raise run.refusal(
@@ -286,32 +273,30 @@ def _arithmetic(left: Any, operator: str, right: Any) -> Quantity:
     return Quantity(run, node, first.cells | second.cells, _operation(operator, first, second))
 
 
-def _leave_to(run: Run, other: Any, operator: str) -> None:
-    """Leave an operator to what is no number, if that may know it; else refuse.
-
-    Python's own error would not do: the function could catch it.
-    """
-    kind = type(other)
-    repeated = operator == "*" and issubclass(kind, list | tuple | str | bytes | bytearray)
-    if not repeated and kind.__module__.partition(".")[0] in ("builtins", "numpy"):
-        raise run.refusal("type error", f"'{operator}' with what is no number: {kind.__name__}")
-
-
 def _operand(run: Run, value: Any) -> Quantity | None:
-    match value:
-        case Quantity() | Condition():
-            if value.run is not run:
-                value.run.check()
-            return value if isinstance(value, Quantity) else value.number()
-        case _ if is_number(value):
-            return constant(run, exact(run, value, "an operand"))
-        case _:
-            return None  # expressions in eps among others: they have operators of their own
+    if type(value) in _SYMBOLS:
+        if value.run is not run:
+            value.run.check()
+        return value if type(value) is Quantity else value.number()
+    if is_number(value):
+        return constant(run, exact(run, value, "an operand"))
+    return None  # expressions in eps among others: they have operators of their own
+
+
+def _refuse_text(quantity: Quantity, operator: str) -> None:
+    """Refuse named values as operands.
+
+    Raises:
+        SourceError: If the quantity is one.
+    """
+    if quantity.run.is_text(quantity):
+        message = f"'{operator}' with a named value: it can only be compared with == and !="
+        raise quantity.run.refusal("type error", message)
 
 
 def _shortened(first: Quantity, operator: str, second: Quantity) -> Quantity | None:
     """Leave out 0 in sums and 1 in products, and compute with constants."""
-    known = [None if q.compute is None or q.cells else q.compute({}) for q in (first, second)]
+    known = [first.known, second.known]
     if None not in known:
         return constant(first.run, OPERATIONS[operator](*known))
     if operator == "*" and 0 in known:
@@ -337,22 +322,26 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
     """Compare; what is known already gives a truth value of Python."""
     run = left.run
     run.check()
-    if isinstance(right, float) and isinf(right):
-        if left.is_finite and relation not in _EQUALITIES:
-            left._known()  # a text has no order
-        beyond: Never = relation.holds(Fraction(0), Fraction(1 if right > 0 else -1))  # type: ignore[assignment]  # no condition, likewise
-        return beyond
-    if isinstance(right, str) and run.declares(right):
-        second: Quantity | None = named(run, right)
+    if type(right) is float and isinf(right):
+        if relation not in _EQUALITIES:
+            _refuse_text(left, relation.value)
+        return truth(run, relation.holds(Fraction(0), Fraction(1 if right > 0 else -1)))
+    text = classes.text_of(right)
+    if text is not None and run.declares(text):
+        second: Quantity | None = named(run, text)
     else:
         second = _operand(run, right)
+    never = truth(run, relation is Relation.NOT_EQUAL)
     if second is None:
-        if right is None or isinstance(right, str | tuple | list | dict):  # never equal
-            known: Never = relation is Relation.NOT_EQUAL  # type: ignore[assignment]  # likewise
-            return known if relation in _EQUALITIES else _NOT_IMPLEMENTED
-        raise run.refusal(
-            "type error", f"'{relation.value}' with what is no number: {type(right).__name__}"
-        )
+        if relation in _EQUALITIES and (text is not None or classes.is_apart(right)):
+            return never
+        leave_to(run, right, _ANSWERS[relation], relation.value)
+        return _NOT_IMPLEMENTED
+    if relation not in _EQUALITIES:
+        _refuse_text(left, relation.value)
+        _refuse_text(second, relation.value)
+    elif run.is_text(left) != run.is_text(second):
+        return never
     node = ast.Comparison((left.node, second.node), (relation.value,), span=here())
     one, other = left.compute, second.compute
     if one is None or other is None:
@@ -365,12 +354,21 @@ def _compared(left: Quantity, relation: Relation, right: Any) -> Condition:
         return relation.holds(*values)
 
     if not left.cells and not second.cells:
-        truth: Never = compute({})  # type: ignore[assignment]  # no condition: it is known
-        return truth
+        return truth(run, bool(compute({})))
     return Condition(run, node, left.cells | second.cells, compute)
 
 
 _EQUALITIES = (Relation.EQUAL, Relation.NOT_EQUAL)
+_ANSWERS = {
+    Relation.LESS: "__gt__",
+    Relation.LESS_EQUAL: "__ge__",
+    Relation.GREATER: "__lt__",
+    Relation.GREATER_EQUAL: "__le__",
+    Relation.EQUAL: "__eq__",
+    Relation.NOT_EQUAL: "__ne__",
+}
+REFLECTED = {"+": "__radd__", "-": "__rsub__", "*": "__rmul__", "/": "__rtruediv__"}
+_WORDS: dict[type[ast.Expression], str] = {ast.And: "&", ast.Or: "|"}
 
 
 def negated(node: ast.Expression) -> ast.Expression:
@@ -395,10 +393,14 @@ def _either(one: Compute, other: Compute, given: Valuation) -> Any:
 
 def _joined(left: Condition, kind: type[ast.And | ast.Or], right: Any) -> Any:
     left.run.check()
-    if isinstance(right, bool):
-        return left if right == (kind is ast.And) else right
-    if not isinstance(right, Condition):
+    if type(right) is bool:
+        right = truth(left.run, right)
+    if type(right) is not Condition:
+        leave_to(left.run, right, "__rand__" if kind is ast.And else "__ror__", _WORDS[kind])
         return NotImplemented
+    for side, rest in ((left, right), (right, left)):
+        if side.known is not None:
+            return rest if side.known == (kind is ast.And) else side
     one, other = left.compute, right.compute
     compute: Compute | None = None
     if one is not None and other is not None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
 from types import CodeType
 
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.declarations import Variable
 from dipapprox.language.domains import AllReals, domain_text
-from dipapprox.language.functions import places
+from dipapprox.language.functions import classes, places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbolic import number_node, refusal
 from dipapprox.language.functions.trees import End
-from dipapprox.language.values import exact_rational
 from dipapprox.source import Span
 
 
@@ -67,18 +65,20 @@ def _returned(run: PathRun, value: object, variable: Variable, span: Span | None
         "true",
         "false",
     }
-    if isinstance(value, Quantity | Condition):
-        if value.run is not run:
-            value.run.check()
-        return value.node
-    if isinstance(value, bool) and is_truth:
+    if type(value) is Condition and value.known is not None:
+        value = value.known
+    if type(value) in (Quantity, Condition):
+        symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
+        if symbol.run is not run:
+            symbol.run.check()
+        return symbol.node
+    if type(value) is bool and is_truth:
         return ast.Truth(value, span=span)
     domain = () if isinstance(variable.domain, AllReals) else variable.domain
-    if isinstance(value, str) and value in domain:
-        return ast.Name(value, span=span)
-    if isinstance(value, Integral | Fraction | Decimal):
-        exact = exact_rational(int(value) if isinstance(value, bool) else value, "a result")
-        return number_node(exact, span)
+    if (text := classes.text_of(value)) is not None and text in domain:
+        return ast.Name(text, span=span)
+    if (number := classes.number_of(value)) is not None:
+        return number_node(Fraction(number), span)
     hint = f'the exact number is written Fraction("{value!r}")' if isinstance(value, float) else ""
     if isinstance(value, str) and domain:
         hint = f"allowed are {domain_text(domain)}"

@@ -16,11 +16,17 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Value
-from dipapprox.language.functions import places
+from dipapprox.language.functions import classes, places
 from dipapprox.language.functions.endless import is_bounded
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, Knowledge
-from dipapprox.language.functions.quantities import Condition, Quantity, constant, named
-from dipapprox.language.functions.symbolic import exact, is_number, refusal
+from dipapprox.language.functions.quantities import (
+    Condition,
+    Quantity,
+    constant,
+    named,
+    truth,
+)
+from dipapprox.language.functions.symbolic import exact, refusal
 from dipapprox.language.functions.trees import Names
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.symbols import (
@@ -100,6 +106,7 @@ class PathRun:
         self.events: list[Event] = []
         self.failure: SourceError | None = None
         self.last_line: int | None = None
+        self.inversions = 0
         self._forks = Counter[Span | None]()
         self._taken = 0
         self.knowledge = Knowledge(domains)
@@ -126,6 +133,15 @@ class PathRun:
         """Say whether a text is a value of an input or an output: others are Python's alone."""
         return text in self._texts
 
+    def is_text(self, quantity: Quantity) -> bool:
+        """Say whether a quantity is a named value: nothing is computed with these."""
+        if not isinstance(quantity.node, ast.Name | ast.Index):
+            return False
+        values = [self.knowledge.domains[cell] for cell in quantity.cells]
+        return isinstance(quantity.known, str) or any(
+            isinstance(value, str) for domain in values for value in domain
+        )
+
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
         """Return the error that ends the run, even if the function catches it."""
         self.failure = self.failure or refusal(kind, message, hint)
@@ -134,6 +150,8 @@ class PathRun:
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""
         self.check()
+        if condition.known is not None:
+            return condition.known
         known = self.knowledge.implied(condition.node)
         if known is not None:
             return known
@@ -259,24 +277,22 @@ class PathRun:
 
     def quantity(self, value: object, what: str) -> Quantity | Condition:
         """Take a number, a named value, a truth value, or what is one already."""
-        if isinstance(value, Quantity | Condition):
-            if value.run is not self:
-                value.run.check()
-            return value
-        if isinstance(value, bool):
-            node = ast.Truth(value, span=places.here())
-            return Condition(self, node, frozenset(), lambda _: value)
-        if isinstance(value, str):
-            if not self.declares(value):
+        if type(value) in (Quantity, Condition):
+            symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
+            if symbol.run is not self:
+                symbol.run.check()
+            return symbol
+        if type(value) is bool:
+            return truth(self, value)
+        if (text := classes.text_of(value)) is not None:
+            if not self.declares(text):
                 raise self.refusal(
                     "type error",
-                    f"'{value}' is no value of an input or output",
+                    f"'{text}' is no value of an input or output",
                     'choose a number, and look the text up: ["a", "b"][choose([0, 1])]',
                 )
-            return named(self, value)
-        if is_number(value):
-            return constant(self, exact(self, value, what))
-        raise self.refusal("type error", f"{what} must be a number, got {type(value).__name__}")
+            return named(self, text)
+        return constant(self, exact(self, value, what))
 
     # --- the record
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Container
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Number
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -22,10 +22,10 @@ from dipapprox.language import ast, core
 from dipapprox.language.core import Cell
 from dipapprox.language.declarations import Declarations, Variable, cells_of
 from dipapprox.language.domains import AllIntegers, AllReals, Domain
-from dipapprox.language.functions import places
+from dipapprox.language.functions import classes, places
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun
-from dipapprox.language.functions.symbolic import number_node, refusal
+from dipapprox.language.functions.symbolic import hint_for_class, number_node, refusal
 from dipapprox.language.functions.weights import Weight
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, EPSILON
@@ -83,15 +83,15 @@ class Head:
                 self.parameters.append(name)
                 self.needed.add(name)
                 parameters.append(f"param {name}")
-            elif isinstance(default, Integral | Fraction | Decimal) and not isinstance(
-                default, bool
-            ):
+            elif type(default) is not bool and (value := _exact(default)) is not None:
                 self.parameters.append(name)
-                value = Fraction(int(default)) if isinstance(default, Integral) else default
-                parameters.append(f"param {name} = {Fraction(value)}")
+                parameters.append(f"param {name} = {value}")
             elif isinstance(default, float):
                 hint = f'the exact number is written Fraction("{default!r}")'
                 raise refusal("type error", f"the default of '{name}' is a float", hint, span)
+            elif isinstance(default, Number) and not isinstance(default, bool):
+                message = f"the default of '{name}' is of the class {type(default).__name__}"
+                raise refusal("type error", message, hint_for_class(default), span)
             else:
                 self.fixed[name] = default
         outputs = _domain_text(hints.get("return")) or _domain_of_type(hints.get("return"), taken)
@@ -130,6 +130,12 @@ class Head:
             cells = [_input(run, cell) for cell in cells_of((variable,))]
             given[variable.name] = cells[0] if variable.size is None else cells
         return [given.pop(name) for name in self.placed], given
+
+
+def _exact(default: Any) -> Fraction | None:
+    """Return the number of a parameter's default; None if it is none of Python's own."""
+    number = Fraction(default) if type(default) is Decimal else classes.number_of(default)
+    return None if number is None else Fraction(number)
 
 
 def _hints(function: FunctionType) -> dict[str, Any]:

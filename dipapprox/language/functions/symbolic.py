@@ -9,16 +9,15 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
-from numbers import Integral
 from types import FrameType
-from typing import Any, Never, Protocol, Self
+from typing import Any, ClassVar, Never, Protocol, Self, TypeGuard
 
-from dipapprox.errors import SourceError
+from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
 from dipapprox.language.core import Value
+from dipapprox.language.functions import classes
 from dipapprox.language.functions.places import here
 from dipapprox.source import Diagnostic, Span
 
@@ -27,11 +26,17 @@ Valuation = Mapping[str, Value | bool]
 
 Compute = Callable[[Valuation], Any]
 
-Exact = int | Fraction | Decimal
+Exact = int | Fraction
 
 
 class Run(Protocol):
-    """The execution that quantities belong to."""
+    """The execution that quantities belong to.
+
+    Attributes:
+        inversions: How many `~` conditions have answered.
+    """
+
+    inversions: int
 
     def decide(self, condition: Any) -> bool:
         """Say whether a condition holds on the path that is being followed."""
@@ -48,6 +53,9 @@ class Run(Protocol):
     def declares(self, text: str) -> bool:
         """Say whether a text is a value of an input or an output."""
 
+    def is_text(self, quantity: Any) -> bool:
+        """Say whether a quantity is a named value."""
+
     def refusal(self, kind: str, message: str, hint: str = "") -> SourceError:
         """Return the error that ends the run: the function cannot be a program."""
 
@@ -62,7 +70,15 @@ class Symbolic(ABC):
 
     __slots__ = ("cells", "compute", "node", "run")
 
+    run: Run
+    node: ast.Expression
+    cells: frozenset[str]
+    compute: Compute | None
+
     WHAT = "a quantity"
+
+    __array_ufunc__: ClassVar[None] = None
+    """Numpy leaves its operators to us."""
 
     def __init__(
         self, run: Run, node: ast.Expression, cells: frozenset[str], compute: Compute | None
@@ -75,10 +91,8 @@ class Symbolic(ABC):
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random or any real number.
         """
-        self.run = run
-        self.node = node
-        self.cells = cells
-        self.compute = compute
+        for name, value in zip(_PARTS, (run, node, cells, compute), strict=True):
+            object.__setattr__(self, name, value)
 
     def __hash__(self) -> int:
         raise self.run.refusal(
@@ -116,9 +130,12 @@ class Symbolic(ABC):
         )
 
     def __getattribute__(self, name: str) -> Any:
-        """Refuse what numbers do not have, and the class, to all but this package."""
-        if name in _NOT_OF_NUMBERS and not _asks_by_right(sys._getframe(1)):
+        """Refuse everything to all but this package: operators do not ask for names."""
+        if name not in _OF_ANY and not _asks_by_right(sys._getframe(1), name):
             message, hint = f"{self.WHAT} has no attribute '{name}'", ""
+            if name.startswith("__array_"):
+                message = f"{self.WHAT} is put into an array of numpy, or into a function of it"
+                hint = "lists hold it: what numpy does with it is not followed"
             if name == "__class__":
                 message = (
                     f"{self.WHAT} is asked for its type: what a function does may not depend on "
@@ -131,35 +148,52 @@ class Symbolic(ABC):
             raise self.run.refusal("type error", message, hint)
         return object.__getattribute__(self, name)
 
-    def __getattr__(self, name: str) -> Never:
-        if name.startswith("__"):
-            raise AttributeError(name)
+    def __setattr__(self, name: str, _: object) -> Never:
         raise self.run.refusal("type error", f"{self.WHAT} has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> Never:
+        raise self.run.refusal("type error", f"{self.WHAT} has no attribute '{name}'")
+
+    def __init_subclass__(cls) -> None:
+        """Refuse classes of others: what they do is not followed.
+
+        Raises:
+            UserError: If there is one.
+        """
+        if not cls.__module__.startswith("dipapprox."):
+            raise UserError(f"'{cls.__name__}' cannot be derived from a class of symbols")
 
     @abstractmethod
     def __bool__(self) -> bool: ...
+
+    @abstractmethod
+    def value(self) -> int | Fraction:
+        """Return the number that it is on the path."""
 
 
 _OF_ANY = frozenset(("__copy__", "__deepcopy__"))
 """Asked for by name in Python's libraries."""
 
 
-def _asks_by_right(frame: FrameType | None) -> bool:
-    """Whether the class of a quantity is asked for by this package, or by arithmetic."""
+_PARTS = ("run", "node", "cells", "compute")
+
+
+def _asks_by_right(frame: FrameType | None, name: str) -> bool:
+    """Whether a part of a quantity is asked for by this package, or its class by arithmetic."""
     while frame is not None and frame.f_globals.get("__name__") == "abc":
         frame = frame.f_back  # which asks for others
     if frame is None:
         return True
     module = str(frame.f_globals.get("__name__", ""))
     if module == "fractions":
-        return frame.f_code.co_name != "__new__"
+        return name == "__class__" and frame.f_code.co_name != "__new__"
     return module.startswith("dipapprox.")
 
 
 _REFUSED = (
     "floordiv rfloordiv mod rmod divmod rdivmod pow rpow matmul rmatmul lshift rlshift rshift "
     "rrshift and rand or ror xor rxor truediv rtruediv pos neg abs invert round floor ceil trunc "
-    "len iter contains"
+    "len iter next contains getitem setitem delitem reversed length_hint complex fspath"
 )
 """What numbers and texts can do: an error of Python's own could be caught by the function."""
 
@@ -167,14 +201,14 @@ for _name in _REFUSED.split():
     setattr(Symbolic, f"__{_name}__", Symbolic._refuse)
 
 
-_NOT_OF_NUMBERS = frozenset(("__class__", "is_finite", "number", "known")) | frozenset(
-    name for name in vars(Symbolic) if name not in _OF_ANY
-)
+def is_symbol(value: object) -> TypeGuard[Symbolic]:
+    """Whether a value is a symbol; `isinstance` would believe what a class says of itself."""
+    return issubclass(type(value), Symbolic)
 
 
 def is_number(value: object) -> bool:
     """Whether a value of Python is an exact number, or a float, which must be refused."""
-    return isinstance(value, Integral | Fraction | Decimal | float)
+    return type(value) is float or classes.number_of(value) is not None
 
 
 def exact(run: Run, value: object, what: str) -> Fraction:
@@ -183,13 +217,10 @@ def exact(run: Run, value: object, what: str) -> Fraction:
     Raises:
         SourceError: If it is none.
     """
+    number = classes.number_of(value)
+    if number is not None:
+        return Fraction(number)
     match value:
-        case Integral():
-            return Fraction(int(value))
-        case Fraction():
-            return value
-        case Decimal() if value.is_finite():
-            return Fraction(value)
         case float() if not isfinite(value):
             raise run.refusal("type error", f"{what} must be a number, got {value!r}")
         case float():
@@ -207,7 +238,44 @@ def exact(run: Run, value: object, what: str) -> Fraction:
                 "type error", f"{what} must be known, but this depends on inputs or samples"
             )
         case _:
-            raise run.refusal("type error", f"{what} must be a number, got {type(value).__name__}")
+            raise run.refusal(
+                "type error",
+                f"{what} must be a number, got {type(value).__name__}",
+                hint_for_class(value),
+            )
+
+
+def hint_for_class(value: object) -> str:
+    """Say what to write instead of a number of a class that is not Python's own."""
+    kind = type(value)
+    module, name = kind.__module__.partition(".")[0], kind.__name__
+    if module == "numpy":
+        return "numbers of numpy have operators of their own: int(…) makes Python's"
+    if name == "Decimal":
+        return f'write Fraction("{value}")' if module in ("decimal", "_decimal") else ""
+    if issubclass(kind, int | Fraction | str | tuple | list | dict):
+        return f"'{name}' may have operators of its own, which are not followed"
+    return ""
+
+
+def leave_to(run: Run, other: Any, method: str, operator: str) -> None:
+    """Leave an operator to what is no number, if it is of a class of the user's; else refuse.
+
+    Python's own error would not do: the function could catch it.
+
+    Args:
+        run: The run.
+        other: What a symbol meets.
+        method: By which `other` may answer: "__radd__".
+        operator: As it is written.
+    """
+    kind = type(other)
+    if is_symbol(other) or classes.answers(kind, method):
+        return
+    if method in ("__eq__", "__ne__") and classes.is_of_user(kind):
+        return  # it is equal to itself alone
+    message = f"'{operator}' with what is no number: {kind.__name__}"
+    raise run.refusal("type error", message, hint_for_class(other))
 
 
 def number_node(value: Fraction, span: Span | None = None) -> ast.Expression:

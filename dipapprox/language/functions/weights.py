@@ -7,13 +7,14 @@ from typing import Any, Never, NoReturn
 
 from dipapprox.language import ast
 from dipapprox.language.functions.places import here
-from dipapprox.language.functions.quantities import OPERATIONS, Condition, Quantity
+from dipapprox.language.functions.quantities import OPERATIONS, REFLECTED, Condition, Quantity
 from dipapprox.language.functions.symbolic import (
     Run,
     Symbolic,
     chained,
     exact,
     is_number,
+    leave_to,
     number_node,
 )
 
@@ -41,7 +42,7 @@ class Weight(Symbolic):
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _unknown
-    __index__ = __int__ = _unknown
+    __index__ = __int__ = value = _unknown
 
     __hash__ = Symbolic.__hash__
 
@@ -92,6 +93,8 @@ def _weighed(left: Any, operator: str, right: Any) -> Weight:
     run.check()
     first, second = weight(run, left), weight(run, right)
     if first is None or second is None:
+        other, method = (left, "") if first is None else (right, REFLECTED[operator])
+        leave_to(run, other, method, operator)
         return _NOT_IMPLEMENTED
     known = first.known, second.known
     if operator == "/" and known[1] == 0:
@@ -115,11 +118,11 @@ def weight(run: Run, value: Any) -> Weight | None:
     Raises:
         SourceError: If it is random, or no exact number.
     """
-    if isinstance(value, Weight):
+    if type(value) is Weight:
         return value
-    if isinstance(value, Condition):
+    if type(value) is Condition:
         value = value.number()
-    if isinstance(value, Quantity):
+    if type(value) is Quantity:
         if not value.is_finite:
             raise run.refusal("type error", "a scale or a probability depends on a sample")
         return Weight(run, value.node, value.cells, None if value.cells else value.compute)

@@ -397,7 +397,7 @@ WRONG = {
     "threading.Thread(target=lambda: q).start()\nreturn 0": "starts a thread",
     "return where(q == 1, 'low', 'high') == 'low'": "'low' is no value of an input or output",
     "return choose({'q': 1, 'p': 0}) == 'q'": "'q' is no value of an input or output",
-    "return q == eps": "no number: Weight",
+    "return q == eps": "eps is not known",
     "return 0 if q != (1 + 0j) else 1": "'!=' with what is no number: complex",
     "return 1 if q in {1, 2} else 0": "unhashable type",
     "return 1 if str([q]) == '[1]' else 0": "only what is returned is published",

@@ -1,0 +1,367 @@
+"""What may take part in an operation with an input or a sample: all else is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from dipapprox.errors import SourceError
+from dipapprox.language.functions.modules import read_mechanism
+
+HEAD = """
+import collections, contextlib, decimal, enum, fractions, functools, itertools, math, operator
+import statistics, sys
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Literal, NamedTuple
+import numpy as np
+from dipapprox import *
+
+Bit = Annotated[Quantity, "in {0, 1}"]
+Three = Annotated[Quantity, "in 0..3"]
+Out = Annotated[int, "in -9..9"]
+
+class Level(enum.IntEnum):
+    LOW = 0
+    HIGH = 1
+
+class Colour(enum.Enum):
+    RED = 1
+
+class Plain(int): pass
+
+class Odd(int):
+    def __radd__(self, other): return 5
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+    def __gt__(self, other): return True
+
+class Percent(Fraction):
+    def __mul__(self, other): return Percent(round(Fraction(self) * Fraction(other), 2))
+    __rmul__ = __mul__
+
+class Loud(str):
+    def __eq__(self, other): return True
+    __hash__ = str.__hash__
+
+class Point(NamedTuple):
+    x: int
+    y: int
+    def __eq__(self, other): return True
+
+class Row(list):
+    def __eq__(self, other): return True
+
+class Table(dict):
+    def __eq__(self, other): return True
+
+class Money:
+    def __init__(self, amount): self.amount = amount
+    def __add__(self, other): return Money(self.amount + other)
+    def __radd__(self, other): return Money(other + self.amount)
+    def __gt__(self, other): return self.amount > other
+
+class Meta(type):
+    def __eq__(cls, other): return True
+    __hash__ = type.__hash__
+class Strange(metaclass=Meta): pass
+
+NAMES = {"low", "mid", "high"}
+"""
+
+
+def made(body: str, signature: str, result: str) -> str:
+    lines = indent(dedent(body).strip(), "    ")
+    text = f'{HEAD}@mechanism(adjacent="all")\ndef f({signature}) -> {result}:\n{lines}\n'
+    return str(read_mechanism(Path("f.py"), text, "f").text())
+
+
+NUMBERS = "q: Bit, k: Three, eps: Weight, N: int = 3"
+TEXTS = 'q: Literal["low", "high"], on: bool, eps: Weight'
+
+REFUSED = {
+    # arrays and scalars of numpy
+    "isnan": (
+        "try:\n    bad = np.isnan(q)\nexcept TypeError:\n    bad = True\nreturn 1 if bad else 0"
+    ),
+    "isnan bare": "try:\n    np.isnan(q)\nexcept:\n    return 1\nreturn 0",
+    "isfinite of a sample": (
+        "try:\n    np.isfinite(laplace(q, 1 / eps))\nexcept Exception: pass\nreturn q"
+    ),
+    "array": "return len(np.array([q, 1]))",
+    "array of objects": "return int(np.array([q, 1], dtype=object)[0] == 1)",
+    "array of one": "return np.asarray(q).ndim",
+    "asarray caught": "try: a = np.asarray([q, k])\nexcept Exception: return 1\nreturn 0",
+    "diff": "return int(np.diff([q, k])[0] > 0)",
+    "logical_and": "return int(np.logical_and(q > 0, k > 0))",
+    "logical_or": "return int(np.logical_or(q, k))",
+    "logical_not": "return int(np.logical_not(q > 0))",
+    "matmul": "return 1 if np.array([1, 2]) @ [q, k] > 0 else 0",
+    "reflected matmul": "return 1 if [q, k] @ np.array([1, 2]) > 0 else 0",
+    "sum of conditions": "return np.sum([q > 0, k > 0, k > 1])",
+    "array of conditions": "return int((np.array([q > 0, k > 0]) + 1).sum())",
+    "argsort": "return int(np.argsort([q, k])[0])",
+    "argmax": "return int(np.argmax([q, k]))",
+    "where": "return int(np.where(q > 0, 1, 0))",
+    "uint8 minus": "return 1 if np.uint8(2) - k > 3 else 0",
+    "minus uint8": "return 1 if k - np.uint8(2) > 3 else 0",
+    "int64 times": "return np.int64(2) * q",
+    "compared with uint8": "return 1 if q > np.uint8(0) else 0",
+    "uint8 compared": "return 1 if np.uint8(1) > q else 0",
+    "equal to int64": "return 1 if q == np.int64(1) else 0",
+    "bool_ and": "return 1 if np.bool_(True) & (q > 0) else 0",
+    "bool_ or": "return 1 if (q > 0) | np.bool_(False) else 0",
+    "float64": "return 1 if np.float64(0.5) < q else 0",
+    "equal to an array": "return 1 if (q == np.array([1])).all() else 0",
+    "array plus": "return 1 if (np.array([1, 2]) + q)[0] > 1 else 0",
+    "in an array": "return 1 if q in np.array([0, 1]) else 0",
+    "put into an array": "a = np.zeros(2)\na[0] = q\nreturn int(a[0])",
+    "index of an array": "return int(np.array([3, 4])[np.array(q)])",
+    "np.maximum": "return np.maximum(q, k)",
+    "np.clip": "return np.clip(k, 0, 1)",
+    "np.round": "return np.round(k)",
+    "np.abs": "return np.abs(q)",
+    "np.isclose": "return int(np.isclose(q, 1))",
+    "np.array_equal": "return int(np.array_equal([q], [1]))",
+    "np.count_nonzero": "return int(np.count_nonzero([q, k]))",
+    "np.unique": "return len(np.unique([q, k]))",
+    "np.sign": "return np.sign(q)",
+    "np.vectorize": "return int(np.vectorize(lambda v: v + 1)(q))",
+    # operands with operators of their own
+    "radd of an int": "return q + Odd(1)",
+    "minus an int of its own": "return q - Odd(1)",
+    "eq of an int": "return 1 if q == Odd(7) else 0",
+    "ne of an int": "return 1 if q != Odd(7) else 0",
+    "order of an int": "return 1 if q < Odd(0) else 0",
+    "percent": "return 1 if q * Percent(1, 3) > Fraction(1, 3) else 0",
+    "percent in a mean": "return 1 if laplace(q, Percent(1, 3) / eps) > 0 else 0",
+    "percent as a scale": "return 1 if laplace(q, Percent(1, 3)) > 0 else 0",
+    "percent of eps": "return 1 if laplace(q, 1 / (Percent(1, 3) * eps)) > 0 else 0",
+    "percent as a mean": "return 1 if laplace(Percent(1, 3), 1 / eps) * q > 0 else 0",
+    "percent in where": "return 1 if where(q > 0, Percent(1, 3), 0) * Percent(1, 3) > 0 else 0",
+    "percent as probability": "return choose([0, 1], [Percent(1, 3), Percent(2, 3)])",
+    "named tuple": "return 1 if q == Point(1, 2) else 0",
+    "list": "return 1 if q == Row([1]) else 0",
+    "dict": "return 1 if q != Table() else 0",
+    "text": "return 1 if q == Loud('x') else 0",
+    "class": "return 1 if q == Strange else 0",
+    "Decimal": "return 1 if q * Decimal('0.123') > Decimal('0.12') else 0",
+    "Decimal minus": "return 1 if Decimal(1) - q > 0 else 0",
+    "Decimal compared": "return 1 if q > Decimal('0.5') else 0",
+    "Decimal equal": "return 1 if q == Decimal(1) else 0",
+    "context": (
+        "with decimal.localcontext(prec=2):\n"
+        "    return 1 if k * Decimal('0.333') > 1 - Decimal('0.001') else 0"
+    ),
+    "Decimal over eps": "return 1 if laplace(q, Decimal(1) / eps) > 0 else 0",
+    "floor by float": "return 1 if k // 2.0 == 1 else 0",
+    "mod by numpy": "return int(k % np.int64(2))",
+    "mod of numpy": "return int(np.int64(7) % (k + 1))",
+    "floor by an int of its own": "return k // Odd(2)",
+    "power by numpy": "return int(k ** np.int64(2))",
+    "complex": "try:\n    return 1 if q + 1j else 0\nexcept TypeError:\n    return 0",
+    "and with int": "return 1 if (q > 0) & 1 else 0",
+    "condition equals text": "return 1 if (q > 0) == Loud('x') else 0",
+    "condition equals int of its own": "return 1 if (q > 0) == Odd(3) else 0",
+    # errors of C, whoever catches them
+    "len": "try: return len(q)\nexcept TypeError: return 3",
+    "len of two": "try:\n    len((q, k)[0])\nexcept Exception:\n    return 1\nreturn 0",
+    "subscript": "try: return q[0]\nexcept TypeError: return 3",
+    "call": "try: return q()\nexcept TypeError: return 3",
+    "range of a sample": "try: return len(range(laplace(q, 1)))\nexcept TypeError: return 3",
+    "not a number at all": "try: return 1 + 'a' + q\nexcept TypeError: return 3",
+    "join": "try: return len('-'.join([q]))\nexcept TypeError: return 3",
+    "join suppressed": (
+        "with contextlib.suppress(TypeError):\n    return len(''.join([q]))\nreturn q"
+    ),
+    "in a text": "try: return 1 if q in 'abc' else 0\nexcept TypeError: return 3",
+    "mean": "try: return statistics.mean([q, k])\nexcept TypeError: return 3",
+    "fsum": "try: return int(math.fsum([q, k]))\nexcept TypeError: return 3",
+    "gcd of samples": "try: return math.gcd(laplace(q, 1), 2)\nexcept TypeError: return 3",
+    "ceil of a sample": "try: return math.ceil(laplace(q, 1))\nexcept TypeError: return 3",
+    "memoryview": "try: return len(memoryview(q))\nexcept TypeError: return 3",
+    "setattr": "try: q.x = 1\nexcept AttributeError: return 3\nreturn 0",
+    "delattr": "try: del q.node\nexcept AttributeError: return 3\nreturn 0",
+    "hint of length": "return operator.length_hint(q, 7)",
+    "index asked for": "return 1 if getattr(laplace(q, 1), '__index__', None) is None else 0",
+    "index of an input asked for": "return 1 if getattr(q, '__index__', None) is None else 0",
+    "add asked for": "return 1 if getattr(q, '__iadd__', None) is None else 0",
+    "doc": "return 1 if q.__doc__ is None else 0",
+    "dict asked for": "return 1 if getattr(q, '__dict__', None) is None else 0",
+    "reduce": "import pickle\ntry: return len(pickle.dumps(q))\nexcept Exception: return 3",
+    "attrgetter": (
+        "try: operator.attrgetter('__index__')(laplace(q, 1))\nexcept Exception: return 3\nreturn q"
+    ),
+    "methodcaller": (
+        "try: operator.methodcaller('__index__')(k)\nexcept Exception: return 3\nreturn q"
+    ),
+    "depth": """
+        def depth(n, v):
+            try:
+                return depth(n + 1, v + 1 if n > 800 else v)
+            except RecursionError:
+                return n
+        return depth(0, k) % 7
+        """,
+    "depth of comparisons": """
+        def depth(n):
+            try:
+                return depth(n + 1) if k >= 0 else 0
+            except RecursionError:
+                return n
+        return depth(0) % 7
+        """,
+    # the order of sets, and hashes
+    "first of a set": "return len(next(iter({'a', 'bb', 'ccc'})))",
+    "loop over a set": "n = 0\nfor each in {'a', 'bb'}:\n    n = len(each)\nreturn n",
+    "list of a set": "return len(list({'a', 'bb', 'ccc'})[0])",
+    "named set": "s = {'a', 'bb', 'ccc'}\nreturn len(list(s)[0])",
+    "popped set": "s = {'a', 'bb', 'ccc'}\nreturn len(s.pop())",
+    "unpacked set": "a, *_ = {'a', 'bb', 'ccc'}\nreturn len(a)",
+    "made set": "return len(tuple(set(['a', 'bb', 'ccc']))[0])",
+    "set of a comprehension": "return [len(w) for w in {w for w in ('a', 'bb', 'ccc')}][0]",
+    "global set": "return len(next(iter(NAMES)))",
+    "frozen set": "return len(sorted(frozenset(['a', 'bc', 'cd']), key=len)[1])",
+    "union": "s = {'a'}\nt = s | {'bb'}\nreturn [len(w) for w in t][0]",
+    "views": "d = {'a': 1, 'bb': 2}\nreturn len(list(d.keys() & {'a', 'bb'})[0])",
+    "set in a list": "sets = [{'a', 'bb'}]\nreturn len(next(iter(sets[0])))",
+    "set in a tuple": "def words(): return {'a', 'bb'}\nreturn len(next(iter(words())))",
+    "hash of a text": "return hash('a') % 3",
+    "hash by name": "return 'a'.__hash__() % 3",
+    "defaultdict of sets": (
+        "d = collections.defaultdict(set)\nd[0].add('a')\nreturn len(next(iter(d[0])))"
+    ),
+    "map of set": "return len(next(iter(list(map(set, [['a', 'bb']]))[0])))",
+    # not of Python's own truth values
+    "not of a bool": "return 1 if ~(N > 2) else 0",
+    "not by operator": "return 1 if operator.invert(N > 2) else 0",
+    # calls of Python's functions that take numbers apart
+    "to_bytes": "try: return q.to_bytes(1, 'big')[0]\nexcept AttributeError: return 3",
+    "int's method": "return int.bit_length(q)",
+    "as_integer_ratio": "return q.as_integer_ratio()[0]",
+    "text of it": "return len(f'{q}')",
+    "float": "return int(float(q))",
+    "complex of it": "return int(complex(q).real)",
+}
+
+OF_TEXTS = {
+    "upper": "return q.upper()",
+    "times": "return 1 if q * 2 == 'lowlow' else 0",
+    "times caught": "try: return 1 if q * 2 == 'lowlow' else 0\nexcept Exception: return 3",
+    "plus": "return 1 if q + '' == 'low' else 0",
+    "less": "return 1 if q < 'm' else 0",
+    "less than another": "return 1 if q < on else 0",
+    "min": "return 1 if min(q, 'm') == 'low' else 0",
+    "length": "return len(q)",
+    "starts": "return 1 if q[0] == 'l' else 0",
+    "contained": "return 1 if 'lo' in q else 0",
+    "negative": "try: return 1 if -q else 0\nexcept TypeError: return 3",
+    "absolute": "try: return 1 if abs(q) else 0\nexcept TypeError: return 3",
+    "key": "return {'low': 0, 'high': 1}[q]",
+    "member": "return 1 if q in {'low'} else 0",
+    "loud": "return 1 if q == Loud('low') else 0",
+}
+
+FOLLOWED = {
+    "plain int": ("return q + Plain(1)", "q + 1"),
+    "int enum": ("return 1 if q == Level.HIGH else 0", "q = 1"),
+    "order of an int enum": ("return 1 if q < Level.HIGH else 0", "q < 1"),
+    "enum": ("return 1 if q == Colour.RED else k", "out <- k"),
+    "never equal": (
+        "return 1 if q == 'a' or q == (1,) or q == [1] or q is None else k",
+        "out <- k",
+    ),
+    "user's class": (
+        "return 1 if (q + Money(1)).amount > 1 and (Money(2) + k).amount > 2 else 0",
+        "q + 1 <= 1",
+    ),
+    "user's comparison": ("return 1 if q < Money(1) else 0", "q < 1"),
+    "fraction": ("return 1 if Fraction(1, 3) * q > 0 else 0", "1 / 3 * q"),
+    "set membership": ("return 1 if N in {1, 3} else 0", "out <- 1"),
+    "sorted set": ("return len(sorted({'a', 'bb', 'ab'})[0]) + len({'a', 'b'})", "out <- 3"),
+    "seen": (
+        "seen = set()\nfor i in (1, 2, 1):\n    if i not in seen: seen.add(i)\n"
+        "return len(seen) + q",
+        "2 + q",
+    ),
+    "number as a text": ("return len('%d' % (k * 4))", "if k * 4 = 8"),
+    "raised": (
+        "try:\n    if laplace(q, 1 / eps) > 0: raise TypeError('x')\n"
+        "except TypeError:\n    return 1\nreturn 0",
+        "out <- 1",
+    ),
+    "power with a modulus": ("return pow(k, 2, 4)", "if k = 0"),
+    "not of a decided condition": ("return 1 if ~(q < 7) else 0", "out <- 0"),
+    "not twice": (
+        "r = laplace(q, 1 / eps)\nif r > 0:\n    return 1 if ~(r > 0) else 2\nreturn 0",
+        "out <- 2",
+    ),
+    "numpy of numbers": ("return int(np.array([1, 2]).sum()) + q", "3 + q"),
+}
+
+FOLLOWED_TEXTS = {
+    "truth of a text": ("return 1 if q and q == 'low' else 0", "q = low"),
+    "never a number": ("return 1 if q == 0 else 2", "out <- 2"),
+    "or": ("return 1 if (q or 'x') == 'low' else 0", "q = low"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_followed_is_refused(case: str) -> None:
+    refused(REFUSED[case], NUMBERS)
+
+
+@pytest.mark.parametrize("case", OF_TEXTS)
+def test_texts_have_no_operators(case: str) -> None:
+    refused(OF_TEXTS[case], TEXTS)
+
+
+def refused(body: str, signature: str) -> None:
+    with pytest.raises(SourceError) as error:
+        print(made(body, signature, "Out"))
+    shown = error.value.render()
+    assert shown.startswith("f.py:"), shown
+
+
+@pytest.mark.parametrize("case", FOLLOWED)
+def test_what_can_be_followed_is(case: str) -> None:
+    body, expected = FOLLOWED[case]
+    assert expected in made(body, NUMBERS, "Out")
+
+
+@pytest.mark.parametrize("case", FOLLOWED_TEXTS)
+def test_texts_are_compared(case: str) -> None:
+    body, expected = FOLLOWED_TEXTS[case]
+    assert expected in made(body, TEXTS, "Out")
+
+
+def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever() -> None:
+    signature = 'q: Annotated[list[int], "[2] in {0, 1}"], eps: Weight'
+    assert "out" in made("return max(q.count(0), q.count(1))", signature, "Out")
+    counted = "def count(v): return [v, v]\nreturn sum(count(q[0]))"
+    assert "out <- q[1] + q[1]" in made(counted, signature, "Out")
+    for body in (
+        "import itertools as it\nreturn max(it.count())",
+        "from itertools import count as numbers\nreturn max(numbers())",
+    ):
+        with pytest.raises(SourceError, match="this goes on for ever"):
+            made(body, signature, "Out")
+
+
+def test_a_package_is_refused_where_the_function_calls_it() -> None:
+    body = "import _pytest.pathlib as paths\nreturn len(str(paths.bestrelpath(q, q)))"
+    with pytest.raises(SourceError) as error:
+        made(body, NUMBERS, "Out")
+    assert "calls '_pytest', whose code is not followed" in error.value.render()
+    assert "paths.bestrelpath(q, q)" in error.value.render()
+
+
+def test_a_default_is_of_a_class_of_its_own() -> None:
+    for default in ("Percent(1, 3)", "np.int64(3)", "Odd(2)"):
+        with pytest.raises(SourceError, match="the default of 'N'"):
+            made("return q", f"q: Bit, eps: Weight, N: object = {default}", "Out")
+    assert "out <- q + 1" in made(
+        "return q + N", "q: Bit, eps: Weight, N: Level = Level.HIGH", "Out"
+    )
