@@ -4,6 +4,7 @@ In: two sums of parts, each with the same number of published numbers, and a fac
 `Split`, as for one number. By what the measures are:
 
     one number differs              its divergence, times the mass of all others (`factors`)
+    one number, noise is shifted    the closed form (`shifted_noise`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
     no products, but sums of them   bounds (`mixtures`)
     anything else                   losses add up (`pair_products`)
@@ -26,6 +27,7 @@ from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Profile
 from dipapprox.composition.published_noise import Noise, published_noise
+from dipapprox.composition.shifted_noise import half_line, shifted_noise
 from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Marginal, Part
@@ -33,6 +35,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
+from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.precision import to_ball
 from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
@@ -42,6 +45,9 @@ _ACCURATE = 60
 
 _ACCURATE_TERMS = 20
 """The same for the terms of sums of products: these add up to bounds only."""
+
+_BUDGET_BITS = 32
+"""More of a budget than of its divergence, whose slope is at most 1."""
 
 _REMEMBERED = 2_000
 
@@ -78,7 +84,7 @@ class ProductMeasures:
         """
         numbers = {len(part.marginals) for part in (*first, *second)}
         if numbers <= {1}:
-            return self.line.divergence(first, second, growth, bits)
+            return self._on_line(first, second, growth, bits)
         if not first or not second:
             return self._only(first, second, bits)
         factors = factored(first, second)
@@ -97,7 +103,7 @@ class ProductMeasures:
             return Split(value, ((None, None),) if gain.lower > 0 else (), UNIT, UNIT)
         if len(factors.pairs) == 1:
             ((coordinate, one, two),) = factors.pairs
-            found = self.line.divergence(one, two, growth, bits + 1)
+            found = self._on_line(one, two, growth, bits + 1)
             if isinstance(found, NotEnclosed):
                 return found
             return replace(
@@ -111,6 +117,38 @@ class ProductMeasures:
         if isinstance(composed, NotEnclosed):
             return composed
         return Split(_positive(_times(composed, shared)), None, UNIT, UNIT)
+
+    def _on_line(
+        self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
+    ) -> Split | NotEnclosed:
+        """Enclose the divergence of measures of one number: in closed form, if noise is shifted."""
+        found = self._shifted(first, second, growth, bits)
+        return self.line.divergence(first, second, growth, bits) if found is None else found
+
+    def _shifted(
+        self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
+    ) -> Split | NotEnclosed | None:
+        """The divergence of shifted noise, or None; events are factors, as in `_composed`."""
+        if len(first) != 1 or len(second) != 1:
+            return None
+        plain, its = ((replace(side[0], events=()),) for side in (first, second))
+        shift = shifted_noise(plain, its)
+        if shift is None:
+            return None
+        own, other = (self.line.product(side[0].events, bits + 24) for side in (first, second))
+        if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
+            return None
+        if growth.lower * other.lower < own.upper or not own.upper:
+            return None
+        least = logarithm(growth.lower * other.lower / own.upper, bits + _BUDGET_BITS).lower
+        budget = max(least, Fraction(0))
+        intervals = half_line(plain, its, budget, bits)
+        found = self.line.at(intervals, first, second, growth, bits, Fraction(0))
+        if isinstance(found, NotEnclosed):
+            return found
+        # The divergence falls with the budget.
+        most = own.upper * shift.divergence(budget, bits + _BUDGET_BITS).upper
+        return replace(found, value=Enclosure(found.value.lower, most))
 
     def _mixed(
         self,

@@ -30,7 +30,7 @@ from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, normal_form
+from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, in_order, normal_form
 from dipapprox.semantics.linear import LinearForm
 
 _REMEMBERED = 20_000
@@ -138,7 +138,7 @@ class PublishedDivergences:
         counts: dict[Sides, int] = {}
         for _, form in sides:
             counts[form.sides] = counts.get(form.sides, 0) + 1
-        return tuple(sorted(counts.items(), key=repr))
+        return in_order(tuple(counts.items()))
 
     def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.semantics.linear import LinearForm, Symbol
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,17 @@ def normal_form(sides: Sides) -> NormalForm:
             known.append(marginal)
     order = _order(marginals, len(kept.first), len(kept.second))
     parts = [
-        Part(tuple(sorted((*part.events, *events), key=repr)), tuple(own[k] for k in order))
+        Part(in_order((*part.events, *events)), tuple(own[k] for k in order))
         for part, own in zip((*kept.first, *kept.second), marginals, strict=True)
     ]
     first, second = parts[: len(kept.first)], parts[len(kept.first) :]
-    found = Sides(tuple(sorted(first, key=repr)), tuple(sorted(second, key=repr)))
+    found = Sides(in_order(first), in_order(second))
     return NormalForm(found, tuple(places[k] for k in order))
+
+
+def in_order(items: Sequence[_Item]) -> tuple[_Item, ...]:
+    """Put things into an order that is theirs alone: as they are written."""
+    return tuple(sorted(items, key=repr) if len(items) > 1 else items)
 
 
 def _centred_part(part: Part) -> Part:
@@ -142,6 +150,6 @@ def _turned(guard: LinearForm) -> LinearForm:
 def _order(marginals: Sequence[Sequence[Marginal]], first: int, second: int) -> list[int]:
     """Order the coordinates of products alike; where measures are sums they stay."""
     size = len(marginals[0]) if marginals else 0
-    if first > 1 or second > 1:
+    if first > 1 or second > 1 or size == 1:
         return list(range(size))
     return sorted(range(size), key=lambda k: repr([own[k] for own in marginals]))

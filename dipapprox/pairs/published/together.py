@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
+from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
@@ -36,6 +37,14 @@ _ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set o
 
 _LARGEST = Fraction(1_000)
 """Larger budgets are not compared."""
+
+
+def shift_of(terms: Terms) -> ShiftedNoise | None:
+    """Return what pairs with these outcomes differ by, if it is shifted noise and no more."""
+    if len(terms) != 1:
+        return None
+    ((sides, times),) = terms
+    return shifted_noise(sides.first, sides.second) if times == 1 else None
 
 
 class PublishedPairs:
@@ -138,6 +147,27 @@ class PublishedPairs:
         if pair not in self._budgets:
             self._budgets[pair] = self._couplings.budget(pair)
         return self._budgets[pair]
+
+    def shifts(self) -> list[tuple[ShiftedNoise, Pair]] | None:
+        """Return what pairs differ by, one of each class, if it is shifted noise and no more.
+
+        Returns:
+            The shifts of those that differ; None if some pair differs by something else.
+
+        Raises:
+            LimitReached: If there are more pairs than `MOST_PAIRS`.
+        """
+        found: list[tuple[ShiftedNoise, Pair]] = []
+        for terms, pair in self.classes():
+            if isinstance(terms, NoProduct):
+                return None
+            if all(sides.first == sides.second for sides, _ in terms):
+                continue
+            shift = shift_of(terms)
+            if shift is None:
+                return None
+            found.append((shift, pair))
+        return found
 
     def _is_pure(self, pair: Pair, factor: Factor) -> bool:
         """Whether e^K is at most the factor, for the budget K of a coupling."""

@@ -26,7 +26,7 @@ from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
-from dipapprox.privacy.profiles.least_factor import LeastFactor
+from dipapprox.privacy.profiles.least_factor import LARGEST_FACTOR, LeastFactor
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
@@ -107,6 +107,8 @@ def least_eps_prv(
             used = max(used, own_bits)
             if own.lower is None:
                 return EpsPrvBounds(INFINITE, found.pair, own.outputs, None, used)
+            if own.upper is None and own.lower >= LARGEST_FACTOR:
+                maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
             if attaining is None or own.lower > demand.lower:
                 demand, attaining = own, found.pair

@@ -18,6 +18,9 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.pairs.divergence import Probabilities
 
+LARGEST_FACTOR = Fraction(2) ** 14_427
+"""About e^10000: where factors are searched for, no larger ones are tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeastFactor:

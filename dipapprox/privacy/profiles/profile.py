@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.profiles import renyi as renyi
     from dipapprox.privacy.published import details as published_details
     from dipapprox.privacy.published import renyi as published_renyi
+    from dipapprox.privacy.published import shifts as published_shifts
     from dipapprox.semantics import real_inputs
 else:
     comparison = Deferred("dipapprox.exact.real_outputs.comparison")
@@ -94,6 +95,7 @@ else:
     renyi = Deferred("dipapprox.privacy.profiles.renyi")
     published_details = Deferred("dipapprox.privacy.published.details")
     published_renyi = Deferred("dipapprox.privacy.published.renyi")
+    published_shifts = Deferred("dipapprox.privacy.published.shifts")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
     curves = Deferred("dipapprox.privacy.profiles.curve")
 
@@ -254,6 +256,11 @@ class Profiler:
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
+        shifts = None
+        if self._published is not None and self._options.compares_exactly:
+            shifts = self._published.shifts()
+        if shifts is not None:
+            return published_shifts.least_of_shifts(shifts, delta, width)
         with nullcontext() if self._real is None else self._real.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width)
         if delta or found.eps_prv.infinite or found.eps_prv.upper is not None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, log
+from math import exp
 
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
@@ -24,14 +25,21 @@ from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, 
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.details import ExcessSet
-from dipapprox.privacy.profiles.least_factor import LeastFactor
+from dipapprox.privacy.profiles.least_factor import LARGEST_FACTOR, LeastFactor
 from dipapprox.privacy.published.values import related_values
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _MOST_STEPS = 60
-_LARGEST_STEP = 20.0
+_LARGEST_STEP = 20
+_GUESS_BITS = 53
 _ACCURATE = 48
 _LARGEST = Fraction(2) ** 400
+
+_LARGEST_BUDGET = Fraction(10_000)
+_QUICK_STEPS = 10
+"""Of Newton's method, if it suits; then a bracket is halved, down to a factor of 2**_NEAR."""
+
+_NEAR = 8
 
 _NEARLY = 1 - Fraction(1, 2**20)
 """A set that has so much of the largest difference attains it, as far as people see."""
@@ -70,7 +78,11 @@ class PublishedDetails:
         if not delta and (pair, delta) in self._guesses:
             # Enclosures never tell that nothing is left: more bits are of no use.
             return LeastFactor(probe, self._pure(pair, bits), None if probe != 1 else ())
-        for _ in range(_MOST_STEPS):
+        enough: Fraction | None = None
+        for step in range(_MOST_STEPS):
+            if best >= LARGEST_FACTOR:
+                return LeastFactor(LARGEST_FACTOR, None, None)
+            probe = min(probe, LARGEST_FACTOR)
             excess = self._divergences.excess(pair, Factor(probe, probe), bits)
             if isinstance(excess, NotEnclosed):
                 return excess
@@ -89,7 +101,12 @@ class PublishedDetails:
             best = max(best, demanded)
             if abs(demanded - probe) <= probe / 2 ** (bits // 2 + 8) or demanded <= 1 == probe:
                 break
-            probe = max(best, _extrapolated(probe, first - probe * second, second, delta, bits))
+            if first - probe * second <= delta:
+                enough = probe
+            guess = _extrapolated(probe, first - probe * second, second, delta, bits)
+            if step >= _QUICK_STEPS:
+                guess = _halfway(best, enough) or guess
+            probe = max(best, guess)
         self._guesses[pair, delta] = best
         return LeastFactor(
             best, self._demand_ends(terms, pair, best, delta, bits), None if best != 1 else ()
@@ -141,7 +158,9 @@ class PublishedDetails:
     def _pure(self, pair: Pair, bits: int) -> Fraction | None:
         """Return a factor at which nothing is left, if a coupling proves one."""
         budget = None if self._pairs is None else self._pairs.budget(pair)
-        return None if budget is None else exponential(budget, bits).upper
+        if budget is None or budget > _LARGEST_BUDGET:
+            return None
+        return exponential(budget, bits).upper
 
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
         """See `PairDetails`."""
@@ -235,6 +254,19 @@ def _shortened(value: Fraction, bits: int) -> Fraction:
     return Fraction(value.numerator * unit // value.denominator, unit)
 
 
+def _halfway(low: Fraction, high: Fraction | None) -> Fraction | None:
+    """Guess a number halfway between the logarithms of two; None if they are near each other."""
+    first = _log2(low)
+    second = 2 * max(first, 1) if high is None else _log2(high)
+    if second - first < _NEAR:
+        return None
+    return Fraction(2) ** ((first + second) // 2 if high is not None else second)
+
+
+def _log2(value: Fraction) -> int:
+    return value.numerator.bit_length() - value.denominator.bit_length()
+
+
 def _extrapolated(
     place: Fraction, excess: Fraction, second: Fraction, delta: Fraction, bits: int
 ) -> Fraction:
@@ -242,7 +274,8 @@ def _extrapolated(
     linear = _shortened(place + (excess - delta) / second, bits)
     if delta <= 0 or excess <= 0:
         return linear
-    power = float(excess / (place * second)) * log(float(excess / delta))
+    # Exact until it is known to be small: quotients of tails are beyond doubles.
+    power = excess / (place * second) * logarithm(excess / delta, _GUESS_BITS).lower
     if not abs(power) < _LARGEST_STEP:
         return linear
     return place * Fraction(exp(power))

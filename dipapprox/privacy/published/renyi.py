@@ -1,6 +1,7 @@
 """Rényi divergences of programs with real outputs, all pairs: from moments of what they publish.
 
-From above a divergence of an order is known where noise is plain, or where a coupling bounds all
+Shifted noise has closed forms, whatever the order and the shift (`shifted_noise`). Otherwise from
+above a divergence of an order is known where noise is plain, or where a coupling bounds all
 losses; else only from below: densities in tails are not compared.
 """
 
@@ -12,7 +13,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.published.divergences import PublishedDivergences
-from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.pairs.published.together import PublishedPairs, shift_of
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
@@ -40,6 +41,13 @@ def largest_published_divergence(
     for terms, pair in pairs.classes():
         if isinstance(terms, NoProduct):
             limit = limit or terms.reason
+            continue
+        shift = shift_of(terms)
+        if shift is not None:
+            own = shift.renyi(order, _BITS)
+            upper = max(upper, own.upper)
+            if attaining is None or own.lower > lower:
+                lower, attaining = own.lower, pair
             continue
         found = divergences.moment(terms, order, pairs.budget(pair))
         if isinstance(found, NotEnclosed):

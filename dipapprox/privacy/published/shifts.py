@@ -1,0 +1,48 @@
+"""The least eps_prv where all pairs differ by shifted noise: the largest that one of them needs.
+
+In: what pairs differ by, in closed form. Out: bounds, as of `least_eps_prv`, whatever their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.numerics.precision import exponential
+from dipapprox.pairs.adjacency import Pair
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
+from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds
+
+_LARGEST_SHOWN = 10_000
+"""Of sets that demand more, probabilities are too small to be shown."""
+
+_FACTOR_BITS = 80
+
+
+def least_of_shifts(
+    shifts: Sequence[tuple[ShiftedNoise, Pair]], delta: Fraction, width: Fraction
+) -> EpsPrvBounds:
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
+
+    Args:
+        shifts: Of the pairs that differ.
+        delta: In [0, 1].
+        width: Wanted of the bounds, > 0.
+    """
+    bits = (width.denominator // width.numerator).bit_length() + 1
+    lower = upper = Fraction(0)
+    attaining: Pair | None = None
+    for shift, pair in shifts:
+        found = shift.least_budget(delta, bits)
+        if found is None:
+            return EpsPrvBounds(INFINITE, pair, (), None, bits)
+        if found.lower > lower:
+            lower, attaining = found.lower, pair
+        upper = max(upper, found.upper)
+    factor = None
+    if lower <= _LARGEST_SHOWN:
+        # From below: the set of what is likelier is not empty then.
+        factor = exponential(lower, _FACTOR_BITS).lower
+    outputs = () if attaining is None or factor is None else None
+    return EpsPrvBounds(Extended(lower, upper), attaining, outputs, factor, bits)
