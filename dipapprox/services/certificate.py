@@ -105,6 +105,8 @@ def without_evidence(proof: ServiceProof) -> str | None:
         return "the answer is about one ε"
     if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):
         return "what replies tell is no multiple of ε"
+    if loss.repetition is not None and loss.repetition.is_hidden:
+        return "replies leave open in which states calls are repeated"
     if not loss.unbounded and loss.upper is None:
         return "no budget is known"
     if not all(edge.gain.exact is not None for row in loss.graph.edges for edge in row):

@@ -11,13 +11,14 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
 from dipapprox.exact.signs.values import compare_at, difference
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.services.longest import LongestPaths, longest_paths
 from dipapprox.services.model import State
 from dipapprox.services.pairs import EQUAL, Edge, PairGraph
 from dipapprox.services.ratios import NO_GAIN
 from dipapprox.services.system import System
-from dipapprox.services.traces import Event, Trace, total_of, with_best_replies
+from dipapprox.services.traces import Event, Runs, Trace, total_of, with_best_replies
 
 _CLOSE = Fraction(1, 10**9)
 
@@ -31,12 +32,17 @@ class Repetition:
         events: What is repeated; both runs are then in the states that they were in before.
         gain: In eps, for each time; None if it is no multiple of eps.
         eps: Where the quotient is > 1 for certain; None: everywhere.
+        is_hidden: Whether replies leave open in which states the runs are. The first run then has
+            a state that it comes back to with a probability f, and from all states of the second
+            one that the calls lead to the replies have probabilities of at most r < f; so after k
+            times the quotient is at least (f / r)^k times a constant. The gain is that of f / r.
     """
 
     trace: Trace
     events: tuple[Event, ...]
     gain: Fraction | None
     eps: Fraction | None
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,10 @@ def repeated(
         events, after = with_best_replies(turned, values, limits, begin.copy())
         again = after.restarted()
     except ValueError:
-        return None
+        if not runs.first or not runs.second:
+            return None
+        events, _ = with_best_replies(turned, values, limits, runs.copy())
+        return _repeated_unseen(Trace(before), events, runs, values, limits)
     if again.first != begin.first or again.second != begin.second:
         return None
     gain = after.gain()
@@ -165,3 +174,58 @@ def repeated(
     less = difference(q, p)
     found = is_nonnegative(less, ALL_EPSILONS, limits)
     return Repetition(trace, events, None, found.eps) if isinstance(found, Negative) else None
+
+
+MOST_HIDDEN = 50
+"""States in which the second run may be while calls are repeated."""
+
+
+def _repeated_unseen(
+    trace: Trace, events: tuple[Event, ...], runs: Runs, values: System, limits: Limits
+) -> Repetition | None:
+    """Return calls as a repetition whose states are not known; see `Repetition`."""
+    following = list(runs.second)
+    answers = list[tuple[int, ExponentialRatio]]()
+    for state in following:  # which grows
+        if len(following) > MOST_HIDDEN:
+            return None
+        after = runs.of_second(state)
+        for event in events:
+            after.go(event)
+        if after.second:
+            answers.append((after.orders[1], total_of(after.second)))
+            following += [each for each in after.second if each not in following]
+    for state in runs.first:
+        after = runs.of_first(state)
+        for event in events:
+            after.go(event)
+        back = after.first.get(state)
+        if back is not None and all(order == after.orders[0] for order, _ in answers):
+            found = _quotients([(back, each) for _, each in answers], values, limits)
+            if found is not None:
+                return Repetition(trace, events, *found, is_hidden=True)
+    return None
+
+
+def _quotients(
+    pairs: Sequence[tuple[ExponentialRatio, ExponentialRatio]], values: System, limits: Limits
+) -> tuple[Fraction | None, Fraction | None] | None:
+    """Return the least gain, or an eps, at which all quotients are > 1; None if none is found."""
+    if not pairs:
+        return None
+    eps = values.eps
+    if eps is None:
+        gains = [values.gain(p, q).exact for p, q in pairs]
+        exact = [gain for gain in gains if gain is not None]
+        if any(gain <= 0 for gain in exact):
+            return None
+        if len(exact) == len(gains):
+            return min(exact), None
+        p, q = pairs[gains.index(None)]
+        found = is_nonnegative(difference(q, p), ALL_EPSILONS, limits)
+        if not isinstance(found, Negative):
+            return None
+        eps = found.eps
+    if all(compare_at(p, q, eps, limits) > 0 for p, q in pairs):
+        return None, eps
+    return None

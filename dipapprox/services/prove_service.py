@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice
 from math import inf, prod
 
 from dipapprox.data_classes import replace
@@ -37,6 +38,9 @@ _FEW = 1000
 
 _MOST_TOPS = 20
 """Longest paths that are run on values, to find one that shows its whole length."""
+
+_MOST_SINGLE = 50
+"""Calls that lead back to where they are made, and are looked at one by one."""
 
 _MOST_JUMPS = 200
 """Steps with quotients that do not vanish with eps which are looked at one by one."""
@@ -303,7 +307,24 @@ class _Search:
         return None
 
     def repetition(self, cycle: tuple[tuple[int, int], ...]) -> Repetition | None:
-        """Return the calls round a cycle, if runs on values confirm what they gain."""
+        """Return the calls round a cycle, if runs on values confirm what they gain.
+
+        Where replies leave open where the runs are, single calls that lead back are tried, too.
+        """
+        single = (
+            ((node, number),)
+            for node, row in enumerate(self.graph.edges)
+            for number, edge in enumerate(row)
+            if edge.target == node and weight_of(edge) > 0
+        )
+        others = () if self.graph.determined else islice(single, _MOST_SINGLE)
+        for each in (cycle, *others):
+            found = self.along_cycle(each)
+            if found is not None:
+                return found
+        return None
+
+    def along_cycle(self, cycle: tuple[tuple[int, int], ...]) -> Repetition | None:
         nodes = [node for node, _ in cycle]
         path = path_to(self.graph, lambda node: node in nodes)
         if path is None:

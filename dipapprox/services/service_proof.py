@@ -160,6 +160,11 @@ class ServiceProof(ServiceAnswer):
         if loss.repetition is not None:
             gain, eps = loss.repetition.gain, loss.repetition.eps
             each = f"at ε = {eps}, a quotient > 1" if gain is None else f"{exact_text(gain)} · ε"
+            if loss.repetition.is_hidden:
+                return (
+                    "whatever states the replies leave open: each time round the replies gain "
+                    f"{each}, in the first run from a state that it comes back to"
+                )
             return f"the repeated calls leave both runs where they were, and gain {each}"
         if loss.vanishing:
             return "the quotient of the probabilities below does not go to 1 with ε"

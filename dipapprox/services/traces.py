@@ -131,6 +131,18 @@ class Runs:
         eps = self._system.eps
         return eps is None or sign_at(total_of(self.first), eps, self._limits) > 0
 
+    def of_first(self, state: State) -> Runs:
+        """Return runs of which the first is in one state for certain, the second nowhere."""
+        other = Runs(self._system, self._limits)
+        other.first, other.second = {state: _CERTAINLY}, {}
+        return other
+
+    def of_second(self, state: State) -> Runs:
+        """Return runs of which the second is in one state for certain, the first nowhere."""
+        other = Runs(self._system, self._limits)
+        other.first, other.second = {}, {state: _CERTAINLY}
+        return other
+
     def restarted(self) -> Runs:
         """Return runs from the states of these, of which there is one each, as if certain.
 
