@@ -378,8 +378,8 @@ class _Progress:
         self._learn(well_formed=False, structure=found)
         if found is not None:
             self._spread(merged, found)
-        elif not {1, -1} <= {*self.automaton.changes}:
-            self.reason = _ONE_WAY
+        elif not self._every_structure_costs(merged.graph):
+            self.reason = _FREE
         elif self.now.determined:
             self._learn(unbounded=True)
         else:
@@ -401,6 +401,13 @@ class _Progress:
             changes = (*candidate.changes, *map(self._some_change, more))
             cost = run_cost(self.automaton, longer, changes)
             self._learn(lower=RunBound(Candidate(longer, changes, cost)))
+
+    def _every_structure_costs(self, graph: Unfolding) -> bool:
+        """Whether inputs change both ways, at every step of a cycle that compares."""
+        inside = (graph.transition(k) for k in range(len(graph.edges)) if graph.is_internal(k))
+        return {1, -1} <= {*self.automaton.changes} and all(
+            self.automaton.reads(each) for each in inside if each.used
+        )
 
     def _some_change(self, transition: Transition) -> int:
         """Return a change of the input of a step."""
@@ -428,8 +435,8 @@ _PART = 2000
 """Nodes of a part that is looked at."""
 
 _MOST_STRUCTURES = 200
-"""That are looked at where inputs change in one direction only, and leave some of them free."""
+"""That are looked at where some of them cost nothing."""
 
-_ONE_WAY = "inputs change in one direction, in which no structure was found that costs"
+_FREE = "runs cost more and more, but no structure was found that shows it"
 _ALIKE = "several runs look alike"
 _PINNED = "many values are live at once: some have a fixed shift"

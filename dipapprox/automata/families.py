@@ -3,12 +3,12 @@
 The changes of the inputs are those of the proofs in `structures.py`; each further round adds at
 least `gain_of_round` to the least budget of the run.
 
-Where inputs change in one direction only, the ends of the interval of changes take the place of 1
-and -1. The proofs then need less: of a leaking pair, with the ends a > b, each copy above costs
-d(k_m)·(a - c) and each below d(k₁)·(c - b) for the largest shift c above, together at least the
-lesser rate; so do the pairs of a leaking cycle if both read an input. A sample that does not move,
-as it is shown or reads no input, holds back changes of one sign only: 1 where it is the lower one
-of `insample >= x`, or of a violating path, else -1.
+Where inputs change in one direction only, or a step that compares reads none, the ends of the
+interval of its changes take the place of 1 and -1. The proofs hold if something is left of them: of
+a leaking pair whose upper samples change by a and whose lower ones by b < a, each copy above costs
+d(k_m)·(a - c) and each below d(k₁)·(c - b), c the largest shift above, together at least a - b
+times the lesser rate; so do the pairs of a leaking cycle. Of a violating path 1 has to be allowed,
+or -1. Else the structure costs nothing.
 """
 
 from __future__ import annotations
@@ -57,15 +57,17 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
     run = [structure.run[place] for place, _ in copies]
     if isinstance(structure, LeakingCycle):
         return tuple(run), _along_chain(automaton, tuple(run), structure, rounds)
-    least, most = min(automaton.changes), max(automaton.changes)
+    ends = [automaton.ends(automaton.transitions[index]) for index in structure.run]
     signs: dict[int, int] = {}
     match structure:
         case DisclosingCycle(position=shown):
+            least, most = ends[shown]
             signs[shown] = most or least
         case LeakingPair(path=path):
-            signs[path[0]], signs[path[-1]] = least, most
+            signs[path[0]], signs[path[-1]] = ends[path[0]][0], ends[path[-1]][1]
         case ViolatingPath(path=path, shown_first=shown_first):
-            signs[path[-1] if shown_first else path[0]] = most if shown_first else least
+            held = path[-1] if shown_first else path[0]
+            signs[held] = ends[held][shown_first]
     return tuple(run), tuple(signs.get(place, 0) for place, _ in copies)
 
 
@@ -75,7 +77,6 @@ def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds
     Uses of one sign, all copies of one transition of the cycle; a chain alternates.
     """
     start, bit = structure.cycle.start, 1 << structure.variable
-    least, most = min(automaton.changes), max(automaton.changes)
     offset, _ = _use(automaton, structure)
     length = structure.cycle.end - start
     changes = [0] * len(run)
@@ -84,10 +85,10 @@ def _along_chain(automaton: Automaton, run: Run, structure: LeakingCycle, rounds
     for place, index in enumerate(run[: start + rounds * length]):
         transition = automaton.transitions[index]
         if place >= start and (place - start) % length == offset and last >= start:
-            own, other = (most, least) if transition.above & bit else (least, most)
+            above = int(bool(transition.above & bit))
             if last not in paired:
-                changes[place] = own
-                changes[last] = other if automaton.reads(automaton.transitions[run[last]]) else 0
+                changes[place] = automaton.ends(transition)[above]
+                changes[last] = automaton.ends(automaton.transitions[run[last]])[1 - above]
                 paired |= {last, place}
         if transition.assigned & bit:
             last = place
@@ -100,7 +101,6 @@ def _use(automaton: Automaton, structure: LeakingCycle) -> tuple[int, Fraction]:
     The first one that gains something, if there is one.
     """
     cycle, bit = structure.cycle, 1 << structure.variable
-    least, most = min(automaton.changes), max(automaton.changes)
     inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.end]]
     lesser = min(automaton.rate(t) for t in inside if (t.used | t.assigned) & bit)
     uses = list[tuple[int, Fraction]]()
@@ -109,11 +109,10 @@ def _use(automaton: Automaton, structure: LeakingCycle) -> tuple[int, Fraction]:
             continue
         since = enumerate((*inside[place:], *inside[:place]))
         after, stored = [(k, t) for k, t in since if t.assigned & bit][-1]
-        gain = lesser
-        if not after:  # a chain, of which every second link is paid for
-            gain = lesser * Fraction(most - least, 2)
-        elif not automaton.reads(stored):
-            gain = lesser * (most if use.above & bit else -least)
+        low, high = (stored, use) if use.above & bit else (use, stored)
+        apart = automaton.ends(high)[1] - automaton.ends(low)[0]
+        # In a chain every second link is paid for.
+        gain = lesser * min(Fraction(1), apart if after else Fraction(apart, 2))
         if gain:
             return place, gain
         uses.append((place, gain))
@@ -129,9 +128,8 @@ def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> F
 def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
     """Return what each further round adds at least, in the long run.
 
-    Positive, or 0 where inputs change in the one direction that the structure leaves free.
+    Positive, or 0 where inputs do not change in a way that costs something.
     """
-    least, most = min(automaton.changes), max(automaton.changes)
     transitions = [automaton.transitions[index] for index in structure.run]
     match structure:
         case DisclosingCycle(position=position):
@@ -139,11 +137,12 @@ def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
                 return automaton.fresh_cost(transitions[position])
             return automaton.rate(transitions[position])
         case LeakingPair(path=path):
-            ends = transitions[path[0]], transitions[path[-1]]
-            return min(automaton.rate(end) for end in ends)
+            low, high = transitions[path[0]], transitions[path[-1]]
+            apart = automaton.ends(high)[1] - automaton.ends(low)[0]
+            return min(automaton.rate(end) for end in (low, high)) * min(1, apart)
         case ViolatingPath(path=path, shown_first=shown_first):
-            held = most if shown_first else -least
-            return held * automaton.rate(transitions[path[-1] if shown_first else path[0]])
+            held = transitions[path[-1] if shown_first else path[0]]
+            return automaton.rate(held) * abs(automaton.ends(held)[shown_first])
         case LeakingCycle():
             return _use(automaton, structure)[1]
 

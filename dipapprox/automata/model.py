@@ -128,6 +128,10 @@ class Automaton:
         """Whether a transition reads an input."""
         return self.states[transition.source].reads
 
+    def ends(self, transition: Transition) -> tuple[int, int]:
+        """Return the least and the most by which the input of a transition may change."""
+        return (min(self.changes), max(self.changes)) if self.reads(transition) else (0, 0)
+
     def rate(self, transition: Transition) -> Fraction:
         """Return the rate of the compared sample of a transition."""
         noise = self.states[transition.source].compared

@@ -100,7 +100,7 @@ def structure_in(
 def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | None:
     """Look for a structure on a walk that breaks WF⁺, with the cycles of marked steps inserted.
 
-    Where inputs change in one direction only, for one that costs something.
+    Where some structures cost nothing, for one that does.
 
     Args:
         quotient: The automaton.

@@ -33,7 +33,6 @@ from math import floor, lcm
 from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
 from dipapprox.automata.validity import check
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.graphs import strong_components
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
@@ -177,8 +176,6 @@ class _Compiler:
         lines = [line for line, _ in numbers]
         if integers and len(lines) > len(set(lines)):
             losses = [*losses, "integers are compared with several numbers"]
-        if self._compare_without_input():
-            losses = [*losses, "noise without input is compared again and again"]
         automaton = Automaton(
             distinct(self._variables), tuple(self._states), tuple(self._transitions), changes
         )
@@ -327,25 +324,6 @@ class _Compiler:
             other = _atom_text(atom, self._steps.places)
             parts.append(f"{name} {'>=' if outcome else '<'} {other}")
         return " and ".join(parts)
-
-    def _compare_without_input(self) -> bool:
-        """Give steps that compare noise without input, in a cycle, an input; whether there are any.
-
-        The theorems on cycles speak of steps that read an input; one that changes it is one more
-        way to lose, so upper bounds stay.
-        """
-        successors: list[list[int]] = [[] for _ in self._states]
-        for each in self._transitions:
-            successors[each.source].append(each.target)
-        components = strong_components(successors)
-        found = False
-        for each in self._transitions:
-            state = self._states[each.source]
-            cyclic = components[each.source] == components[each.target]
-            if each.used and cyclic and not state.reads:
-                self._states[each.source] = replace(state, reads=True)
-                found = True
-        return found
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -239,6 +239,40 @@ def test_streams(text: str, lower: str, upper: str | None) -> None:
     assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
 
 
+UNREAD = """
+stream q in real
+publishes {a, b}
+adjacent linf 1
+x <- Lap(0, 1 / eps)
+forever do
+    r <- Lap(0, 1 / eps)
+    BODY
+end
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if r >= x then publish a else publish b end",
+        "if r >= x then publish a else publish b end\n    x <- r",
+        "publish r\n    if r >= 0 then publish a; exit end",
+        "read q\n    if r >= x then publish a else publish b end",
+    ],
+)
+def test_a_stream_whose_noise_has_no_input_costs_nothing(body: str) -> None:
+    proof = of_text(UNREAD.replace("BODY", body))
+    assert proof.is_exact and proof.upper == 0
+
+
+def test_noise_without_input_beside_inputs() -> None:
+    """Every round compares a query with a new threshold that reads none: each costs again."""
+    body = "read q\n    s <- Lap(q, 1 / eps)\n    if s >= r then publish a else publish b end"
+    proof = of_text(UNREAD.replace("BODY", body))
+    assert proof.has_none
+    assert proof.structure is not None and proof.structure.code == "LC"
+
+
 def test_a_monotone_sparse_vector_without_limit_has_no_budget() -> None:
     """Every hit or every miss pays, if inputs only rise, too."""
     text = SPARSE.replace("if count >= c then exit end", "count <- 0")

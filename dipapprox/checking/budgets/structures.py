@@ -11,9 +11,9 @@ DC  a cycle shows a sample at an input, and is quiet, or leads back to what was 
 LP  two quiet cycles, the samples of one position of the first below those of one of the second
 PV  a quiet cycle, and a sample that is shown below, or above, those of one of its positions
 
-Where inputs change in one direction only, a sample that is not moved (shown, or without input)
-holds back changes of one sign: of samples above it 1, of those below it -1. Changes that are not
-allowed prove nothing.
+This needs that the samples that are known to be larger may change by more than the lesser ones: of
+a step that reads no input, or where inputs change in one direction only, by 0 at least or at most.
+A sample that is shown changes by 0.
 
 With L copies the cheapest shift costs at least L - 1 times a rate (`automata.structures` has the
 proofs, a few lines each), and the run loses as much at every ε if its word fits no other run.
@@ -21,7 +21,7 @@ proofs, a few lines each), and the run loses as much at every ε if its word fit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from dipapprox.certificates.budgets import RecordedStructure
 from dipapprox.checking.budgets.knowledge import moves_from, places
@@ -89,11 +89,12 @@ def _examine_kind(
     if kind == "LP":
         (second,) = others
         for below, above in ((first, second), (second, first)):
-            if _starts(arcs, below) and _reach(arcs, _starts(arcs, below)) & _ends(arcs, above):
+            if _is_pair(machine, moves, arcs, below, above):
                 return None
         return "no sample of one cycle is below one of the other for every round"
-    lower = 1 in machine.changes and _ends(arcs, first) & _reach(arcs, shown)
-    upper = -1 in machine.changes and _reach(arcs, _starts(arcs, first)) & {*shown}
+    reading = [p for p in first if machine.reads(moves[p])]
+    lower = 1 in machine.changes and _ends(arcs, reading) & _reach(arcs, shown)
+    upper = -1 in machine.changes and _reach(arcs, _starts(arcs, reading)) & {*shown}
     return None if lower or upper else "no sample that is shown bounds those of the cycle"
 
 
@@ -108,18 +109,35 @@ def _leaks(machine: Machine, cycle: Sequence[Move], value: int) -> bool:
             continue
         since = (*cycle[place:], *cycle[:place])
         stored = next((each for each in reversed(since) if value in each.stored), move)
-        needed = 1 if value in move.at_least else -1
-        if machine.reads(move) and (machine.reads(stored) or needed in machine.changes):
+        low, high = (stored, move) if value in move.at_least else (move, stored)
+        if _change(machine, low, min) < _change(machine, high, max):
             return True
     return False
 
 
-def _starts(arcs: Collection[Arc], cycle: range) -> set[int]:
+def _is_pair(
+    machine: Machine, moves: Sequence[Move], arcs: Collection[Arc], below: range, above: range
+) -> bool:
+    """Whether samples of one cycle are known to be below those of another that may rise more."""
+    for low in (-1, 0):
+        lower = [p for p in below if _change(machine, moves[p], min) == low]
+        upper = [p for p in above if _change(machine, moves[p], max) > low]
+        if _reach(arcs, _starts(arcs, lower)) & _ends(arcs, upper):
+            return True
+    return False
+
+
+def _change(machine: Machine, move: Move, end: Callable[[Sequence[int]], int]) -> int:
+    """Return the least or the most by which the input of a move may change."""
+    return end(machine.changes) if machine.reads(move) else 0
+
+
+def _starts(arcs: Collection[Arc], cycle: Collection[int]) -> set[int]:
     """Return what the cycle's own guards put above its samples: edges that go back in time."""
     return {above for below, above in arcs if below in cycle and above < below}
 
 
-def _ends(arcs: Collection[Arc], cycle: range) -> set[int]:
+def _ends(arcs: Collection[Arc], cycle: Collection[int]) -> set[int]:
     """Return what the cycle's own guards put below its samples."""
     return {below for below, above in arcs if above in cycle and below < above}
 
