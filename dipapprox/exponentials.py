@@ -4,6 +4,8 @@ They are the probabilities of programs with Laplace noise of scales a/ε (DiPC p
 "pseudo-polynomials"). The functions ε^n e^{qε}, n a natural and q a rational number, are linearly
 independent over the rationals, so a sum is the zero function exactly if it has no terms. At a
 fixed rational ε its value is a sum of c e^q, whose equality to 0 is as easy to see (Lindemann).
+
+Products of long sums ask the limits of the run (`limits.ask`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr
+from dipapprox.limits import ask, asking, check_bits
 
 Exponent = tuple[int, Fraction]
 """(n, q) of ε^n e^{qε}."""
@@ -63,8 +66,11 @@ class ExponentialPolynomial:
         return exponential_sum((self, -other))
 
     def __mul__(self, other: ExponentialPolynomial) -> ExponentialPolynomial:
+        """Multiply; a limit is reached where coefficients are too long, or `ask` says so."""
+        check_bits(self._longest + other._longest)
         total: dict[Exponent, Fraction] = {}
         for (n, q), c in self.terms:
+            ask()
             for (m, r), d in other.terms:
                 exponent = n + m, q + r
                 total[exponent] = total.get(exponent, Fraction(0)) + c * d
@@ -78,6 +84,12 @@ class ExponentialPolynomial:
             square, exponent = (square * square if exponent > 1 else square), exponent >> 1
         return result
 
+    @property
+    def _longest(self) -> int:
+        """Bits of the longest coefficient."""
+        ratios = (c.as_integer_ratio() for _, c in self.terms)
+        return max((a.bit_length() + b.bit_length() for a, b in ratios), default=0)
+
     def scaled(self, factor: Fraction | int) -> ExponentialPolynomial:
         """factor * self."""
         if not factor:
@@ -87,7 +99,7 @@ class ExponentialPolynomial:
     def dilated(self, factor: Fraction) -> ExponentialPolynomial:
         """ε -> self(factor * ε), factor > 0."""
         return ExponentialPolynomial.of(
-            {(n, q * factor): c * factor**n for (n, q), c in self.terms}
+            {(n, q * factor): c * power(factor, n) for (n, q), c in self.terms}
         )
 
     def at(self, eps: Fraction) -> ExponentialPolynomial:
@@ -99,9 +111,9 @@ class ExponentialPolynomial:
         if at_one and not any(n for (n, _), _ in self.terms):
             return self
         rates: dict[tuple[int, int], Fraction] = {}
-        for (n, q), c in self.terms:
+        for (n, q), c in asking(self.terms):
             exponent = (q if at_one else q * eps).as_integer_ratio()
-            value = c if at_one else c * eps**n
+            value = c if at_one else c * power(eps, n)
             rates[exponent] = rates[exponent] + value if exponent in rates else value
         return ExponentialPolynomial.of({(0, Fraction(*q)): c for q, c in rates.items()})
 
@@ -125,6 +137,16 @@ class ExponentialPolynomial:
             for (key, c), (key_, c_) in zip(self.terms, other.terms, strict=True)
         )
         return multiple if same else None
+
+
+def power(base: Fraction, exponent: int) -> Fraction:
+    """base ** exponent, exponent >= 0.
+
+    Raises:
+        LimitReached: If it is too long.
+    """
+    check_bits(exponent * (base.numerator.bit_length() + base.denominator.bit_length() - 2))
+    return base**exponent
 
 
 def exponential_sum(functions: Iterable[ExponentialPolynomial]) -> ExponentialPolynomial:

@@ -7,18 +7,25 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import inf
 from threading import RLock
+from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import LimitReached, UserError
 
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
+T = TypeVar("T")
+
 _BETWEEN_LOOKS = 0.001
 """Seconds between two looks at the memory: asking the system takes as long as the work between."""
+
+_BETWEEN_ITEMS = 64
+"""Items of a long loop, each quickly done, between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,15 @@ class Limits:
                 raise LimitReached(f"memory limit: {self.memory} MiB")
             self._looked[0] = now
 
+    def check_room(self, size: int) -> None:
+        """Raise LimitReached if `size` more bytes would be too many.
+
+        For what is asked for at once: afterwards `check` comes too late.
+        """
+        self.check()
+        if self.memory is not None and peak_memory() + (size >> 20) > self.memory:
+            raise LimitReached(f"memory limit: {self.memory} MiB")
+
     def check_states(self, count: int) -> None:
         """Raise LimitReached if `count` symbolic states are too many."""
         if count > self.states:
@@ -92,6 +108,49 @@ class Limits:
     def elapsed(self) -> float:
         """Return the seconds since the limits were made."""
         return time.monotonic() - self.started
+
+
+_of_the_run: ContextVar[Limits | None] = ContextVar("limits of the run", default=None)
+
+
+@contextmanager
+def limited(limits: Limits) -> Iterator[None]:
+    """Let `ask` and `asking` mean these limits in a block, which has this thread to itself.
+
+    For arithmetic, whose operators and loops are too deep to be handed limits.
+    """
+    before = _of_the_run.set(limits)
+    try:
+        yield
+    finally:
+        _of_the_run.reset(before)
+
+
+def ask() -> None:
+    """Raise LimitReached if the limits of the block of `limited` are used up; outside: nothing."""
+    limits = _of_the_run.get()
+    if limits is not None:
+        limits.check()
+
+
+def asking(items: Iterable[T], every: int = _BETWEEN_ITEMS) -> Iterator[T]:
+    """Yield what a long loop is about, and ask before every so many items."""
+    for number, item in enumerate(items):
+        if not number % every:
+            ask()
+        yield item
+
+
+_MOST_BITS = 2**18
+
+
+def check_bits(bits: int) -> None:
+    """Raise LimitReached if an exact number of so many bits would be too long.
+
+    One step of exact arithmetic is not interrupted: its numbers are bounded before it is taken.
+    """
+    if bits > _MOST_BITS:
+        raise LimitReached(f"digit limit: an exact number of more than {_MOST_BITS} bits")
 
 
 def peak_memory() -> int:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+from threading import Thread
+
 import pytest
 
 from dipapprox import limits
 from dipapprox.errors import LimitReached
+from dipapprox.exponentials import ExponentialPolynomial, power
+from dipapprox.limits import Limits, ask, asking, limited
 
 
 def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +29,62 @@ def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(LimitReached, match="memory limit"):
             asked.check()
     assert looks == [5.0, 5.002, 5.002, 5.002]
+
+
+def test_long_loops_ask_the_limits_of_the_run(work_clock: Callable[[], float]) -> None:
+    """Every look at the clock is a thousandth of a second."""
+    assert len(list(asking(range(10**5)))) == 10**5, "outside of a run there is nothing to ask"
+    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
+        for _ in asking(range(10**5)):
+            pass
+    assert work_clock() < 0.02
+    with limited(Limits(seconds=0.01, started=0)), limited(Limits()):
+        assert len(list(asking(range(10**5)))) == 10**5
+    ask()
+
+
+def test_limits_are_those_of_the_thread() -> None:
+    found: list[bool] = []
+
+    def elsewhere() -> None:
+        ask()
+        found.append(True)
+
+    with limited(Limits(seconds=0)):
+        thread = Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        with pytest.raises(LimitReached):
+            ask()
+    assert found == [True]
+
+
+def test_there_must_be_room_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "peak_memory", lambda: 100)
+    asked = Limits(memory=150)
+    asked.check_room(50 << 20)
+    with pytest.raises(LimitReached, match="memory limit: 150 MiB"):
+        asked.check_room(51 << 20)
+    Limits().check_room(1 << 60)
+
+
+def test_exact_numbers_are_bounded_before_they_are_made() -> None:
+    third = Fraction(1, 3)
+    assert power(third, 1000) == third**1000
+    with pytest.raises(LimitReached, match="digit limit"):
+        power(third, 10**9)
+    assert power(Fraction(1), 10**9) == 1
+    function = ExponentialPolynomial.of({(10_000, Fraction(0)): Fraction(1)})
+    with pytest.raises(LimitReached, match="digit limit"):
+        function.at(Fraction(1, 10**15_000))
+    long = ExponentialPolynomial.constant(Fraction(1, 3**100_000))
+    with pytest.raises(LimitReached, match="digit limit"):
+        long * long
+
+
+def test_products_of_long_sums_ask(work_clock: Callable[[], float]) -> None:
+    terms = {(n, Fraction(0)): Fraction(1) for n in range(2000)}
+    function = ExponentialPolynomial.of(terms)
+    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
+        function * function
+    assert work_clock() < 0.02

@@ -22,6 +22,7 @@ from dipapprox.certificates.statement import (
     Ends,
     PlainValues,
     Statement,
+    check_uncounted,
 )
 from dipapprox.exponentials import ExponentialPolynomial
 
@@ -143,5 +144,4 @@ class CertificateOfViolation(DecisionCertificate, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.pairs.count is not None:
-            raise ValueError(".pairs.count: expected null, as the search ended with a violation")
+        check_uncounted(self.pairs)

@@ -115,6 +115,16 @@ class ListedPairs(Statement, frozen=True, tag_field="selection", tag="listed"):
 Pairs = AdjacentPairs | ListedPairs
 
 
+def check_uncounted(pairs: Pairs) -> None:
+    """Check that no number of pairs is stated with a violation, where the search for one ends.
+
+    Raises:
+        ValueError: If one is.
+    """
+    if pairs.count is not None:
+        raise ValueError(".pairs.count: expected null, as the search ended with a violation")
+
+
 class Computed(Statement, frozen=True):
     """What computed a certificate; nothing is made of it."""
 

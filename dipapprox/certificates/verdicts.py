@@ -25,6 +25,7 @@ from dipapprox.certificates.statement import (
     Ends,
     PlainValues,
     Statement,
+    check_uncounted,
 )
 
 FORMAT = "dipapprox certificate"
@@ -283,6 +284,10 @@ class CertificateOfNotDP(VerdictCertificate, frozen=True):
 
     verdict: Literal["Not_DP"]
     evidence: RecordedWitness | RecordedDivergence
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_uncounted(self.pairs)
 
 
 def with_claimed_delta(

@@ -93,7 +93,7 @@ from dipapprox.checking.values import Stuck
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
@@ -162,14 +162,15 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     scope: Scope | None = None
     reason: str | None = None
     try:
-        if _is_whole(record, own_digest, partial):
-            match record:
-                case CertificateOfBudget() | CertificateAgainstBudget():
-                    budgets.examine_budget(record, partial, limits)  # whole numbers and rationals
-                case CertificateOfRealInputs() | CertificateAgainstRealInputs():
-                    real_inputs.examine_real_inputs(record, partial, limits)  # rationals
-                case _:
-                    scope = _examine_numbers(record, claim, partial, limits)
+        with limited(limits):
+            if _is_whole(record, own_digest, partial):
+                match record:
+                    case CertificateOfBudget() | CertificateAgainstBudget():
+                        budgets.examine_budget(record, partial, limits)  # exact numbers
+                    case CertificateOfRealInputs() | CertificateAgainstRealInputs():
+                        real_inputs.examine_real_inputs(record, partial, limits)  # rationals
+                    case _:
+                        scope = _examine_numbers(record, claim, partial, limits)
     except LimitReached as limit:
         reason = limit.reason
     except MemoryError:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, repeat
 from math import ceil, isqrt
 
 from flint import acb, arb
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import asking
 from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
@@ -62,10 +63,11 @@ def _probabilities(law: Distribution, reach: int) -> list[arb]:
     """Enclose Pr[mean + d] for d = 0, …, reach."""
     if law.family is Family.DISCRETE_GAUSSIAN:
         norm = _theta(law)
-        return [_power(law, d * d) / norm for d in range(reach + 1)]
+        return [_power(law, d * d) / norm for d in asking(range(reach + 1))]
     q = _power(law, 1)
     peak = (1 - q) / (1 + q)
-    return list(accumulate([q] * reach, lambda power, each: power * each, initial=peak))
+    powers = accumulate(repeat(q, reach), lambda power, each: power * each, initial=peak)
+    return list(asking(powers))
 
 
 def _theta(law: Distribution) -> arb:
@@ -98,6 +100,11 @@ class IntegerRange:
         self._last = max(int(law.mean) + radius(law, bits) for law in self.laws)
 
     @property
+    def size(self) -> int:
+        """How many integers there are: more than some are not to be asked about."""
+        return self._last - self._first + 1
+
+    @property
     def points(self) -> list[Fraction]:
         """The ends."""
         return [Fraction(self._first), Fraction(self._last)]
@@ -111,25 +118,27 @@ class IntegerRange:
         reach = radius(law, self.bits)
         powers = _probabilities(law, reach)
         values = []
-        for x in range(self._first, self._last + 1):
-            distance = abs(x - int(law.mean))
+        mean = int(law.mean)
+        for x in asking(range(self._first, self._last + 1)):
+            distance = abs(x - mean)
             outside = (lower is not None and x < lower) or (upper is not None and x > upper)
             values.append(_ZERO if outside or distance > reach else powers[distance])
         return tuple(values)
 
     def product(self, left: Values, right: Values) -> Values:
         """Return left * right."""
-        return tuple(f * g for f, g in zip(left, right, strict=True))
+        return tuple([f * g for f, g in asking(zip(left, right, strict=True))])
 
     def difference(self, left: Values, right: Values) -> Values:
         """Return left - right."""
-        return tuple(f - g for f, g in zip(left, right, strict=True))
+        return tuple([f - g for f, g in asking(zip(left, right, strict=True))])
 
     def running(self, density: Values, *, from_left: bool) -> Values:
         """Return t -> the sum over x <= t, or over x >= t."""
-        sums = tuple(accumulate(density if from_left else density[::-1]))
+        ordered = asking(density if from_left else density[::-1])
+        sums = tuple(accumulate(ordered))
         return sums if from_left else sums[::-1]
 
     def total(self, density: Values) -> arb:
         """Enclose the sum."""
-        return sum(density, _ZERO)
+        return sum(asking(density), _ZERO)

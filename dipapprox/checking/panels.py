@@ -26,6 +26,7 @@ from flint import arb, arb_poly
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
+from dipapprox.limits import asking
 from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
@@ -116,7 +117,7 @@ class Grid:
         stop = stop if upper is None else min(stop, upper)
         return tuple(
             self._piece(law, a, b) if start <= a and b <= stop else None
-            for a, b in zip(self.points, self.points[1:], strict=False)
+            for a, b in asking(zip(self.points, self.points[1:], strict=False), 1)
         )
 
     def _piece(self, law: Distribution, left: Fraction, right: Fraction) -> Piece:
@@ -145,7 +146,7 @@ class Grid:
         """Return left * right."""
         return tuple(
             None if f is None or g is None else self._times(f, g)
-            for f, g in zip(left, right, strict=True)
+            for f, g in asking(zip(left, right, strict=True), 1)
         )
 
     def _times(self, f: Piece, g: Piece) -> Piece:
@@ -170,7 +171,7 @@ class Grid:
         total, error = _ZERO, _ZERO
         found: list[Piece | None] = []
         started = False
-        for piece in panels:
+        for piece in asking(panels, 1):
             if piece is None:
                 # A mass is at most 1.
                 found.append(Piece(arb_poly([total]), error, _ONE) if started else None)

@@ -24,6 +24,9 @@ Record = CertificateOfDP | CertificateOfNotDP
 
 Examine = Callable[[Record, Program, PartialResult], None]
 
+_LARGEST = 1_000
+"""Budget beyond which the slack is not computed: it would be a long number."""
+
 _SHARED = "the rational scales next to irrational ones, with their distance: elaboration"
 
 
@@ -67,5 +70,7 @@ def _slack(program: Program, eps_prv: Fraction) -> Fraction:
     """Bound error · (1 + e^eps_prv), with 3 for e."""
     if program.rounding is None:
         return Fraction(0)
+    if eps_prv > _LARGEST:  # no δ is off by more than 1
+        return Fraction(1)
     growth = Fraction(3) ** max(0, ceil(eps_prv))
     return program.rounding.error * (1 + growth)

@@ -23,7 +23,7 @@ from typing import Generic, Protocol, TypeVar
 from flint import arb
 
 from dipapprox.checking.cycles import Order, Sample
-from dipapprox.checking.integers import IntegerRange, Values, radius
+from dipapprox.checking.integers import IntegerRange, Values
 from dipapprox.checking.panels import Function, Grid
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
@@ -33,7 +33,7 @@ from dipapprox.numerics.precision import give_way, precision, to_enclosure
 
 _MOST_PANELS = 6_000
 _ATTEMPTS = 3
-_MOST_INTEGERS = 100_000
+_MOST_INTEGERS = 200_000
 _GUARD_BITS = 40
 
 _NOWHERE = Fraction(0)
@@ -217,10 +217,9 @@ class TreeValues:
         if key not in self._passes:
             tail_bits = self._bits + 2 + len(samples).bit_length()
             if any(law.family.is_discrete for law in laws):
-                extent = max(radius(law, tail_bits) + abs(law.mean) for law in laws)
-                if extent > _MOST_INTEGERS:
-                    return NotEnclosed("too wide discrete laws for the checker's sums")
                 integers = IntegerRange(laws, tail_bits)
+                if integers.size > _MOST_INTEGERS:
+                    return NotEnclosed("too wide discrete laws for the checker's sums")
                 self._passes[key] = _Pass(self._forest, integers, self._limits)
                 return self._passes[key]
             if len(laws) * 2 * tail_bits << fineness > _MOST_PANELS:

@@ -26,6 +26,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
+from dipapprox.limits import limited
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
@@ -130,7 +131,7 @@ def run(command: ExplainCommand, console: Console) -> int:
     )
     fields: dict[str, object] = {}
     text = ""
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
         explanation = explain(states, command.eps, inputs, options.strategy, options.limits)
         if command.json:

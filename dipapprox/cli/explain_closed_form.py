@@ -13,7 +13,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Program
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.decisions.closed_form import (
     as_latex,
@@ -70,7 +70,7 @@ def run_closed_forms(
     missing: NotEnclosed | None = None
     found = []
     states: FinalStates | None = None
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(limits):
         states = execute(program, merge, limits)
         source = ExactDistributions(states, None, limits)
         for each in inputs:

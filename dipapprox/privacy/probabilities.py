@@ -18,7 +18,7 @@ from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input
-from dipapprox.limits import rare_collections
+from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.numerics.rounding import sound_arithmetic
@@ -182,7 +182,7 @@ def output_distribution(
     source: OutputProbabilities | None = None
     known: Probabilities | None = None
     bits, obstacle = options.precision, None
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(options.limits):
         product = (
             execute_parts(program, options.merge, options.limits)
             if relative_width is None

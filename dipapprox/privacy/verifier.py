@@ -13,7 +13,7 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
-from dipapprox.limits import rare_collections
+from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
@@ -130,7 +130,7 @@ def verify(
     run = _Run(claim, selection, options, total)
     bug: str | None = None
     try:
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(options.limits):
             run.check(program, progress)
     except BrokenInvariant as broken:
         bug = f"internal invariant failed: {broken} (a bug, please report)"

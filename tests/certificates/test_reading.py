@@ -88,6 +88,7 @@ MALFORMED: list[tuple[str, tuple[str | int, ...], Any, str]] = [
         "$.evidence.inputs[1].input[1]: expect",
     ),
     ("DP", ("evidence",), {"kind": "summary", "inputs": 1, "x": 1}, "unknown field 'x'"),
+    ("Not_DP", ("pairs", "count"), 5, "$.pairs.count: expected null, as the search ended"),
     ("Not_DP", ("evidence", "outputs"), [], "$.evidence.outputs: expected a list of length >= 1"),
 ]
 

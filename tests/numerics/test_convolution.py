@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from flint import arb, arb_poly
 
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -206,3 +208,11 @@ def test_what_is_left_out_of_balls_is_counted() -> None:
             piece = found[panel]
             dropped += piece is not None and float(piece.radius) > 1e-9
     assert dropped > 5
+
+
+def test_long_sums_ask_the_limits(work_clock: Callable[[], float]) -> None:
+    laws = [law(Family.LAPLACE, 0, k) for k in range(1, 301)]
+    sums = [laws[:k] for k in range(2, 301)]
+    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
+        build_lattice(laws, [], sums, 10)
+    assert work_clock() < 0.02

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -20,10 +20,11 @@ import dipapprox
 from dipapprox import Answer
 from dipapprox.checking.integers import IntegerRange
 from dipapprox.distributions import Distribution, Family
+from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import combined, law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
@@ -278,3 +279,11 @@ def test_the_mechanism_has_the_delta_of_dp_accounting(budget: Fraction) -> None:
     claims = (Answer.DP, near + Q(1, 10**9)), (Answer.NOT_DP, near - Q(1, 10**9))
     for answer, delta in claims:
         assert dipapprox.verify(program, eps=Q(1), delta=delta, eps_prv=budget).answer is answer
+
+
+@pytest.mark.parametrize("family", [Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN])
+def test_tables_ask_the_limits(work_clock: Callable[[], float], family: Family) -> None:
+    law = Distribution(family, Q(0), Q(5000))
+    with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
+        law_masses(law, 64)
+    assert work_clock() < 0.02

@@ -33,7 +33,7 @@ from flint import arb, fmpz
 from dipapprox.certificates.compositions import Masses
 from dipapprox.checking.compositions.pairs import Pair
 from dipapprox.data_classes import dataclass
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,10 @@ class Distribution:
         self._less = (-slip).exp()
         unit = scale.unit
         beyond, weighted = arb(self.infinite) * unit, arb(0)
-        self._alphas = [self._alpha(place) for place in self.places]
+        self._alphas = [self._alpha(place) for place in asking(self.places)]
         sums = [(beyond, weighted)]
-        for mass, alpha in zip(reversed(self.masses), reversed(self._alphas), strict=True):
+        both = zip(reversed(self.masses), reversed(self._alphas), strict=True)
+        for mass, alpha in asking(both):
             beyond = beyond + arb(mass) * unit
             weighted = weighted + arb(mass) * unit / alpha
             sums.append((beyond, weighted))
@@ -107,9 +108,7 @@ class Distribution:
         if self.total < 1 << self._scale.bits:
             return Compared("their sum is less than 1", None)
         doubt: str | None = None
-        for k, alpha in enumerate(self._alphas):
-            if not k % 256:
-                limits.check()
+        for k, alpha in enumerate(asking(self._alphas)):
             beyond, weighted = self._sums[k + 1]
             own, true = beyond - alpha * weighted + unit, pair.most(alpha)
             if not own >= true.upper():
@@ -133,9 +132,7 @@ class Distribution:
         found = self._first_piece(pair)
         if found is not _RIGHT:
             return found
-        for k in range(len(self.places) - 1):
-            if not k % 256:
-                limits.check()
+        for k in asking(range(len(self.places) - 1)):
             found = self._piece(pair, *self._sums[k + 1], self.places[k], self.places[k + 1])
             if found is not _RIGHT:
                 return found
@@ -190,6 +187,13 @@ _FAR_BITS = 40
 """How far below the first loss pieces are looked for: steps, as a power of 2."""
 
 
+_LONG = 32
+"""Bytes of a loss with its mass, beyond which it counts as several: a product is one step."""
+
+_COPIES = 8
+"""How many times over a product is in memory: as factors, digits and masses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Whole:
     """A loss distribution on all places from one on, whole steps apart.
@@ -216,10 +220,13 @@ class Whole:
     def times(self, other: Whole, cut: int, limits: Limits) -> Whole:
         """Compose two of one unit."""
         limits.check()
-        limits.check_atoms(len(self.masses) + len(other.masses))
         one, two = self.total, other.total
         infinite = self.infinite * two + (one - self.infinite) * other.infinite
-        size = ((one * two).bit_length() + 8) // 8
+        # Where one has no mass the product is 0, but the masses of the other are digits, too.
+        size = (max(one * two, one, two).bit_length() + 8) // 8
+        length = size * (len(self.masses) + len(other.masses))
+        limits.check_atoms(max(len(self.masses) + len(other.masses), length // _LONG))
+        limits.check_room(_COPIES * length)
         number = _packed(self.masses, size)
         square = number * (number if other is self else _packed(other.masses, size))
         count = len(self.masses) + len(other.masses) - 1
@@ -229,7 +236,7 @@ class Whole:
         up = (1 << self.bits) - 1 if self.above else 0
         masses = [
             int.from_bytes(digits[at : at + size], "little") + up >> self.bits
-            for at in range(0, size * count, size)
+            for at in asking(range(0, size * count, size))
         ]
         return _trimmed(
             Whole(
@@ -253,7 +260,7 @@ class Whole:
         beyond, weighted, near = self.infinite, arb(0), arb(0)
         step = scale.factor(-2)
         first = len(self.masses)
-        for k in range(first - 1, -1, -1):
+        for k in asking(range(first - 1, -1, -1)):
             loss = scale.half * (self.start + 2 * k)
             if loss > place:
                 beyond += self.masses[k]

@@ -19,9 +19,10 @@ Poisson sample of rate r, P' = r P + (1 - r) Q, the best sets are best at anothe
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import combinations, pairwise
-from math import factorial
+from math import comb
 from typing import ClassVar, Protocol
 
 from flint import arb
@@ -30,6 +31,7 @@ from dipapprox.checking.integers import IntegerRange
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
+from dipapprox.limits import asking
 
 _MOST_OUTCOMES = 2**20
 _MOST_COUNTS = 2**16
@@ -69,6 +71,10 @@ def _largest(*values: arb) -> arb:
     for value in others:
         found = found.max(value)
     return found
+
+
+def _product(factors: Iterable[arb]) -> arb:
+    return reduce(arb.__mul__, factors)
 
 
 def _clamped(value: arb, low: arb, high: arb) -> arb:
@@ -152,13 +158,13 @@ class FinitePair:
         self.masses = masses
         self.missing = missing[0].upper(), missing[1].upper()
         self._missing = arb(0).union(self.missing[0])
-        infinite = sum((p for p, q in masses if q.is_zero()), arb(0))
-        lost = sum((q for p, q in masses if p.is_zero()), arb(0))
+        infinite = sum((p for p, q in asking(masses) if q.is_zero()), arb(0))
+        lost = sum((q for p, q in asking(masses) if p.is_zero()), arb(0))
         self.known = Known(infinite, lost)
         atoms = []
         self._loose: list[tuple[arb, arb]] = []
         spread = arb(0)
-        for p, q in masses:
+        for p, q in asking(masses):
             if p.is_zero() or q.is_zero():
                 continue
             ratio = p / q
@@ -173,7 +179,7 @@ class FinitePair:
         self._places = [atom[0] for atom in atoms]
         self._atoms = [(p, q) for _, p, q in atoms]
         firsts, seconds = [infinite], [arb(0)]
-        for p, q in reversed(self._atoms):
+        for p, q in asking(reversed(self._atoms)):
             firsts.append(firsts[-1] + p)
             seconds.append(seconds[-1] + q)
         self._firsts, self._seconds = firsts[::-1], seconds[::-1]
@@ -325,13 +331,14 @@ def sampled(pair: Pair, rate: arb, *, added: bool) -> Pair:
     """Return a pair for one direction of add/remove, on a sample of some rate."""
     if not isinstance(pair, FinitePair):
         return SampledPair(pair, rate, added)
-    masses = [(rate * p + (1 - rate) * q, q) for p, q in pair.masses]
+    masses = [(rate * p + (1 - rate) * q, q) for p, q in asking(pair.masses)]
     if rate == 1:
         masses = [*pair.masses]
     first, second = pair.missing
     first = rate * first + (1 - rate) * second
     if added:
-        return FinitePair([(q, p) for p, q in masses], (second, first), tight=pair.tight)
+        masses = [(q, p) for p, q in masses]
+        first, second = second, first
     return FinitePair(masses, (first, second), tight=pair.tight)
 
 
@@ -341,18 +348,18 @@ def noise_pair(first: Distribution, second: Distribution, bits: int) -> FinitePa
     What it lacks is missing, less than 2^-bits.
 
     Raises:
-        Stuck: If a table of twice the bits lacks more, or is too long.
+        Stuck: If a table of twice the bits lacks more, or would be too long.
     """
     for more in (2, 3, 4):
         table = IntegerRange((first, second), more * bits // 2)
-        ones, others = (table.density(law, None, None) for law in (first, second))
-        if len(ones) > _MOST_OUTCOMES:
+        if table.size > _MOST_OUTCOMES:
             raise Stuck(f"noise has more than {_MOST_OUTCOMES} values")
+        ones, others = (table.density(law, None, None) for law in (first, second))
         both = list(zip(ones, others, strict=True))
-        kept = [(p, q) for p, q in both if not p.is_zero() and not q.is_zero()]
+        kept = [(p, q) for p, q in asking(both) if not p.is_zero() and not q.is_zero()]
         missing = (
-            sum((p for p, q in both if q.is_zero()), table.lost(first)),
-            sum((q for p, q in both if p.is_zero()), table.lost(second)),
+            sum((p for p, q in asking(both) if q.is_zero()), table.lost(first)),
+            sum((q for p, q in asking(both) if p.is_zero()), table.lost(second)),
         )
         if all(each < arb(2) ** -bits for each in missing):
             return FinitePair(kept, missing)
@@ -360,7 +367,11 @@ def noise_pair(first: Distribution, second: Distribution, bits: int) -> FinitePa
 
 
 def grouped(pair: FinitePair, times: int) -> FinitePair:
-    """Return so many runs of a pair of few outcomes: how often each came up."""
+    """Return so many runs of a pair of few outcomes: how often each came up.
+
+    Raises:
+        Stuck: If there would be too many losses.
+    """
     outcomes = [(p, q) for p, q in pair.masses if not p.is_zero() and not q.is_zero()]
     kinds = len(outcomes)
     ends = [
@@ -371,19 +382,20 @@ def grouped(pair: FinitePair, times: int) -> FinitePair:
     missing = times * pair.missing[0], times * pair.missing[1]
     if not kinds:
         return FinitePair(ends, missing, tight=pair.tight)
-    powers = [[(p**n, q**n) for n in range(times + 1)] for p, q in outcomes]
+    if kinds == 1:
+        ((p, q),) = outcomes
+        return FinitePair([(p**times, q**times), *ends], missing, tight=pair.tight)
+    # The first is a bound of the second, which may be a long number.
+    if times >= _MOST_COUNTS or comb(times + kinds - 1, kinds - 1) > _MOST_COUNTS:
+        raise Stuck(f"a group has more than {_MOST_COUNTS} losses")
+    powers = [[(p**n, q**n) for n in asking(range(times + 1))] for p, q in outcomes]
     found = []
-    for bars in combinations(range(times + kinds - 1), kinds - 1):
+    for bars in asking(combinations(range(times + kinds - 1), kinds - 1)):
         counts = [b - a - 1 for a, b in pairwise((-1, *bars, times + kinds - 1))]
-        ways = factorial(times)
-        for count in counts:
-            ways //= factorial(count)
-        first = second = arb(ways)
+        first = second = arb.fac_ui(times) / _product(map(arb.fac_ui, counts))
         for place, count in enumerate(counts):
             p, q = powers[place][count]
             first *= p
             second *= q
         found.append((first, second))
-        if len(found) > _MOST_COUNTS:
-            raise Stuck(f"a group has more than {_MOST_COUNTS} losses")
     return FinitePair([*found, *ends], missing, tight=pair.tight)

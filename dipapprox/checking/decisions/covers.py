@@ -14,6 +14,7 @@ from flint import arb, arb_poly
 from dipapprox.certificates.proofs import Argument, Box, Cover, Factor, FarAway, NearZero
 from dipapprox.checking.claims import Interval
 from dipapprox.checking.values import Stuck
+from dipapprox.exponentials import power
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
 
@@ -146,7 +147,7 @@ def sign_at(terms: Terms, rate: Fraction, point: Fraction, limits: Limits) -> in
     """The sign at a rational ε > 0: 0 exactly if the coefficient of each exponential is 0 there."""
     rows: dict[int, Fraction] = {}
     for (n, j), c in terms.items():
-        rows[j] = rows.get(j, Fraction(0)) + c * point**n
+        rows[j] = rows.get(j, Fraction(0)) + c * power(point, n)
     bits = 64
     while any(rows.values()):
         limits.check()

@@ -99,6 +99,8 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
     sign: int = proof.sign
     positive = True
     for zero, multiplicity in proof.rational_zeros:
+        if multiplicity > whole[0]:
+            raise Refuted("a factor is larger than the function")
         linear = ExponentialPolynomial.of({(1, _ZERO): Fraction(1), (0, _ZERO): -zero})
         product = product * linear**multiplicity
         below = interval.upper is not None and zero >= interval.upper

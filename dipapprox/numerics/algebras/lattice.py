@@ -27,6 +27,7 @@ from flint import arb
 
 from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import asking
 from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
 from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -111,7 +112,7 @@ def _interval_of_sum(laws: Sequence[Distribution], bits: int) -> tuple[Fraction,
 
 def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
     """t with Pr[sum - mean > t] <= 2**-bits, for about the best of a few λ."""
-    variance = float(sum((law.scale**2 for law in laws), Fraction(0)))
+    variance = float(sum((law.scale**2 for law in asking(laws)), Fraction(0)))
     tries = [Fraction((1.4 * bits / variance) ** 0.5).limit_denominator(2**40)]
     steepest = max((law.scale for law in laws if law.family is not Family.GAUSSIAN), default=None)
     if steepest is not None:
@@ -136,7 +137,7 @@ _LOG_MOMENT: Mapping[Family, Callable[[float], float]] = {
 def _reach_by(laws: Sequence[Distribution], rate: Fraction, bits: int) -> Fraction:
     with precision(_BITS):
         exponent = arb.const_log2() * bits
-        for law, count in Counter(laws).items():
+        for law, count in asking(Counter(laws).items()):
             product = to_ball(law.scale * rate)
             match law.family:
                 case Family.GAUSSIAN:

@@ -28,6 +28,7 @@ from flint import arb, fmpz_poly
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.limits import ask, asking
 from dipapprox.numerics.decimals import rational
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.precision import precision, to_ball
@@ -79,7 +80,7 @@ def law_masses(law: Distribution, unit: int) -> Masses | NotEnclosed:
         wide = f"noise of scale {rational(law.scale)} takes more than {MOST_VALUES} values"
         return NotEnclosed(f"integer-sums: {wide}")
     with precision(unit + _GUARD_BITS + 2 * radius.bit_length()):
-        half = [_floor(value, unit) for value in _probabilities(law, radius)]
+        half = [_floor(value, unit) for value in asking(_probabilities(law, radius))]
     return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)
 
 
@@ -93,12 +94,13 @@ def combined(parts: Sequence[tuple[int, Masses]], unit: int) -> Masses | NotEncl
         return NotEnclosed(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")
     total: Masses | None = None
     for factor, each in parts:
+        ask()
         own = _multiplied(factor, each)
         if total is None:
             total = own
             continue
         product = fmpz_poly(list(total.values)) * fmpz_poly(list(own.values))
-        values = [int(value) >> unit for value in product.coeffs()]
+        values = [int(value) >> unit for value in asking(product.coeffs())]
         missing = total.missing + own.missing + len(values)
         total = Masses(total.first + own.first, values, missing)
     if total is None:
@@ -147,14 +149,14 @@ def _probabilities(law: Distribution, radius: int) -> list[arb]:
     bells = list(_products(arb(1), q, q * q, radius))
     scale = to_ball(law.scale)
     tail = scale * (arb.pi() / 2).sqrt() * (radius / (scale * arb(2).sqrt())).erfc()
-    norm = 2 * sum(bells[1:], tail) + 1
-    return [bell / norm for bell in bells]
+    norm = 2 * sum(asking(bells[1:]), tail) + 1
+    return [bell / norm for bell in asking(bells)]
 
 
 def _products(value: arb, ratio: arb, growth: arb, count: int) -> Iterator[arb]:
     """Yield value, value * ratio, value * ratio² * growth, …: each ratio is `growth` the last."""
     yield value
-    for _ in range(count):
+    for _ in asking(range(count)):
         value = value * ratio
         ratio = ratio * growth
         yield value

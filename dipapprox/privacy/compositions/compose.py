@@ -42,6 +42,7 @@ from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
 from dipapprox.language.values import exact_rational
+from dipapprox.limits import limited
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs
@@ -294,7 +295,7 @@ class Composed:
         direction only.
         """
         least = Extended(Fraction(0), None)
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(self._options.limits):
             least = Extended(Fraction(0), Fraction(0))
             for run in self.pipeline.runs:
                 own = self._greatest_loss(run, width / (2 * self.pipeline.times))
@@ -341,7 +342,7 @@ class Composed:
         None if a limit ends it before anything is known.
         """
         known: Found | None = None
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(self._options.limits):
             while True:
                 found = ask(self._mechanisms.composition(accuracy))
                 if known is not None:

@@ -11,6 +11,7 @@ from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_beh
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
+from dipapprox.limits import limited
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
     Pair,
@@ -142,7 +143,8 @@ def decide_with_evidence(
     total = count_selected(program, selection)
     run = _Run(question)
     try:
-        _decide(run, program, selection, total, options, progress)
+        with limited(options.limits):
+            _decide(run, program, selection, total, options, progress)
     except LimitReached as limit:
         _stop_at(limit, run, total)
     except MemoryError:

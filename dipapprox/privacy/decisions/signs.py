@@ -34,13 +34,14 @@ _BUDGETS = {
     "termination": Cause.TERMINATION,
     "time limit": Cause.TIME_LIMIT,
     "memory limit": Cause.MEMORY_LIMIT,
+    "digit limit": Cause.DEGREE_BUDGET,
     "path limit": Cause.PATH_BUDGET,
     "piece limit": Cause.INTEGRATION_BUDGET,
     "integration-budget": Cause.INTEGRATION_BUDGET,
 }
 """What reasons begin with."""
 
-_OWN = ("degree-budget", "box-budget", "precision-budget")
+_OWN = ("degree-budget", "box-budget", "precision-budget", "digit limit")
 """What one function may use up without ending the run."""
 
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.language.core import Listed, Program
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.adjacency import AllPairs
@@ -155,7 +155,7 @@ def verify_nested(
     """
     states: FinalStates | None = None
     search = NestedSearch(program, claim, options)
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(options.limits):
         states = execute_for_declared(program, options.merge, options.limits)
         obstacle = next(_obstacles(states, options.limits), None)
         if obstacle is None:

@@ -17,7 +17,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
@@ -169,7 +169,7 @@ def verify_interval(
     bug: str | None = None
     tried = trial_points(lower, upper, count)
     try:
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(options.limits):
             states = execute(program, options.merge, options.limits, real_outputs=True)
             check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
             violation = refute(program, claim, tried, selection, options)

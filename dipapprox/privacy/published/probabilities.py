@@ -16,6 +16,7 @@ from dipapprox.events.event import Marginal, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
+from dipapprox.limits import limited
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
@@ -107,7 +108,7 @@ def published_masses(
         if name not in names:
             raise UserError(f"no real output is called '{name}'", f"there are {', '.join(names)}")
     found = PublishedMasses(engine=options.engine.value)
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
         found.outputs, found.final_states = len(states.outputs), len(states.states)
         divergences = open_published(states, eps, options)

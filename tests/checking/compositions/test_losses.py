@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.checking.compositions.losses import Whole
-from dipapprox.limits import Limits
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits, peak_memory
 
 F = Fraction
 UNIT = F(1, 64)
@@ -37,3 +39,18 @@ def test_products(
         true, said = exact(atoms, never, alpha), exact(own, found.infinite * UNIT, alpha)
         assert said >= true if above else said <= true
         assert abs(said - true) <= (len(atoms) + 2 + 2 * cut) * UNIT
+
+
+def test_a_product_with_nothing_is_nothing() -> None:
+    many, nothing = Whole(0, [10**6, 10**9], 0, 6, False), Whole(0, [0, 0], 0, 6, False)
+    for one, other in ((many, nothing), (nothing, many)):
+        assert one.times(other, 0, Limits()).total == 0
+
+
+def test_a_product_is_refused_before_it_is_made() -> None:
+    """Long masses take as much room as many."""
+    few = Whole(0, [1 << 10**6], 0, 6, True)
+    with pytest.raises(LimitReached, match="atom limit"):
+        few.times(few, 0, Limits(atoms=10_000))
+    with pytest.raises(LimitReached, match="memory limit"):
+        few.times(few, 0, Limits(memory=peak_memory()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -22,9 +23,12 @@ from dipapprox.certificates.compositions import (
 )
 from dipapprox.checking.compositions.examine import pair_of
 from dipapprox.checking.compositions.pairs import FinitePair, grouped
+from dipapprox.checking.values import Stuck
 from dipapprox.composition import mechanisms as run_by
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.profile import ReversedProfile
+from dipapprox.errors import LimitReached
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
@@ -115,3 +119,38 @@ def test_what_a_table_of_noise_lacks_is_never_forgotten(
         assert isinstance(pair, FinitePair)
         assert grouped(pair, 2).most(factor).upper() > arb("1e-90")
         assert pair.most(factor).upper() < arb(2) ** -60
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        DiscreteLaplaceRun(sensitivity=1, scale=F(10**7)),
+        DiscreteLaplaceRun(sensitivity=10**9, scale=F(2)),
+        DiscreteGaussianRun(sensitivity=1, sigma=F(10**9)),
+    ],
+)
+def test_tables_of_wide_noise_are_not_made(
+    mechanism: DiscreteLaplaceRun | DiscreteGaussianRun,
+) -> None:
+    run = RecordedRun(what=mechanism, subsample=None, times=1)
+    with limited(Limits(seconds=0)), precision(BITS), pytest.raises(Stuck, match="1048576 values"):
+        pair_of(run, BITS, added=False)
+
+
+def test_large_groups_are_not_counted_out() -> None:
+    coin = FinitePair([(arb(1) / 4, arb(3) / 4), (arb(3) / 4, arb(1) / 4)])
+    sure = FinitePair([(arb(1), arb(1))])
+    with precision(BITS):
+        assert grouped(sure, 10**9).most(arb(1) / 2) == arb(1) / 2
+        with limited(Limits(seconds=0)), pytest.raises(Stuck, match="65536 losses"):
+            grouped(coin, 10**9)
+        with limited(Limits(seconds=0)), pytest.raises(LimitReached):
+            grouped(coin, 60_000)
+
+
+def test_tables_ask_the_limits(work_clock: Callable[[], float]) -> None:
+    mechanism = DiscreteGaussianRun(sensitivity=1, sigma=F(1000))
+    run = RecordedRun(what=mechanism, subsample=None, times=1)
+    with limited(Limits(seconds=0.01, started=0)), precision(BITS), pytest.raises(LimitReached):
+        pair_of(run, BITS, added=False)
+    assert work_clock() < 0.02

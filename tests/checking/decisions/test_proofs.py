@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.certificates.decisions import NonNegative
-from dipapprox.certificates.proofs import Proof
+from dipapprox.certificates.proofs import Factors, Proof
 from dipapprox.certificates.reading import convert
 from dipapprox.certificates.writing import fields_of
 from dipapprox.checking.claims import Interval
@@ -19,10 +20,10 @@ from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import canonical
 from dipapprox.checking.decisions.signs import grows_from_zero, is_positive
 from dipapprox.checking.values import Stuck
-from dipapprox.errors import UserError
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.decisions.certificate import proof_of as recorded_proof
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from tests.checking.certified import at, places, replaced
@@ -173,3 +174,24 @@ def test_what_is_said_of_a_box_is_examined(argument: str, sign: int, message: st
     fields = {"kind": "factors", "sign": 1, "rational_zeros": [], "factors": [part]}
     with pytest.raises(Refuted, match=message):
         holds(function, read_proof(fields), Fraction(1, 2), Fraction(1))
+
+
+def test_factors_are_no_larger_than_the_function() -> None:
+    """A wrong exponent is told before a power of 10,000 terms is computed."""
+    function = E(1, 1) + E(1)
+    proof = convert(
+        {"kind": "factors", "sign": 1, "rational_zeros": [["-1", 10_000]], "factors": []}, Factors
+    )
+    with limited(Limits(seconds=0)), pytest.raises(Refuted, match="larger than the function"):
+        is_positive(canonical(function), proof, Interval(Fraction(0), None), Limits())
+
+
+def test_powers_of_factors_ask_the_limits(work_clock: Callable[[], float]) -> None:
+    function = E(1, 10_000) + E(1)
+    proof = convert(
+        {"kind": "factors", "sign": 1, "rational_zeros": [["-1", 10_000]], "factors": []}, Factors
+    )
+    limits = Limits(seconds=0.1, started=0)
+    with limited(limits), pytest.raises(LimitReached, match="time limit"):
+        is_positive(canonical(function), proof, Interval(Fraction(0), None), limits)
+    assert work_clock() < 0.2
