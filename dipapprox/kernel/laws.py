@@ -44,12 +44,22 @@ class RealFamily(ABC):
         self.mirror = mirror
 
     @abstractmethod
-    def radius(self, bits: int) -> int:
-        """Return T with Pr[|Z| > T] <= 2^-bits."""
+    def reach(self, bits: int) -> tuple[int, int]:
+        """Return l, r >= 0 with Pr[Z < -l] + Pr[Z > r] <= 2^-bits.
+
+        The density rises up to -l and falls from r on.
+        """
 
     @abstractmethod
+    def densities(self, points: list[arb], side: int) -> list[arb]:
+        """Enclose the density at some points, all on one side."""
+
     def density(self, z: arb, side: int = 0) -> arb:
         """Enclose the density."""
+        side = _side(z, side)
+        if self.has_kink and side == 0:
+            return between(self.density(z, -1), self.density(z, 1))
+        return self.densities([z], side)[0]
 
     @abstractmethod
     def below(self, z: arb, side: int = 0) -> arb:
@@ -79,11 +89,13 @@ class Gauss(RealFamily):
     def __init__(self) -> None:
         super().__init__(has_kink=False, mirror="Gauss")
 
-    def radius(self, bits: int) -> int:
-        return isqrt(7 * bits // 5 + 1) + 1
+    def reach(self, bits: int) -> tuple[int, int]:
+        radius = isqrt(7 * bits // 5 + 1) + 1
+        return radius, radius
 
-    def density(self, z: arb, side: int = 0) -> arb:
-        return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+    def densities(self, points: list[arb], side: int) -> list[arb]:
+        factor, rate = 1 / (2 * arb.pi()).sqrt(), -arb(1) / 2
+        return [(rate * z * z).exp() * factor for z in points]
 
     def below(self, z: arb, side: int = 0) -> arb:
         return self.above(-z)
@@ -108,15 +120,18 @@ class Exponential(RealFamily):
         self._left = left
         self._right = 1 - left
 
-    def radius(self, bits: int) -> int:
-        return 7 * bits // 10 + 1
+    def reach(self, bits: int) -> tuple[int, int]:
+        radius = 7 * bits // 10 + 1
+        return radius if self._left else 0, radius if self._right else 0
 
-    def density(self, z: arb, side: int = 0) -> arb:
-        if _side(z, side) < 0:
-            return to_ball(self._left) * z.exp()
-        if _side(z, side) > 0:
-            return to_ball(self._right) * (-z).exp()
-        return between(self.density(z, -1), self.density(z, 1))
+    def densities(self, points: list[arb], side: int) -> list[arb]:
+        if side < 0:
+            left = to_ball(self._left)
+            return [left * z.exp() for z in points]
+        if side > 0:
+            right = to_ball(self._right)
+            return [right * (-z).exp() for z in points]
+        raise ValueError("the side is not known")
 
     def below(self, z: arb, side: int = 0) -> arb:
         if _side(z, side) < 0:

@@ -138,7 +138,7 @@ class Graph:
         discrete: Of each node, whether it is a function on the integers. False for scalars.
     """
 
-    __slots__ = ("_numbers", "discrete", "nodes", "via")
+    __slots__ = ("_moved", "_numbers", "discrete", "nodes", "one", "via", "zero")
 
     def __init__(self) -> None:
         self.nodes: list[Function | Scalar] = []

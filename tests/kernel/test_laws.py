@@ -90,8 +90,10 @@ def test_majorants(
 @pytest.mark.parametrize("bits", [1, 10, 53, 300, 1900])
 def test_radii(name: str, bits: int) -> None:
     with precision(2 * bits + 100):
-        radius = arb(REAL[name].radius(bits))
-        outside = REAL[name].below(-radius) + REAL[name].above(radius)
+        left, right = REAL[name].reach(bits)
+        assert (left == 0) == (name == "LapPlus")
+        assert (right == 0) == (name == "LapMinus")
+        outside = REAL[name].below(arb(-left), -1) + REAL[name].above(arb(right), 1)
         assert outside <= arb(2) ** -bits
         if bits > 50:
             assert outside >= arb(2) ** (-bits * 5 // 4)

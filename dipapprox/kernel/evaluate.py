@@ -1,0 +1,229 @@
+"""From a graph to balls around its numbers, at one eps.
+
+Nodes are evaluated in the order of their numbers, each once, and forgotten when no other needs
+them. Functions that have to do with each other share a grid: those that are combined, directly or
+through others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TypeVar, assert_never
+
+from flint import arb
+
+from dipapprox.kernel.accuracy import Accuracy
+from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.lattice import Lattice
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.nodes import (
+    Density,
+    Function,
+    Graph,
+    Mix,
+    Node,
+    Product,
+    Rational,
+    Restrict,
+    Rise,
+    Running,
+    Scalar,
+    ScalarProduct,
+    ScalarSum,
+    Total,
+    Weight,
+)
+from dipapprox.kernel.panels import Panels
+from dipapprox.kernel.sampled import Sampled, Space
+
+
+def evaluate(
+    graph: Graph, scalars: Iterable[Node], eps: Fraction, accuracy: Accuracy
+) -> dict[Node, arb]:
+    """Return balls, subsets of [0, inf) up to rounding, that contain scalars of a graph.
+
+    Args:
+        graph: Its functions and scalars are >= 0.
+        scalars: Nodes.
+        eps: > 0.
+        accuracy: How finely functions are sampled.
+
+    Raises:
+        Refuted: If a node is no scalar, or eps is not > 0.
+        Refused: If the grids would be too large.
+        NotProved: If an integral could not be bounded.
+    """
+    wanted = set(scalars)
+    if any(isinstance(graph.nodes[number], Function) for number in wanted):
+        raise Refuted("a function is no number")
+    if eps <= 0:
+        raise Refuted(f"eps must be > 0, got {eps}")
+    with precision(accuracy.precision):
+        return _Evaluation(graph, wanted, eps, accuracy).run()
+
+
+class _Evaluation:
+    """The values of nodes, in the making.
+
+    Attributes:
+        parts: Of each node that is needed, what it is made of.
+        uses: How many needed nodes are still to be made of it, one more for wanted ones.
+        grid_of: Of each function that is needed, one that stands for all on its grid.
+        leaves: By that one, the laws and the bounds of restrictions on the grid.
+        spaces: By that one, the grid, once it is needed.
+    """
+
+    def __init__(self, graph: Graph, wanted: set[Node], eps: Fraction, accuracy: Accuracy) -> None:
+        self.graph = graph
+        self.wanted = wanted
+        self.eps = eps
+        self.accuracy = accuracy
+        self.parts: dict[Node, tuple[Node, ...]] = {}
+        self.uses: dict[Node, int] = dict.fromkeys(wanted, 1)
+        self.scalars: dict[Node, arb] = {}
+        self.functions: dict[Node, Sampled] = {}
+        self.leaves: dict[Node, tuple[set[Law], set[Fraction]]] = {}
+        self.spaces: dict[Node, Space] = {}
+        waiting = list(wanted)
+        while waiting:
+            number = waiting.pop()
+            if number not in self.parts:
+                self.parts[number] = parts = _parts(graph, number)
+                for part in parts:
+                    self.uses[part] = self.uses.get(part, 0) + 1
+                waiting += parts
+        self.grid_of = self._grids()
+
+    def _grids(self) -> dict[Node, Node]:
+        """Tell which functions have to do with each other, and note their leaves."""
+        parent: dict[Node, Node] = {}
+
+        def top(number: Node) -> Node:
+            while parent[number] != number:
+                parent[number] = number = parent[parent[number]]
+            return number
+
+        functions = [n for n in sorted(self.parts) if isinstance(self.graph.nodes[n], Function)]
+        for number in functions:
+            parent[number] = number
+            # Of a mix, the scalars are numbers wherever they come from.
+            for part in self.parts[number]:
+                if part in parent:
+                    parent[top(part)] = number
+        found = {number: top(number) for number in functions}
+        for number, grid in found.items():
+            laws, bounds = self.leaves.setdefault(grid, (set(), set()))
+            node = self.graph.nodes[number]
+            if isinstance(node, Density):
+                laws.add(node.law)
+            elif isinstance(node, Restrict):
+                bounds.update(b for b in (node.lower, node.upper) if b is not None)
+        return found
+
+    def _space(self, number: Node) -> Space:
+        """Return the grid of a function."""
+        grid = self.grid_of[number]
+        if grid not in self.spaces:
+            laws, bounds = self.leaves[grid]
+            if self.graph.discrete[number]:
+                self.spaces[grid] = Lattice(laws, self.eps, self.accuracy)
+            else:
+                self.spaces[grid] = Panels(laws, bounds, self.eps, self.accuracy)
+        return self.spaces[grid]
+
+    def run(self) -> dict[Node, arb]:
+        """Evaluate all that is needed; return what is wanted."""
+        for number in sorted(self.parts):
+            node = self.graph.nodes[number]
+            if isinstance(node, Function):
+                self.functions[number] = self._function(number, node)
+            else:
+                self.scalars[number] = self._scalar(number, node)
+            for part in self.parts[number]:
+                self.uses[part] -= 1
+                if not self.uses[part]:
+                    self.functions.pop(part, None)
+                    self.scalars.pop(part, None)
+        return {number: self.scalars[number] for number in self.wanted}
+
+    def _function(self, number: Node, node: Function) -> Sampled:
+        space, known = self._space(number), self.functions
+        match node:
+            case Density(law, factor):
+                return space.density(law, factor)
+            case Restrict(function, lower, upper):
+                return space.restrict(known[function], lower, upper)
+            case Running(function, from_left):
+                return space.running(known[function], from_left)
+            case Rise(upper_node, lower_node):
+                return space.rise(known[upper_node], known[lower_node])
+            case Product(factors):
+                pair = self.graph.via.get(number)
+                if pair is not None:
+                    return space.product(known[pair[0]], known[pair[1]])
+                return _product([(known[f], count) for f, count in factors], space.product)
+            case Mix(terms):
+                return space.mix([(self.scalars[s], known[f]) for s, f in terms])
+            case _:
+                assert_never(node)
+
+    def _scalar(self, number: Node, node: Scalar) -> arb:
+        known = self.scalars
+        match node:
+            case Rational(value):
+                return to_ball(value)
+            case Weight(value):
+                return value.ball(self.eps)
+            case Total(function):
+                return self._space(function).total(self.functions[function])
+            case ScalarProduct(factors):
+                pair = self.graph.via.get(number)
+                if pair is not None:
+                    return known[pair[0]] * known[pair[1]]
+                return _product([(known[f], count) for f, count in factors], arb.__mul__)
+            case ScalarSum(terms):
+                pair = self.graph.via.get(number)
+                if pair is not None:
+                    return known[pair[0]] + known[pair[1]]
+                return sum((known[f] * count for f, count in terms), arb(0))
+            case _:
+                assert_never(node)
+
+
+def _parts(graph: Graph, number: Node) -> tuple[Node, ...]:
+    """Return what a node is evaluated from; all have smaller numbers."""
+    node = graph.nodes[number]
+    match node:
+        case Density() | Rational() | Weight():
+            return ()
+        case Restrict(function) | Running(function) | Total(function):
+            return (function,)
+        case Rise(upper, lower):
+            return upper, lower
+        case Product(powers) | ScalarProduct(powers) | ScalarSum(powers):
+            pair = graph.via.get(number)
+            return tuple([part for part, _ in powers]) if pair is None else pair
+        case Mix(terms):
+            return tuple([part for term in terms for part in term])
+        case _:
+            assert_never(node)
+
+
+T = TypeVar("T")
+
+
+def _product(powers: list[tuple[T, int]], times: Callable[[T, T], T]) -> T:
+    """Return the product of all, each as often as its exponent >= 1 says, by squaring."""
+    found: T | None = None
+    for base, exponent in powers:
+        while exponent:
+            if exponent % 2:
+                found = base if found is None else times(found, base)
+            exponent //= 2
+            if exponent:
+                base = times(base, base)
+    if found is None:
+        raise Refuted("a product of nothing")
+    return found

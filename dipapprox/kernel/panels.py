@@ -1,0 +1,173 @@
+"""Functions of a real variable: panels, Gauss-Legendre points on each, moduli on ellipses around.
+
+Densities are analytic between their kinks, which are ends of panels, as are the bounds of all
+restrictions; so are products, sums, and integrals of such functions. On a panel with the centre
+c and half width h, an ellipse is c + h * E(rho) (`legendre`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb, arb_mat
+
+from dipapprox.kernel.accuracy import Accuracy
+from dipapprox.kernel.balls import between, error, to_ball
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.grid import ends_of_panels
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.legendre import rule
+from dipapprox.kernel.sampled import NOTHING, ZERO, Sampled, Space, Tail, restricted
+
+
+class Panels(Space):
+    """Functions made of some laws at one eps, restricted at some places.
+
+    Args:
+        laws: All of them.
+        bounds: Of all restrictions.
+        eps: > 0.
+        accuracy: Ours; the precision is set to what it says.
+
+    Raises:
+        Refused: If there would be too many panels.
+    """
+
+    def __init__(
+        self, laws: Iterable[Law], bounds: Iterable[Fraction], eps: Fraction, accuracy: Accuracy
+    ) -> None:
+        self._eps = eps
+        self._ends = ends_of_panels(laws, bounds, eps, accuracy)
+        self._rule = rule(accuracy.nodes, accuracy.precision)
+        self._n = accuracy.nodes
+        self._panels = list(pairwise(self._ends))
+        self._halves = [to_ball((b - a) / 2) for a, b in self._panels]
+        weights = [half * w for half in self._halves for w in self._rule.weights]
+        self._weights = arb_mat(len(weights), 1, weights)
+        self._steps = [1 + x for x in self._rule.points]
+        # Half axes of the ellipses, in half widths: along the line and across it.
+        balls = [to_ball(rho) for rho in accuracy.ellipses]
+        self._axes = [((rho + 1 / rho) / 2, (rho - 1 / rho) / 2) for rho in balls]
+        self._whole_errors = [self._rule.whole_error(rho) for rho in accuracy.ellipses]
+        self._running_errors = [self._rule.running_error(rho) for rho in accuracy.ellipses]
+
+    def density(self, law: Law, factor: Fraction) -> Sampled:
+        """Return a law's density times a factor.
+
+        Densities rise to the left of the grid and fall to the right of it, as it spans the reach
+        of all laws; so their largest value in a tail is that at the end of the grid.
+        """
+        family, scale = law.on_reals, law.scale(self._eps)
+        height, unit = to_ball(factor / scale), to_ball(1 / scale)
+        values: list[arb] = []
+        bounds: list[list[arb]] = [[] for _ in self._axes]
+        for (a, b), half in zip(self._panels, self._halves, strict=True):
+            side = 0
+            if family.has_kink:
+                if a < law.mean < b:
+                    raise NotProved("a density is sampled across its kink")
+                side = -1 if b <= law.mean else 1
+            # In units of the standard law; differences are exact, so nothing cancels.
+            start, width = to_ball((a - law.mean) / scale), half * unit
+            points = [start + width * step for step in self._steps]
+            values += [height * value for value in family.densities(points, side)]
+            for row, (along, across) in zip(bounds, self._axes, strict=True):
+                low, high = start + width * (1 - along), start + width * (1 + along)
+                row.append(height * family.majorant(low, high, width * across, side))
+        first = to_ball((self._ends[0] - law.mean) / scale)
+        last = to_ball((self._ends[-1] - law.mean) / scale)
+        size = to_ball(factor)
+        left = Tail(
+            between(ZERO, height * family.density(first, -1)), size * family.below(first, -1)
+        )
+        right = Tail(between(ZERO, height * family.density(last, 1)), size * family.above(last, 1))
+        return Sampled(values, bounds, left, right)
+
+    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
+        """Return f between two constants, 0 elsewhere; those on the grid are ends of panels."""
+        ends, n, left, right = self._ends, self._n, f.left, f.right
+        first, last = 0, len(self._panels)
+        if lower is not None:
+            first = self._place(lower)
+            left = NOTHING if lower >= ends[0] else restricted(left)
+            if lower > ends[-1]:
+                right = restricted(right)
+        if upper is not None:
+            last = self._place(upper)
+            right = NOTHING if upper <= ends[-1] else restricted(right)
+            if upper < ends[0]:
+                left = restricted(left)
+        last = max(first, last)
+        before, after = first, len(self._panels) - last
+        return Sampled(
+            [ZERO] * (before * n) + f.values[first * n : last * n] + [ZERO] * (after * n),
+            [[ZERO] * before + row[first:last] + [ZERO] * after for row in f.bounds],
+            left,
+            right,
+        )
+
+    def _place(self, bound: Fraction) -> int:
+        """Return how many panels are to the left of a bound."""
+        place = bisect_left(self._ends, bound)
+        if place == len(self._ends):
+            return place - 1
+        if place and self._ends[place] != bound:
+            raise NotProved("a function is restricted within a panel")
+        return place
+
+    def running(self, f: Sampled, from_left: bool) -> Sampled:
+        """Return the integral of f up to t, or from t on.
+
+        On an ellipse |F(z)| <= F(e) + h (rho - 1/rho) / 2 * M, where F(e) is the largest value on
+        the panel, at an end of it, and M bounds f on the ellipse: z = c + h (w + 1/w) / 2 with
+        |w| = r <= rho and the angle s is at the distance h |(r - 1) exp(is) + (1/r - 1) exp(-is)|
+        / 2 from c + h cos s, in the panel. Squared, that is h^2 times ((r + 1/r) / 2 - 1)^2
+        cos^2 s + ((r - 1/r) / 2)^2 sin^2 s, and (r + 1/r) / 2 - 1 <= (r - 1/r) / 2.
+        """
+        n, near, far = self._n, f.left, f.right
+        matrix, places = self._rule.from_left, range(len(self._panels))
+        if not from_left:
+            near, far, matrix, places = far, near, self._rule.from_right, places[::-1]
+        if not near.whole.is_finite():
+            raise NotProved("an integral is not bounded")
+        rows = (arb_mat(len(self._panels), n, f.values) * matrix).entries()
+        reached = near.whole.nonnegative_part()
+        values: list[list[arb]] = [[] for _ in places]
+        bounds = [[ZERO] * len(self._panels) for _ in self._axes]
+        for p in places:
+            half, row = self._halves[p], rows[p * (n + 1) : (p + 1) * (n + 1)]
+            base = reached + error(half * self._least(self._running_errors, f, p))
+            values[p] = [(base + half * part).nonnegative_part() for part in row[:n]]
+            rise = half * row[n] + error(half * self._least(self._whole_errors, f, p))
+            reached += rise.nonnegative_part()
+            for k, (_, across) in enumerate(self._axes):
+                bounds[k][p] = reached + half * across * f.bounds[k][p]
+        first = Tail(between(ZERO, near.whole), ZERO if near.whole.is_zero() else arb.pos_inf())
+        last = Tail(between(reached, reached + far.whole), arb.pos_inf())
+        left, right = (first, last) if from_left else (last, first)
+        return Sampled([value for part in values for value in part], bounds, left, right)
+
+    def total(self, f: Sampled) -> arb:
+        """Enclose the integral of f over everything."""
+        count = len(f.values)
+        inside = (arb_mat(1, count, f.values) * self._weights)[0, 0]
+        wrong = ZERO
+        for p, half in enumerate(self._halves):
+            wrong += half * self._least(self._whole_errors, f, p)
+        found = (inside + error(wrong)).nonnegative_part() + f.left.whole + f.right.whole
+        if not found.is_finite():
+            raise NotProved("an integral is not bounded")
+        return found
+
+    def _least(self, errors: list[arb], f: Sampled, p: int) -> arb:
+        """Return the smallest of the error's bounds on panel p, in half widths of it."""
+        least = errors[0] * f.bounds[0][p]
+        for factor, row in zip(errors[1:], f.bounds[1:], strict=True):
+            bound = factor * row[p]
+            # False where the bound is not finite.
+            if bound < least:
+                least = bound
+        return least
