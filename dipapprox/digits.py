@@ -41,7 +41,13 @@ def exact_repr(value: Fraction) -> str:
 
 
 def read_digits(text: str) -> int:
-    """Read a whole number >= 0 from ASCII digits alone, at least one."""
+    """Read a whole number >= 0 from ASCII digits alone, at least one.
+
+    Raises:
+        ValueError: If there is another character: `int` would take digits of all scripts, and _.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"no digits: {text[:40]!r}")
     if len(text) <= _PIECE:
         return int(text)
     low = len(text) // 2

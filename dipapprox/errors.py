@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
 from dipapprox.deferred import Deferred
-from dipapprox.source import Diagnostic, Span
+from dipapprox.source import Diagnostic, Span, named, visible
 
 if TYPE_CHECKING:
     import difflib
@@ -26,9 +26,8 @@ class UserError(Exception):
     """Something the user wrote cannot be used: a flag, a file, a value. The message says why."""
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = visible(message), visible(hint)
+        super().__init__(self.message)
 
     def render(self) -> str:
         """Return the text for the terminal."""
@@ -55,7 +54,9 @@ class SourceError(UserError):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n".join(d.render() for d in self.diagnostics))
+        super().__init__("")
+        self.message = "\n".join(d.render() for d in self.diagnostics)
+        self.args = (self.message,)
 
     def render(self) -> str:
         """Return the text for the terminal: every diagnostic with its caret."""
@@ -110,6 +111,20 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
             return f"did you mean '{each}'?"
     close = difflib.get_close_matches(name, candidates, n=1)
     return f"did you mean '{close[0]}'?" if close else otherwise
+
+
+def check_visible(name: str, what: str) -> None:
+    """Refuse a name that would not be seen as one line, as it is, in answers.
+
+    Raises:
+        UserError: If it has a character that ends lines, or is not seen.
+    """
+    unseen = next((c for c in name if not c.isprintable()), None)
+    if unseen is not None:
+        raise UserError(f"{what} '{shorten(name)}' has the character {named(unseen)}", _NAME_HINT)
+
+
+_NAME_HINT = "names are shown in answers: letters, digits and signs that are seen will do"
 
 
 def shorten(text: str, longest: int = 40) -> str:

@@ -2,11 +2,66 @@
 
 A `SourceFile` owns the text; a `Span` is a half-open range of offsets; a `Diagnostic` is one
 message about a span. Rendering is the only place that knows about lines and columns.
+
+Texts may be other than they look: ৪ is a digit four, а is Cyrillic, some blanks are no blanks. Such
+characters are refused by their names (`unlike_ascii`). And what ends lines, moves the cursor of a
+terminal or turns the direction of writing around makes an answer look like another: it is never
+shown as it is (`visible`).
 """
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from dipapprox.data_classes import dataclass, field
+from dipapprox.deferred import Deferred
+
+if TYPE_CHECKING:
+    import unicodedata
+else:
+    unicodedata = Deferred("unicodedata")
+
+BLANKS = " \t\r\n\f\v"
+"""What may stand around numbers and names: no other blank is one."""
+
+
+def visible(text: str) -> str:
+    """Return a text with '?' for all that is not seen as one character on one line."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """Return a text of several lines, each as in `visible`; tabs stay."""
+    return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in text)
+
+
+def named(character: str) -> str:
+    """Say which character one is: "U+09EA BENGALI DIGIT FOUR"."""
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+
+
+def unlike_ascii(text: str) -> str:
+    """Say which character of a text that must be ASCII is another; "" if none is.
+
+    Returns:
+        A hint: "'৪' is U+09EA BENGALI DIGIT FOUR: digits are 0 to 9".
+    """
+    found = next((c for c in text if not c.isascii()), None)
+    if found is None:
+        return ""
+    said = _PLAIN.get(unicodedata.category(found)[0], "other characters stand in comments only")
+    return f"'{visible(found)}' is {named(found)}: {said}"
+
+
+_PLAIN = {"N": "digits are 0 to 9", "L": "letters are a to z and A to Z", "Z": "blanks are ASCII"}
+"""By the first letter of Unicode's category."""
+
+
+BEYOND_ASCII = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+HIDDEN = re.compile(rf"[\x00-\x08\x0b\x0e-\x1f{BEYOND_ASCII}]")
+"""What steers terminals, ends lines for some, or turns writing around: programs have none of it,
+not in comments either, or they would not be what they look like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +127,7 @@ class Diagnostic:
     def render(self) -> str:
         """Render as `file:line:column: kind: message`, the line, a caret, the hint."""
         if self.span is None:
-            lines = [f"{self.kind}: {self.message}"]
+            lines = [f"{self.kind}: {visible(self.message)}"]
         else:
             source = self.span.source
             line, column = source.position(self.span.start)
@@ -83,14 +138,14 @@ class Diagnostic:
             indent = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
             label = f"{line:>5} | "
             lines = [
-                f"{source.name}:{line}:{column}: {self.kind}: {self.message}",
+                f"{visible(source.name)}:{line}:{column}: {self.kind}: {visible(self.message)}",
                 f"{label}{_excerpt(text)}",
                 f"{' ' * (len(label) - 2)}| {indent}{'^' * width}",
             ]
             if len(text) > _WIDEST_LINE:
                 lines.pop()
         if self.hint:
-            lines.append(f"hint: {self.hint}")
+            lines.append(f"hint: {visible(self.hint)}")
         return "\n".join(lines)
 
 

@@ -19,7 +19,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dipapprox.certificates.statement import Computed, Count, Digest, Hash, Statement, Text
+from dipapprox.certificates.statement import (
+    Computed,
+    Count,
+    Digest,
+    Hash,
+    Line,
+    Statement,
+    Text,
+)
 
 FORMAT = "dipapprox budget certificate"
 VERSION = 1
@@ -30,7 +38,7 @@ Change = Literal[-1, 0, 1]
 class RecordedAutomaton(Statement, frozen=True, tag_field="language", tag="dipa"):
     """An automaton's text and its hash."""
 
-    name: str
+    name: Line
     text: str
     sha256: Hash
 
@@ -46,7 +54,7 @@ class RecordedRounds(Statement, frozen=True, tag_field="language", tag="dpg"):
     `for_all` is the parameter that may be any number; null for streams.
     """
 
-    name: str
+    name: Line
     text: str
     sha256: Hash
     params: dict[str, Fraction]

@@ -14,7 +14,15 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from dipapprox.certificates.budgets import BudgetClaimed, StatedBounds
-from dipapprox.certificates.statement import Computed, Digest, Hash, PlainValues, Statement, Text
+from dipapprox.certificates.statement import (
+    Computed,
+    Digest,
+    Hash,
+    Line,
+    PlainValues,
+    Statement,
+    Text,
+)
 
 FORMAT = "dipapprox service certificate"
 VERSION = 1
@@ -23,7 +31,7 @@ VERSION = 1
 class RecordedService(Statement, frozen=True):
     """The text of a service and its hash."""
 
-    name: str
+    name: Line
     language: Literal["dpg"]
     text: str
     sha256: Hash

@@ -18,13 +18,22 @@ from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.values import read_domain
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
+from dipapprox.source import BEYOND_ASCII
 
 Count = Annotated[int, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
+Line = Annotated[
+    str,
+    Meta(
+        pattern=rf"^[^\x00-\x1f{BEYOND_ASCII}]+{END}",
+        description="one line, without what steers terminals or turns writing around",
+    ),
+]
+"""What answers show: it must not look like another of their lines."""
 Hash = Annotated[str, Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 Digest = Annotated[str, Meta(pattern=f"^sha256:[0-9a-f]{{64}}{END}")]
 
-_NAME_OR_RATIONAL = rf"^([^\W\d]\w*|-?[0-9]+/[0-9]+){END}"
+_NAME_OR_RATIONAL = rf"^([A-Za-z_][A-Za-z_0-9]*|-?[0-9]+/[0-9]+){END}"
 
 PlainValue = (
     int
@@ -72,7 +81,7 @@ class Ends(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
 class RecordedProgram(Statement, frozen=True):
     """A program's text and its hash."""
 
-    name: str
+    name: Line
     language: Annotated[str, Meta(pattern=f"^(dpg|dip){END}")]
     text: str
     sha256: Hash
@@ -149,8 +158,8 @@ class CertificateFields(Statement, frozen=True):
     program: RecordedProgram
     params: dict[str, Fraction]
     widened: dict[str, Text]
-    scope: Text
-    caveat: Text | None
+    scope: Line
+    caveat: Line | None
     pairs: Pairs
     digest: Digest
 

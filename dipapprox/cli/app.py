@@ -27,6 +27,7 @@ from dipapprox.errors import (
     limit_behind,
     was_interrupted,
 )
+from dipapprox.source import visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -180,7 +181,7 @@ class _ShowVersion(argparse.Action):
 
 def _fail(message: str, status: int) -> int:
     try:
-        print(message, file=sys.stderr, flush=True)
+        print(visible_lines(message), file=sys.stderr, flush=True)
     except OSError:  # nobody reads standard error: the status still tells
         sys.stderr = None
     return status

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli.alarm import stop_watching
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
+from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,7 +36,7 @@ def show(console: Console, *renderables: RenderableType) -> None:
     with _writing(), console.capture() as capture:
         for renderable in renderables:
             console.print(renderable, markup=False, highlight=False, emoji=False)
-    write(console, capture.get())
+    _write(console, capture.get())
 
 
 def show_answer(console: Console, answer: Result, *, json: bool) -> None:
@@ -49,15 +50,21 @@ def show_answer(console: Console, answer: Result, *, json: bool) -> None:
 
 def show_json(console: Console, fields: dict[str, object]) -> None:
     """Write one JSON object on one line."""
-    write(console, json.dumps(fields, ensure_ascii=False) + "\n")
+    text = json.dumps(fields, ensure_ascii=False)
+    write(console, HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def write(console: Console, text: str) -> None:
-    """Write text as it is and flush it; quietly if nobody reads any more.
+    """Write text as it is, but for what steers terminals; quietly if nobody reads any more.
 
     Raises:
         UserError: If it cannot be written for another reason, e.g. a full disk.
     """
+    _write(console, HIDDEN.sub("?", text))
+
+
+def _write(console: Console, text: str) -> None:
+    """Write and flush."""
     stop_watching()
     with _writing():
         console.file.write(text)
@@ -77,7 +84,7 @@ def write_new(path: Path, text: str, console: Console) -> None:
         raise UserError(f"'{path}' exists already", "choose another name") from None
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}") from None
-    write(console, f"wrote {path}\n")
+    write(console, f"wrote {visible(str(path))}\n")
 
 
 def check_place(path: Path, flag: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 import sys
 
+from dipapprox.source import visible_lines
+
 HANDLER = "dipapprox.words"
 
 _WORDS = {
@@ -54,7 +56,8 @@ def _words(error: UnicodeError) -> tuple[str, int]:
 
 
 def shown(text: str) -> str:
-    """Return what standard output will show of a text."""
+    """Return what standard output will show of a text; nothing of it steers a terminal."""
+    text = visible_lines(text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if encoding.lower().replace("-", "") == "utf8":
         return text

@@ -29,6 +29,7 @@ from dipapprox.privacy.description import seconds_text
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
 from dipapprox.questions.claims import Claim, Outcome, Tested, claims_in, try_claim
+from dipapprox.source import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +144,7 @@ def run(command: TestCommand, console: Console) -> int:
     tested: dict[Path, list[Tested]] = {}
     for path, asked in claims.items():
         if not command.json:
-            write(console, f"{path}\n")
+            write(console, f"{visible(str(path))}\n")
         for claim in asked:
             limits = Limits(seconds=command.seconds, memory=command.memory)
             with watching(limits):

@@ -12,7 +12,7 @@ from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import DATA, Change, Service
 from dipapprox.language.values import parse_rational
 
-_CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*")
+_CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

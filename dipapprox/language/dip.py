@@ -20,7 +20,7 @@ from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import check_name, raw_tokens, read_number
 from dipapprox.language.tokens import DEEPEST_BLOCKS, MOST_TOKENS, TokenStream
-from dipapprox.source import SourceFile, Span
+from dipapprox.source import SourceFile, Span, unlike_ascii
 
 _USED = frozenset(["IF", "THEN", "ELSE", "RANDOM", "NUMERIC", "OUTPUT", "INPUT", "INPUTSIZE"])
 _UNUSED = frozenset(["TRUE", "FALSE", "AND", "OR", "NOT"])
@@ -77,7 +77,8 @@ def t_error(t: Any) -> None:
     word = len(t.value) - len(t.value.lstrip("abcdefghijklmnopqrstuvwxyz_0123456789"))
     t.lexer.skip(max(1, min(word, 200)))
     span = Span(t.lexer.source, start, t.lexer.lexpos)
-    hint = "names and keywords are upper case" if word else "'.dip' files have no comments"
+    foreign = unlike_ascii(span.text) or "'.dip' files have no comments"
+    hint = "names and keywords are upper case" if word else foreign
     t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
 
 

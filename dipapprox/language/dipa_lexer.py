@@ -9,7 +9,7 @@ from dipapprox.errors import Diagnosis, shorten
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.language.lexer import check_name, raw_tokens, read_number
 from dipapprox.language.tokens import MOST_TOKENS
-from dipapprox.source import SourceFile, Span
+from dipapprox.source import SourceFile, Span, unlike_ascii
 
 KEYWORDS = frozenset(["if", "then", "elseif", "output", "goto", INSAMPLE, INSAMPLE_PRIME])
 
@@ -72,7 +72,7 @@ def t_error(t: Any) -> None:
         "'": f"the second sample is written '{INSAMPLE_PRIME}'",
         "&": "conjunctions are written '&&'",
         "|": "a guard is a conjunction; write two branches",
-    }.get(t.value[0], "")
+    }.get(t.value[0], unlike_ascii(t.value[:1]))
     span = Span(t.lexer.source, start, t.lexer.lexpos)
     t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
 

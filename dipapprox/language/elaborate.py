@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import Diagnosis, SourceError
+from dipapprox.errors import Diagnosis, SourceError, check_visible
 from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
@@ -66,10 +66,11 @@ def elaborate(
         irrational: Whether scales may be irrational: the result has a `rounding` then.
 
     Raises:
-        UserError: If `parameters` names one that the program does not have, or `widening` does not
-            suit its inputs.
+        UserError: If `parameters` names one that the program does not have, `widening` does not
+            suit its inputs, or the name would not be seen as it is.
         SourceError: With everything the failing phase found, in source order.
     """
+    check_visible(program_name, "the program's name")
     if program.handlers or any(isinstance(d, ast.State) for d in program.declarations):
         raise _is_service(program)
     program = with_delta(program)

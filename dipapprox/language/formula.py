@@ -32,7 +32,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.lexer import read_decimal
-from dipapprox.source import Diagnostic, Located, SourceFile, Span
+from dipapprox.source import BLANKS, Diagnostic, Located, SourceFile, Span, unlike_ascii
 
 
 class Function(Enum):
@@ -208,17 +208,19 @@ class _Parser:
         while position < len(text):
             found = _TOKEN.match(text, position)
             if found is None:
-                start = position + len(text[position:]) - len(text[position:].lstrip())
+                start = position + len(text[position:]) - len(text[position:].lstrip(BLANKS))
                 if start == len(text):
                     break
-                raise self._error(f"unexpected character '{text[start]}'", self._span(start))
+                hint = unlike_ascii(text[start]) or None
+                message = f"unexpected character '{text[start]}'"
+                raise self._error(message, self._span(start), hint=hint)
             kind = found.lastgroup
             assert kind is not None
             word = found[kind]
             span = self._span(found.start(kind), found.end(kind))
             tokens.append(_Token(word if kind == "mark" else kind, word, span))
             position = found.end()
-        return [*tokens, _Token("end", "", self._span(len(text.rstrip())))]
+        return [*tokens, _Token("end", "", self._span(len(text.rstrip(BLANKS))))]
 
     def _formula(self, strength: int) -> Formula:
         """Read operands and the operators that bind tighter than `strength`."""

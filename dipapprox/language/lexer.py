@@ -6,6 +6,7 @@ what was meant, so that the parser can find the other mistakes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -16,7 +17,7 @@ from ply import lex
 
 from dipapprox.digits import read_digits
 from dipapprox.errors import Diagnosis, shorten
-from dipapprox.source import SourceFile, Span
+from dipapprox.source import HIDDEN, SourceFile, Span, named, unlike_ascii, visible
 
 KEYWORDS = frozenset(
     [
@@ -165,12 +166,14 @@ def t_error(t: Any) -> None:
     elif bad[0] in _GREEK:
         hint = f"write '{_GREEK[bad[0]]}'"
     elif bad.startswith("."):
-        hint = "decimals are written with a digit on both sides of the point, e.g. 0.5"
+        decimals = "decimals are written with a digit on both sides of the point, e.g. 0.5"
+        hint = unlike_ascii(bad) or decimals
     elif bad[0] in "\"'`":
         hint = "named values are written without quotes"
     elif bad[0] in "⊤⊥":
         hint = "declare named values and use their names, e.g. {bot, top}"
-    quoted = shorten("".join(c if c.isprintable() else "?" for c in bad))
+    hint = hint or unlike_ascii(bad)
+    quoted = shorten(visible(bad))
     t.lexer.problems.report(
         "syntax error",
         f"unexpected character{'s' if len(bad) > 1 else ''} '{quoted}'",
@@ -201,6 +204,9 @@ def raw_tokens(rules: ModuleType, source: SourceFile, problems: Diagnosis) -> It
     lexer = _blank_lexer(rules).clone()
     lexer.source = source
     lexer.problems = problems
+    for found in HIDDEN.finditer(source.text):
+        what = f"the character {named(found[0])} is not seen"
+        problems.report("syntax error", what, Span(source, *found.span()), "take it out")
     lexer.input(source.text)
     while (token := lexer.token()) is not None:
         token.endlexpos = lexer.lexpos
@@ -212,7 +218,11 @@ def _blank_lexer(rules: ModuleType) -> Any:
     # Without the validation pass of PLY, which reads the file again (the tests validate), and
     # without a package, where PLY would look for tables.
     namespace = SimpleNamespace(**{**vars(rules), "__package__": None})
-    return lex.lex(module=namespace, optimize=True, lextab="", errorlog=lex.NullLogger())
+    # In ASCII: \d would be every digit of Unicode, ৪ among them.
+    flags = int(re.VERBOSE | re.ASCII)
+    return lex.lex(
+        module=namespace, optimize=True, lextab="", errorlog=lex.NullLogger(), reflags=flags
+    )
 
 
 def read_number(t: Any, text: str, hint: str = "") -> None:

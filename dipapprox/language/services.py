@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.errors import Diagnosis, did_you_mean
+from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language import ast, core
 from dipapprox.language.additive import check_additive_cells
 from dipapprox.language.calls import Clamp
@@ -140,9 +140,11 @@ def elaborate_service(
         name: What the result is called.
 
     Raises:
-        UserError: If `parameters` names one that it does not have.
+        UserError: If `parameters` names one that it does not have, or its name would not be seen as
+            it is.
         SourceError: With everything the failing phase found, in source order.
     """
+    check_visible(name, "the service's name")
     _check_parts(program)
     for handler in program.handlers:
         check_additive_cells(program, handler)

@@ -19,6 +19,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
 from dipapprox.language.domains import AS_DECLARED, Domain, Widening, admits, names_in
 from dipapprox.language.lexer import read_decimal
+from dipapprox.source import BLANKS, unlike_ascii
 
 if TYPE_CHECKING:
     from dipapprox.language import finite_rounds
@@ -42,18 +43,18 @@ def parse_rational(text: str, what: str) -> Fraction:
     Raises:
         UserError: If it is no number, has a zero denominator or is absurdly long.
     """
-    stripped = text.strip()
+    stripped = text.strip(BLANKS)
     negative = stripped.startswith("-")
     parts = stripped.removeprefix("-" if negative else "+").split("/")
-    if len(parts) > 2 or not all(_DECIMAL.fullmatch(part.strip()) for part in parts):
+    if len(parts) > 2 or not all(_DECIMAL.fullmatch(part.strip(BLANKS)) for part in parts):
         raise UserError(
             f"{what} must be a number, got '{shorten(text)}'",
-            "numbers are written 3, -0.1, 1/10 or 1e-6",
+            unlike_ascii(text) or "numbers are written 3, -0.1, 1/10 or 1e-6",
         )
     values = []
     for part in parts:
         # A digit is put where the strict grammar of programs wants one: "1." and ".5".
-        decimal = re.sub(r"\.(?!\d)", ".0", part.strip())
+        decimal = re.sub(r"\.(?!\d)", ".0", part.strip(BLANKS))
         value = read_decimal("0" + decimal if decimal.startswith(".") else decimal)
         if value is None:
             raise UserError(

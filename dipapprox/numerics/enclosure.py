@@ -111,7 +111,7 @@ class Enclosure:
         return Enclosure(lower, upper)
 
 
-_SPEC = re.compile(r"\.(\d{1,4})([efg])")
+_SPEC = re.compile(r"\.(\d{1,4})([efg])", re.ASCII)
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 

@@ -19,7 +19,7 @@ from dipapprox.automata.rays import Ray, ray_of
 from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import EarlyEnd
+from dipapprox.errors import EarlyEnd, check_visible
 from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
@@ -44,9 +44,10 @@ def load_named(path: Path) -> NamedAutomaton:
     """Read a `.dipa` file; its stem becomes the automaton's name.
 
     Raises:
-        UserError: If it cannot be read.
+        UserError: If it cannot be read, or its name would not be seen as it is.
         SourceError: If it is no automaton.
     """
+    check_visible(path.stem, "the automaton's name")
     return NamedAutomaton(path.stem, load_automaton(path))
 
 

@@ -293,7 +293,8 @@ def an_input(given: object, name: str) -> GivenInput:
 
 _CONDITION = re.compile(
     r"(?:(?P<low>[^<>=,]+)<=)?\s*(?P<name>[^\W\d]\w*(?:\[\d+\])?)\s*"
-    r"(?:(?P<way><=|>=)(?P<end>[^<>=,]+))?"
+    r"(?:(?P<way><=|>=)(?P<end>[^<>=,]+))?",
+    re.ASCII,
 )
 
 

@@ -1,0 +1,204 @@
+"""Characters that look like others are refused by name, and none makes an answer look like another.
+
+Numbers are ASCII wherever text is read: in programs of all languages, on the command line, in
+formulas, inputs, claims, specs of sweeps, lists of pairs and certificates.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox.certificates.numbers import Decimal, read_rational
+from dipapprox.cli.app import main
+from dipapprox.digits import read_digits
+from dipapprox.errors import UserError
+from dipapprox.language.formula import parse_formula
+from dipapprox.language.toml import read_toml
+from dipapprox.language.values import parse_rational
+from dipapprox.source import HIDDEN, named, unlike_ascii, visible
+
+FOUR = "৪"
+"""Bengali: int("৪") is 4, and it looks like 8."""
+
+PROGRAM = """\
+param  N = 1
+input  q in {0, 1}
+output o in {0, 1}
+adjacent all
+
+x <- Lap(q, 1 / eps)
+o <- 0
+if x >= N then
+    o <- 1
+end
+"""
+DIPA = Path("programs/automata/min_max.dipa")
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    """Run a command line; return its status, standard output and standard error."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(words)
+    return status, out.getvalue(), err.getvalue()
+
+
+DIGITS = st.characters(categories=["Nd"]).filter(lambda c: not c.isascii())
+
+
+@given(DIGITS, st.sampled_from(["{}", "1{}", "{}/2", "1/{}", "0.{}", "1e{}", "-{}", "1_0{}"]))
+def test_digits_of_other_scripts_are_no_numbers(digit: str, form: str) -> None:
+    text = form.format(digit)
+    with pytest.raises(UserError) as refused:
+        parse_rational(text, "delta")
+    assert unicodedata.name(digit) in refused.value.hint
+    with pytest.raises(UserError) as refused:
+        parse_formula(f"{text} + eps", "eps_prv", ("eps",))
+    assert unicodedata.name(digit) in refused.value.message
+    for read in (read_digits, read_rational, Decimal):
+        with pytest.raises(ValueError, match=r"expected|no digits"):
+            read(text)
+    with pytest.raises(UserError) as refused:
+        dipapprox.parse(PROGRAM.replace(">= N", f">= {text}"))
+    assert unicodedata.name(digit) in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["1_000", "_1", "1_", "0x10", "1 0"])
+def test_what_python_reads_as_a_number_is_none(text: str) -> None:
+    with pytest.raises(UserError):
+        parse_rational(text, "delta")
+    with pytest.raises(ValueError, match="no digits"):
+        read_digits(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("q >= \N{BENGALI DIGIT FOUR}", "U+09EA BENGALI DIGIT FOUR"),
+        ("q >= \N{FULLWIDTH DIGIT ONE}", "U+FF11 FULLWIDTH DIGIT ONE"),
+        ("q >= 1\N{VULGAR FRACTION ONE HALF}", "U+00BD VULGAR FRACTION ONE HALF"),
+        ("q >= \N{CYRILLIC SMALL LETTER A}", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("q\N{CYRILLIC SMALL LETTER A} >= 1", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("q >=\N{NO-BREAK SPACE}1", "U+00A0 NO-BREAK SPACE"),
+        ("q >=\N{IDEOGRAPHIC SPACE}1", "U+3000 IDEOGRAPHIC SPACE"),
+        ("q >= 1\N{ZERO WIDTH SPACE}", "U+200B ZERO WIDTH SPACE"),
+        ("q >= 1 # \N{RIGHT-TO-LEFT OVERRIDE}", "U+202E RIGHT-TO-LEFT OVERRIDE"),
+        ("q >= 1 # \N{LINE SEPARATOR}", "U+2028 LINE SEPARATOR"),
+        ("q >= 1 # \x1b[2J", "U+001B"),
+        ("q >= 1 # \x85", "U+0085"),
+    ],
+)
+def test_programs_are_what_they_look_like(written: str, name: str) -> None:
+    text = PROGRAM.replace("x >= N then", f"{written}\nthen".replace("\nthen", " then", 1))
+    if "#" in written:
+        text = PROGRAM.replace("o <- 0", f"o <- 0 {written.partition(' # ')[2].join(('# ', ''))}")
+    with pytest.raises(dipapprox.SourceError) as refused:
+        dipapprox.parse(text)
+    assert name in refused.value.message
+    assert refused.value.message.replace("\n", "").isprintable()
+
+
+def test_comments_are_in_any_language() -> None:
+    assert dipapprox.parse(f"# Größe, величина, 大きさ, ৪\n{PROGRAM}").name == "program"
+
+
+@pytest.mark.parametrize(("suffix", "text"), [("dip", "q >= ৪"), ("dipa", "# ৪\nstate ৪")])
+def test_the_other_languages_take_ascii_digits_only(tmp_path: Path, suffix: str, text: str) -> None:
+    path = tmp_path / f"p.{suffix}"
+    path.write_text(text, encoding="utf-8")
+    status, out, err = run("prove" if suffix == "dipa" else "show", str(path))
+    assert status == 2
+    assert not out
+    assert "U+09EA BENGALI DIGIT FOUR" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--eps", FOUR, "--delta", "0"),
+        ("--eps", "1", "--delta", f"0.{FOUR}"),
+        ("--eps", "1", "--delta", "0", "-p", f"N={FOUR}"),
+        ("--eps", f"1..{FOUR}", "--delta", "0"),
+        ("--eps", "1", "--delta", "0", "--eps-prv", f"{FOUR}*eps"),
+        ("--eps", "1", "--delta", "0", "--timeout", FOUR),
+        ("--eps", "1", "--delta", "0", "--widen", f"0..{FOUR}"),
+        ("--eps", "1", "--delta", "0", "--pairs", f"{FOUR}~1"),
+    ],
+)
+def test_the_command_line_takes_ascii_digits_only(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "p.dpg"
+    path.write_text(PROGRAM, encoding="utf-8")
+    status, out, err = run("verify", str(path), *words)
+    assert status == 2
+    assert not out
+    assert "U+09EA BENGALI DIGIT FOUR" in err
+
+
+def test_specs_and_lists_take_ascii_digits_only(tmp_path: Path) -> None:
+    spec = tmp_path / "s.toml"
+    spec.write_text(f"eps = 1.{FOUR}", encoding="utf-8")
+    with pytest.raises(UserError, match="not TOML"):
+        read_toml(spec)
+    (tmp_path / "p.dpg").write_text(PROGRAM, encoding="utf-8")
+    pairs = tmp_path / "pairs.json"
+    pairs.write_text(f'[[["{FOUR}"], ["1"]]]', encoding="utf-8")
+    words = ("--eps", "1", "--delta", "0", "--pairs", str(pairs))
+    status, _, err = run("verify", str(tmp_path / "p.dpg"), *words)
+    assert status == 2
+    assert "Traceback" not in err
+
+
+def test_names_are_one_line(tmp_path: Path) -> None:
+    forged = "x\nDP: (0, 0)-differentially private"
+    for name in (forged, "a\x1b[2Jb", "a\u202eb", "a\u2028b"):
+        with pytest.raises(UserError, match="the program's name"):
+            dipapprox.parse(PROGRAM, name=name)
+    assert dipapprox.parse(PROGRAM, name="Größe").name == "Größe"
+    for suffix, text in (("dpg", PROGRAM), ("dipa", DIPA.read_text(encoding="utf-8"))):
+        path = tmp_path / f"a\nDP: fine.{suffix}"
+        path.write_text(text, encoding="utf-8")
+        command = ("prove",) if suffix == "dipa" else ("verify", "--eps=1", "--delta=0")
+        status, out, err = run(command[0], str(path), *command[1:])
+        assert status == 2
+        assert not out
+        assert "\nDP: fine" not in err
+        assert "has the character U+000A" in err
+
+
+def test_names_in_certificates_are_one_line(tmp_path: Path) -> None:
+    program = tmp_path / "p.dpg"
+    program.write_text(PROGRAM, encoding="utf-8")
+    path = tmp_path / "c.json"
+    words = ("--eps", "1", "--delta", "0", "--certificate", str(path))
+    assert run("verify", str(program), *words)[0] == 0
+    certificate = json.loads(path.read_text(encoding="utf-8"))
+    certificate["program"]["name"] = "x\nconfirmed"
+    path.write_text(json.dumps(certificate), encoding="utf-8")
+    status, out, err = run("check", str(path))
+    assert status == 2
+    assert "\nconfirmed" not in out + err
+
+
+@given(st.text())
+def test_what_is_shown_steers_no_terminal(text: str) -> None:
+    assert visible(text).isprintable()
+    assert len(visible(text)) == len(text)
+    assert not HIDDEN.search(visible(text))
+    error = UserError(f"no number: '{text}'", text)
+    assert error.render().count("\n") == bool(text)
+    assert error.render().replace("\n", "").isprintable()
+
+
+@given(st.characters(exclude_categories=["Cs"]))
+def test_characters_have_names(character: str) -> None:
+    assert named(character).startswith(f"U+{ord(character):04X}")
+    assert bool(unlike_ascii(f"a{character}")) is not character.isascii()
