@@ -100,15 +100,20 @@ _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, lo
 
 def mentions_epsilon(formula: Formula) -> bool:
     """Whether `eps` occurs in a formula."""
+    return "eps" in names_of(formula)
+
+
+def names_of(formula: Formula) -> frozenset[str]:
+    """Return the names that occur in a formula."""
     match formula:
         case Number():
-            return False
-        case Name():
-            return True
+            return frozenset()
+        case Name(name):
+            return frozenset({name})
         case Negation(operand) | Call(_, operand):
-            return mentions_epsilon(operand)
+            return names_of(operand)
         case Operation(left, _, right):
-            return mentions_epsilon(left) or mentions_epsilon(right)
+            return names_of(left) | names_of(right)
         case _:
             assert_never(formula)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass, field
@@ -30,13 +30,14 @@ from dipapprox.privacy.decisions.decision import (
 )
 from dipapprox.privacy.decisions.divergences import (
     Count,
-    Divergence,
     Functions,
     Obstacle,
     exponential_factor,
-    single_divergences,
 )
-from dipapprox.privacy.decisions.pattern_divergences import PatternDivergences
+from dipapprox.privacy.decisions.pattern_divergences import (
+    PatternDivergences,
+    worst_divergences,
+)
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, Proved
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
@@ -195,7 +196,7 @@ def _decide(
             yield pair
 
     try:
-        search.run(_divergences(question, patterns, pairs(), run.count))
+        search.run(worst_divergences(patterns, pairs(), run.count, pure=question.delta.is_zero))
     except Obstacle as obstacle:
         if search.violation is None:
             _decide_outside(run, program, selection, options, progress, obstacle)
@@ -240,7 +241,7 @@ def _decide_parts(
     try:
         parts = part_decisions.CountedParts(product, question, selection, limits)
         patterns = PatternDivergences(parts.functions, signs, limits)
-        search.run(_divergences(question, patterns, parts.names, count))
+        search.run(worst_divergences(patterns, parts.names, count, pure=question.delta.is_zero))
     except Obstacle:
         return False
     except LimitReached:
@@ -263,17 +264,6 @@ def _decide_parts(
     run.search, run.product = search, product
     run.count.pairs, run.count.inequalities = total or 0, count.inequalities
     return True
-
-
-def _divergences(
-    question: DecisionQuestion,
-    patterns: PatternDivergences,
-    pairs: Iterable[Pair],
-    count: Count,
-) -> Iterator[Divergence]:
-    if question.delta.is_zero:
-        return single_divergences(patterns.functions, pairs, count, patterns.limits)
-    return patterns.divergences(pairs, count)
 
 
 def _decide_outside(

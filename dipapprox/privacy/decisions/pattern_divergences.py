@@ -1,4 +1,4 @@
-"""The divergences of a claim with δ > 0: for every pair, one for each sign pattern (`patterns`).
+"""The divergences that settle a claim: for every pair, one for each sign pattern (`patterns`).
 
 Differences that agree up to a positive factor, or a negative one, change their signs together: they
 count as one function there.
@@ -12,7 +12,13 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
-from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
+from dipapprox.privacy.decisions.divergences import (
+    Count,
+    Divergence,
+    Functions,
+    Terms,
+    single_divergences,
+)
 from dipapprox.privacy.decisions.patterns import SignChanges, sign_patterns
 from dipapprox.privacy.decisions.signs import Signs
 
@@ -94,3 +100,17 @@ class PatternDivergences:
                 found = _Mirror(form, normal_form(-numerator), self._changes[form])
             self._mirrors[term] = found
         return self._mirrors[term]
+
+
+def worst_divergences(
+    patterns: PatternDivergences, pairs: Iterable[Pair], count: Count, *, pure: bool
+) -> Iterator[Divergence]:
+    """Yield the divergences that settle a claim: of single outputs, if it is one of δ = 0.
+
+    Raises:
+        Obstacle: If a distribution has no exact form.
+        LimitReached: If the limits run out.
+    """
+    if pure:
+        return single_divergences(patterns.functions, pairs, count, patterns.limits)
+    return patterns.divergences(pairs, count)

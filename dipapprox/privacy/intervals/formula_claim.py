@@ -64,6 +64,14 @@ class FormulaClaim:
         """
         return self._jets(lower, upper, BITS)
 
+    def largest_delta(self, lower: Fraction, upper: Fraction) -> Fraction:
+        """Bound the largest delta that is claimed between two epsilons: at most 1."""
+        try:
+            _, delta = self.over(lower, upper)
+        except Undefined:  # the interval is too wide
+            return Fraction(1)
+        return min(max(delta.value.upper, Fraction(0)), Fraction(1))
+
     def check(self, lower: Fraction, upper: Fraction) -> Fraction | None:
         """Make sure that there is a claim for every eps of an interval.
 

@@ -3,29 +3,39 @@
 A claim is stronger the smaller eps_prv and delta are. So a proof for lower bounds of both proves
 the claim, and a violation of upper bounds refutes it. The bounds are closer than any precision that
 is asked for. An eps_prv such as log(3) needs no bounds: e^eps_prv is known exactly (`logarithms`).
-Programs with irrational scales are judged alike, through rational ones (`rounded_scales`).
+Programs with irrational scales are judged alike, through rational ones (`rounded_scales`). What
+bounds leave open, a delta that is attained, closed forms tell.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import UserError
+from dipapprox.deferred import Deferred
+from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.pairs.adjacency import OrderedPairs, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.inputs import has_real_inputs
+
+if TYPE_CHECKING:
+    from dipapprox.privacy.decisions import by_closed_forms
+else:
+    by_closed_forms = Deferred("dipapprox.privacy.decisions.by_closed_forms")
 
 _GUARD_BITS = 64
 
@@ -66,6 +76,8 @@ def verify_formula(
         strong, weak = (Claim(each.eps, each.delta, growth) for each in (strong, weak))
         verdict = _by_bounds(program, strong, weak, selection, options, progress)
         slack = Fraction(0)
+    if verdict.answer is Answer.UNKNOWN and not verdict.interrupted and not eps_prv.width:
+        verdict = _settled(verdict, program, claim, eps, delta.upper, selection, options)
     found = verdict.delta_enclosure
     return replace(
         verdict,
@@ -73,6 +85,48 @@ def verify_formula(
         witness=widened_witness(verdict.witness, Fraction(0), slack),
         stated_eps_prv=Stated(claim.eps_prv_text, eps_prv) if eps_prv.width else None,
         stated_delta=Stated(claim.delta_text, delta) if delta.width else None,
+    )
+
+
+def _settled(
+    verdict: Verdict,
+    program: Program,
+    claim: FormulaClaim,
+    eps: Fraction,
+    most: Fraction,
+    selection: PairSelection,
+    options: Options,
+) -> Verdict:
+    """Ask closed forms about a delta that may be attained: they know it as the number that it is.
+
+    A violation is left to enclosures: one that is too small for them is hardly ever met.
+    """
+    if error_of(program) or has_real_inputs(program) or not options.compares_exactly:
+        return verdict
+    settled = None
+    with EarlyEnd():
+        states = execute(program, options.merge, options.limits, compared=True)
+        pairs = select_pairs(program, selection)
+        settled = by_closed_forms.settle(states, claim, eps, eps, pairs, options.limits)
+    if settled is None or settled.eps is not None:
+        return verdict
+    seen = verdict.delta_enclosure
+    if seen is None and verdict.witness is not None:
+        seen = verdict.witness.delta_enclosure
+    least = Fraction(0) if seen is None else max(seen.lower, Fraction(0))
+    engine = " + ".join(dict.fromkeys((*verdict.engine.split(" + "), Engine.EXACT.value)))
+    return replace(
+        verdict,
+        answer=Answer.DP,
+        run=replace(
+            verdict.run,
+            pairs=count_selected(program, selection),
+            reason=None,
+            engine=engine,
+            seconds=options.limits.elapsed(),
+        ),
+        delta_enclosure=Enclosure(least, max(least, most)),
+        witness=None,
     )
 
 

@@ -83,22 +83,28 @@ class IntervalSearch(Generic[K]):
     bits: int = 0
     exhausted: bool = False
 
-    def run(self, progress: Progress) -> None:
-        """Decide the interval as far as possible.
+    def run(self, progress: Progress, most: int = MOST_POINTS) -> None:
+        """Decide the interval as far as possible, or go on with what is left of it.
+
+        Args:
+            progress: Told about the decided part.
+            most: Epsilons evaluated, of this run and those before it.
 
         Raises:
             LimitReached: If a limit is reached.
             BrokenInvariant: If bounds contradict each other.
         """
-        ends = []
-        for eps in (self.lower, self.upper):
-            ends.append(self._point(eps))
-            if self.violation is not None:
-                return
-        self._sort([self.claimed.cell(*ends)])
+        self.exhausted = False
+        if not self.sorted:
+            ends = []
+            for eps in (self.lower, self.upper):
+                ends.append(self._point(eps))
+                if self.violation is not None:
+                    return
+            self._sort([self.claimed.cell(*ends)])
         while self.left:
             progress(int(self.decided / (self.upper - self.lower) * _THOUSAND), _THOUSAND)
-            if self.points >= MOST_POINTS:
+            if self.points >= most:
                 self.exhausted = True
                 return
             self.limits.check()

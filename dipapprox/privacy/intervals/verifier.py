@@ -3,6 +3,8 @@
 First comes a cheap attempt to refute the claim: the verifier of one eps, at a few of them. It stops
 at the first violating pair and knows programs with astronomically many pairs, where the
 subdivision of the interval has to list them all. It proves nothing about the interval but Not_DP.
+Last come closed forms, for claims that are attained and for noise that nothing bounds between two
+eps: they know all eps at once, as `decide` does.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import IntervalSearch, between
 from dipapprox.privacy.intervals.tables import TabledPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -46,13 +48,18 @@ from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.privacy.decisions import by_closed_forms
     from dipapprox.privacy.intervals import nested_inputs, published
 else:
+    by_closed_forms = Deferred("dipapprox.privacy.decisions.by_closed_forms")
     nested_inputs = Deferred("dipapprox.privacy.intervals.nested_inputs")
     published = Deferred("dipapprox.privacy.intervals.published")
 
 _FEW_PAIRS = 256
 """So few pairs are evaluated at both ends by the subdivision just as fast."""
+
+_FEW_POINTS = 256
+"""After so many, closed forms are asked before more."""
 
 _SECONDS = 3.0
 """Most for one eps; of a time limit, never more than an eighth of what is left."""
@@ -165,9 +172,18 @@ def verify_interval(
     claimed: Subdivided[Any] | None = None
     search: IntervalSearch[Any] | None = None
     violation: Verdict | None = None
+    settled: by_closed_forms.Settled | None = None
     listed: Sized = ()
     bug: str | None = None
     tried = trial_points(lower, upper, count)
+    asked = False
+
+    def closed_forms() -> by_closed_forms.Settled | None:
+        if states is None or not options.compares_exactly:
+            return None
+        selected = select_pairs(program, selection)
+        return by_closed_forms.settle(states, claim, lower, upper, selected, options.limits)
+
     try:
         with EarlyEnd() as end, limited(options.limits):
             states = execute(program, options.merge, options.limits, real_outputs=True)
@@ -178,11 +194,24 @@ def verify_interval(
                 raise LimitReached(f"{pair_limit(str(count))} (not refuted at eps = {where})")
             if violation is None:
                 listed = list_pairs(pairs, options.limits)
-                claimed = _open(states, listed, claim, lower, options)
+                try:
+                    claimed = _open(states, listed, claim, lower, options)
+                except LimitReached:
+                    # Nothing is bounded between two eps: single ones may refute the claim.
+                    tried = lower, upper
+                    violation = refute(program, claim, tried, selection, options)
+                    asked, settled = True, None if violation is not None else closed_forms()
+                    if violation is None and settled is None:
+                        raise
+            if claimed is not None:
                 ladder = precisions(options.precision, options.max_precision)
                 search = IntervalSearch(lower, upper, claimed, ladder, options.limits)
                 if len(claimed):
-                    search.run(progress)
+                    search.run(progress, _FEW_POINTS)
+                    if search.exhausted:
+                        asked, settled = True, closed_forms()
+                        if settled is None:
+                            search.run(progress)
                 elif doubtful is None:
                     search.nothing_to_do()
                 else:
@@ -190,13 +219,23 @@ def verify_interval(
                         f"eps_prv or delta cannot be told from a number below 0 near {doubtful}"
                     )
                 critical = search.critical()
-                if search.violation is None and search.obstacle is None and critical is not None:
+                is_open = search.violation is None and search.obstacle is None and settled is None
+                if is_open and critical is not None:
                     # What is beyond doubles is not beyond the verifier of one eps.
                     violation = refute(program, claim, (critical.eps,), selection, options)
     except BrokenInvariant as broken:
         search = None
         bug = f"internal invariant failed: {broken} (a bug, please report)"
     stopped = bug or end.reason
+    interrupted = end.interrupted
+    if violation is None and stopped is None and not asked and _is_open(search):
+        with EarlyEnd() as last:
+            settled = closed_forms()
+        interrupted = last.interrupted
+    if settled is not None and settled.eps is not None and settled.pair is not None:
+        violation = _witness(program, claim, settled.eps, settled.pair, options)
+        if violation.answer is not Answer.NOT_DP:
+            settled = violation = None
     answer, reason = Answer.UNKNOWN, stopped
     scope = scope_of(program, selection)
     remaining: tuple[tuple[Fraction, Fraction], ...] = ((lower, upper),)
@@ -214,6 +253,10 @@ def verify_interval(
             delta = Enclosure(search.seen, max(search.proved, search.seen))
         elif stopped is None:
             reason = search.why()
+    if settled is not None and violation is None:
+        answer, reason, remaining = Answer.DP, None, ()
+        seen = Fraction(0) if search is None else search.seen
+        delta = Enclosure(seen, max(seen, claim.largest_delta(lower, upper)))
     if violation is not None:
         answer, reason, remaining = Answer.NOT_DP, None, ()
         violation = replace(violation, run=replace(violation.run, scope=scope))
@@ -224,7 +267,12 @@ def verify_interval(
         pairs_checked, points, bits = len(listed), search.points, search.bits or bits
     elif violation is not None:
         pairs_checked, bits, engine = violation.pairs, violation.precision, violation.engine
-        points = tried.index(violation.claim.eps) + 1
+        points = 1 if settled is not None else tried.index(violation.claim.eps) + 1
+    elif settled is not None:
+        pairs_checked, bits, engine = count, 0, Engine.EXACT.value
+    if claimed is not None:
+        engine = claimed.name
+    exactly = () if settled is None else (Engine.EXACT.value,)
     return IntervalVerdict(
         run=run_of(
             program,
@@ -233,7 +281,7 @@ def verify_interval(
             outputs=0 if states is None else len(states.outputs),
             final_states=0 if states is None else len(states.states),
             precision=bits,
-            engine=engine if claimed is None else claimed.name,
+            engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
             seconds=options.limits.elapsed(),
             reason=reason,
         ),
@@ -245,8 +293,13 @@ def verify_interval(
         delta_enclosure=delta,
         violation=violation,
         remaining=remaining,
-        interrupted=end.interrupted and answer is Answer.UNKNOWN,
+        interrupted=interrupted and answer is Answer.UNKNOWN,
     )
+
+
+def _is_open(search: IntervalSearch[Any] | None) -> bool:
+    """Whether the subdivision ended without a proof or a violation."""
+    return search is not None and search.violation is None and bool(search.remaining())
 
 
 def _witness(

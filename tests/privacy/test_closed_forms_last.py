@@ -1,0 +1,94 @@
+"""Claims that are attained, and noise with integers: `verify` asks what `decide` knows."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer
+
+_HALF = """input q in {0, 1}
+output o in {0, 1}
+adjacent all
+o <- 0
+r <- Lap(q, 1/eps)
+if r > 1/2 then o <- 1 end"""
+
+_ROUNDED = """input q in -2..2
+output o in -1..1
+adjacent linf 1
+x <- Lap(q, 1/eps)
+o <- clamp(round(x), -1, 1)"""
+
+_INTEGERS = """input q in 0..2
+output o in 0..2
+adjacent linf 1
+x <- {}(q, 1/eps)
+o <- clamp(x, 0, 2)"""
+
+
+def verify(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-untyped-def]
+    program = dipapprox.parse(text)
+    return dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta)
+
+
+@pytest.mark.parametrize("eps", ["1", "1/2", "1/2..1"])
+@pytest.mark.parametrize(
+    ("delta", "answer"),
+    [
+        ("1-exp(-eps/2)", Answer.DP),
+        ("1-exp(-eps/2)-10^-9", Answer.NOT_DP),
+        ("1-exp(-eps/2)+10^-9", Answer.DP),
+    ],
+)
+def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
+    """Pr[r > 1/2] = 1 - Pr[r <= 1/2] is e^(-ε/2) / 2 and 1 less that."""
+    found = verify(_HALF, eps, "0", delta)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert found.run.pairs == 2 and found.delta_enclosure.lower > F(1, 5)
+
+
+@pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
+def test_a_constant_that_is_attained(delta: str) -> None:
+    found = verify(_HALF, "1", "0", delta)
+    assert found.answer is Answer.DP and "exact" in found.run.engine
+
+
+@pytest.mark.parametrize("budget", ["eps", "0.5*eps + eps/2", "eps + eps^2 - eps^2"])
+def test_pure_privacy_on_an_interval(budget: str) -> None:
+    found = verify(_ROUNDED, "0.5..1", budget, "0")
+    assert found.answer is Answer.DP
+    assert found.delta_enclosure is not None and found.delta_enclosure.upper == 0
+    assert found.remaining == ()
+
+
+def test_budgets_that_are_no_multiples_of_eps_stay_open() -> None:
+    found = verify(_ROUNDED, "0.5..1", "eps^2", "0")
+    assert found.answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize(
+    ("noise", "eps_prv", "delta", "answer"),
+    [
+        ("DLap", "eps", "0", Answer.DP),
+        ("DLap", "eps", "1/10", Answer.DP),
+        ("DLap", "eps/2", "1/100", Answer.NOT_DP),
+        ("DLap", "eps/1.001", "0", Answer.NOT_DP),
+        ("DGauss", "eps", "1/10", Answer.NOT_DP),
+        ("DGauss", "eps", "1/2", Answer.UNKNOWN),
+    ],
+)
+def test_integer_noise_on_an_interval(noise: str, eps_prv: str, delta: str, answer: Answer) -> None:
+    found = verify(_INTEGERS.format(noise), "1/2..1", eps_prv, delta)
+    assert found.answer is answer
+    if answer is Answer.NOT_DP:
+        assert F(1, 2) <= found.violation.claim.eps <= 1
+        assert found.witness is not None
+
+
+def test_deltas_outside_the_class_stay_open() -> None:
+    found = verify(_INTEGERS.format("DLap"), "1/2..1", "eps", "sqrt(eps)/100")
+    assert found.answer is Answer.UNKNOWN
