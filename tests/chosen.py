@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.distributions import ChoiceLaw, count_outcomes
-from dipapprox.events.circuits import circuit_of
+from dipapprox.events.circuits import Circuit, chances_of
 from dipapprox.events.event import Chosen
-from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
+from dipapprox.semantics.outcomes import ALWAYS, Node, OutcomeSets
 from dipapprox.semantics.state import Choice
 
 
@@ -19,3 +19,12 @@ def chosen(law: ChoiceLaw, outcomes: Iterable[int], eps: Fraction | int = 1) -> 
     wanted = sets.union(single[outcome] for outcome in outcomes)
     circuit, (root,) = circuit_of([Choice(law, 0, "x")], sets.nodes, [wanted])
     return Chosen(circuit, root, Fraction(eps))
+
+
+def circuit_of(
+    choices: Sequence[Choice], nodes: Sequence[Node], sets: Sequence[int]
+) -> tuple[Circuit, tuple[int, ...]]:
+    """Return a circuit for the probabilities of sets without readings, and the node of each."""
+    chances = chances_of(choices, (), nodes, sets)
+    assert chances.diagrams is None
+    return chances.circuit, chances.sets

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import isqrt
 
 from dipapprox.distributions import Distribution, Scale, count_outcomes
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.sums import law_of
 from dipapprox.integrals.plan import form_text
 from dipapprox.privacy.notation import values_text
@@ -20,7 +21,7 @@ from dipapprox.semantics.outcomes import (
     largest_choices,
     reachable,
 )
-from dipapprox.semantics.state import FinalStates, Guard, InputCondition, Sample
+from dipapprox.semantics.state import Choice, FinalStates, Guard, InputCondition, Reading, Sample
 
 
 def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -64,7 +65,7 @@ def choices_text(states: FinalStates, chosen: int) -> tuple[str, ...]:
         return (_combinations(states, chosen),)
     found = []
     for number, outcomes in reversed(single):
-        choice = states.choices[number]
+        choice = _choice(states, number)
         numbers = ", ".join(str(outcome + 1) for outcome in sorted(outcomes))
         found.append(f"{choice.label} outcome {numbers} of {count_outcomes(choice.law)}")
     return tuple(found)
@@ -76,7 +77,7 @@ def _combinations(states: FinalStates, chosen: int) -> str:
     mentioned = sorted({states.sets[k][0] for k in nodes} - {UNION, UNION - 1})
     before = {UNION: 1}  # combinations of the choices up to one
     for number, previous in zip(mentioned, (UNION, *mentioned), strict=False):
-        before[number] = before[previous] * count_outcomes(states.choices[number].law)
+        before[number] = before[previous] * count_outcomes(_choice(states, number).law)
     largest = largest_choices(states.sets)
     known = {NEVER: 0, ALWAYS: 1}
     for node in nodes:
@@ -85,13 +86,20 @@ def _combinations(states: FinalStates, chosen: int) -> str:
             own = before[largest[node]]
             known[node] = sum(known[k] * (own // before[largest[k]]) for k in children)
         elif head >= 0:
-            own = before[head] // count_outcomes(states.choices[head].law)
+            own = before[head] // count_outcomes(_choice(states, head).law)
             known[node] = sum(known[k] * (own // before[largest[k]]) for k in children)
-    labels = dict.fromkeys(states.choices[number].label for number in mentioned)
+    labels = dict.fromkeys(_choice(states, number).label for number in mentioned)
     few = [f"'{label}'" for label in labels][:_SHOWN]
     more = [f"{len(labels) - _SHOWN} more"] if len(labels) > _SHOWN else []
     total = before[mentioned[-1]]
     return f"{known[chosen]} of {total} combinations of outcomes of {', '.join(few + more)}"
+
+
+def _choice(states: FinalStates, number: int) -> Choice:
+    found = states.choices[number]
+    if isinstance(found, Reading):
+        raise BrokenInvariant("final states whose choices depend on the input have no text")
+    return found
 
 
 _SHOWN = 6

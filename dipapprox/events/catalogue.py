@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,14 @@ import numpy as np
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.events.columns import Column, Inputs, Table, combined
+from dipapprox.errors import BrokenInvariant
+from dipapprox.events.circuits import NOTHING
+from dipapprox.events.columns import Column, Inputs, Table, combined, mapped
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.shapes import Shapes
-from dipapprox.events.solutions import CERTAIN, Numbers, Solutions
+from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Numbers, Solutions
 from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
 from dipapprox.semantics.linear import Symbol
@@ -77,6 +80,10 @@ def origin_text(states: FinalStates, number: int, event: Connected) -> str:
     tied = set(samples)
     lines = {n for form in forms if not tied.isdisjoint(form.samples()) for n in lines_of(form)}
     return f"{_guards(sorted(lines), len(samples))} {_list(named)} where {outputs}"
+
+
+def _no_cell(place: int) -> int:
+    raise BrokenInvariant(f"a diagram still asks for the input at place {place}")
 
 
 def _list(items: list[str]) -> str:
@@ -268,9 +275,8 @@ class Catalogue:
                     row = solve(shape(number), batch)
                 else:
                     row = self._mixed(number, batch)
-                chosen = self._chosen(number) if has_choices else CERTAIN
-                if chosen != CERTAIN:
-                    factor = batch.constant(chosen)
+                factor = self._chosen(number, batch) if has_choices else None
+                if factor is not None:
                     row = combined(np.asarray(row, np.int64), factor, self._solutions.joined)
                 solved.append(output)
                 rows.append(row)
@@ -328,9 +334,28 @@ class Catalogue:
         """Return the states of one input."""
         return self.states((input,))[0]
 
-    def _chosen(self, number: int) -> int:
-        """The solution of what a state needs of choices."""
-        event = self._instantiator.chosen(number)
+    def _chosen(self, number: int, batch: Batch) -> Column | None:
+        """The solution of what a state needs of choices, at every input; None for nothing."""
+        chances = self._instantiator.chances
+        diagrams, diagram = chances.diagrams, chances.sets[number]
+        root = chances.root(number)
+        if diagrams is None or root is not None:
+            chosen = self._chosen_root(diagram if root is None else root)
+            return None if chosen == CERTAIN else batch.constant(chosen)
+        domains = [cell.domain for cell in self._states.program.inputs]
+
+        def step(place: int, here: int, value: Value) -> int:
+            return diagrams.step(here, place, domains[place].index(value))
+
+        steps = [(place, partial(step, place)) for place in diagrams.cells(diagram)]
+        ends = self._inputs.walked(diagram, steps, batch.block)
+        return mapped(ends, lambda end: self._chosen_root(diagrams.at(end, _no_cell)))
+
+    def _chosen_root(self, root: int) -> int:
+        """The solution of a root of the circuit of choices."""
+        if root == NOTHING:
+            return IMPOSSIBLE
+        event = self._instantiator.chosen_root(root)
         return CERTAIN if event is None else self._solutions.chosen(event)
 
     def _condition(self, conditions: Conditions) -> Table:

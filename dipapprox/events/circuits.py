@@ -11,13 +11,20 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
-from dipapprox.semantics.state import Choice
+from dipapprox.semantics.state import Choice, Reading
+
+if TYPE_CHECKING:
+    from dipapprox.events import input_diagrams
+else:
+    input_diagrams = Deferred("dipapprox.events.input_diagrams")
 
 NOTHING, EVERYTHING = 0, 1
 """The nodes 0 and 1 of every circuit are these constants."""
@@ -56,41 +63,88 @@ NO_CHOICES = Circuit((ExponentialRatio.constant(1),), ((), ((0, EVERYTHING),)), 
 """The circuit of a program without choices."""
 
 
-def circuit_of(
-    choices: Sequence[Choice], nodes: Sequence[Node], sets: Sequence[int]
-) -> tuple[Circuit, tuple[int, ...]]:
-    """Return a circuit for the probabilities of sets, and the node of each.
+@dataclass(frozen=True, slots=True, eq=False)
+class Chances:
+    """The probabilities of sets of outcomes, at every input.
+
+    Attributes:
+        circuit: Its roots are the probabilities.
+        sets: For each set its node in the circuit; if there are diagrams, a diagram of nodes.
+        diagrams: None if no probability depends on the input.
+    """
+
+    circuit: Circuit
+    sets: tuple[int, ...]
+    diagrams: input_diagrams.InputDiagrams | None = None
+
+    def root(self, number: int) -> int | None:
+        """Return the node of a set; None if it depends on the input."""
+        found = self.sets[number]
+        return found if self.diagrams is None else self.diagrams.value_of(found)
+
+    def root_at(self, number: int, places: Callable[[int], int]) -> int:
+        """Return the node of a set at an input; see `InputDiagrams.at`."""
+        found = self.sets[number]
+        return found if self.diagrams is None else self.diagrams.at(found, places)
+
+
+def chances_of(
+    choices: Sequence[Choice | Reading],
+    sizes: Sequence[int],
+    nodes: Sequence[Node],
+    sets: Sequence[int],
+) -> Chances:
+    """Return the probabilities of sets.
 
     Args:
         choices: By number, see `FinalStates`.
+        sizes: Of the domains of the input cells.
         nodes: Of the decision diagrams.
         sets: What is asked for.
+
+    Raises:
+        LimitReached: If there are too many, for they are different at nearly all inputs.
     """
-    maker = _Maker(choices)
+    maker = _Maker(choices, sizes)
     for number in reachable(nodes, sets):
         maker.add(number, nodes[number])
-    found = tuple(maker.of[number] for number in sets)
-    circuit = Circuit(tuple(maker.weights), tuple(maker.nodes), tuple(sorted(set(found))))
-    return circuit, found
+    diagrams = maker.diagrams
+    if diagrams is None:
+        found = tuple(maker.of[number] for number in sets)
+        roots = set(found)
+    else:
+        found = tuple(maker.diagram(diagrams, number) for number in sets)
+        roots = {value for each in set(found) for value in diagrams.values(each)}
+    circuit = Circuit(tuple(maker.weights), tuple(maker.nodes), tuple(sorted(roots)))
+    return Chances(circuit, found, diagrams)
 
 
 class _Maker:
     """Builds a circuit from nodes, children before their parents.
 
-    A conjunction of outcomes is made as the product of its factors in one fixed order.
+    A conjunction of outcomes is made as the product of its factors in one fixed order. What depends
+    on the input is a diagram of nodes; of those with equal polynomials in the weights it has the
+    first one only.
 
     Attributes:
         weights: See `Circuit`.
         nodes: See `Circuit`.
-        of: The node for every node of the diagrams.
+        diagrams: Of nodes; None if nothing depends on the input.
+        of: The node for every set whose probability does not depend on the input.
     """
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
+    def __init__(self, choices: Sequence[Choice | Reading], sizes: Sequence[int]) -> None:
         one = ExponentialRatio.constant(1)
         self.weights: list[Weight] = [one]
         self.nodes: list[Products] = list(NO_CHOICES.nodes)
         self.of = {NEVER: NOTHING, ALWAYS: EVERYTHING}
+        reads = any(isinstance(each, Reading) for each in choices)
+        self.diagrams = input_diagrams.InputDiagrams() if reads else None
         self._choices = choices
+        self._sizes = sizes
+        self._by_input: dict[int, int] = {}
+        self._polynomials: dict[int, _Polynomial | None] = {NOTHING: {}, EVERYTHING: {0: 1}}
+        self._alike: dict[frozenset[tuple[int, int]], int] = {}
         self._weights: dict[Weight, int] = {one: 0}
         self._numbers: dict[Products, int] = {(): NOTHING}
         self._of_choice: dict[int, tuple[int, ...]] = {}
@@ -98,19 +152,77 @@ class _Maker:
 
     def add(self, number: int, node: Node) -> None:
         """Make the node of the circuit for one of the diagrams."""
-        if number in self.of:
+        if number in self.of or (self.diagrams is not None and self._read(number, node)):
             return
         choice, outcomes, children = node
         if choice == UNION:
             self.of[number] = self._node([(0, self.of[child]) for child in children])
             return
-        weights = self._weights_of(choice)
-        chosen = [weights[outcome] for outcome in outcomes]
+        chosen = [self._weights_of(choice)[outcome] for outcome in outcomes]
         if len(set(children)) == 1:
             self.of[number] = self._product(tuple(sorted(chosen)), self.of[children[0]])
         else:
-            terms = zip(chosen, (self.of[child] for child in children), strict=True)
-            self.of[number] = self._node(list(terms))
+            products = zip(chosen, (self.of[child] for child in children), strict=True)
+            self.of[number] = self._node(list(products))
+
+    def diagram(self, diagrams: input_diagrams.InputDiagrams, number: int) -> int:
+        """Return the diagram of a set that was added."""
+        found = self._by_input.get(number)
+        return diagrams.value(self.of[number]) if found is None else found
+
+    def _read(self, number: int, node: Node) -> bool:
+        """Make the diagram of a set, if it depends on the input; return whether it does."""
+        choice, outcomes, children = node
+        diagrams, reading = self.diagrams, self._choices[choice] if choice != UNION else None
+        assert diagrams is not None
+        below = [self.diagram(diagrams, child) for child in children]
+        if isinstance(reading, Reading):
+            own = [diagrams.value(NOTHING)] * self._sizes[reading.place]
+            for outcome, child in zip(outcomes, below, strict=True):
+                own[outcome] = child
+            self._by_input[number] = diagrams.ask(reading.place, own)
+        elif any(child in self._by_input for child in children):
+            chosen = [0] * len(children)
+            if choice != UNION:
+                weights = self._weights_of(choice)
+                chosen = [weights[outcome] for outcome in outcomes]
+            terms = tuple(sorted(zip(chosen, below, strict=True)))
+            self._by_input[number] = diagrams.total(terms, self._first_alike)
+        return number in self._by_input
+
+    def _first_alike(self, products: Products) -> int:
+        """Return a sum of products, or the first node that is the same polynomial."""
+        number = self._node([(weight, node) for weight, node in products if node != NOTHING])
+        polynomial = self._polynomial(number)
+        if polynomial is None:
+            return number
+        return self._alike.setdefault(frozenset(polynomial.items()), number)
+
+    def _polynomial(self, number: int) -> _Polynomial | None:
+        """Return a node as a polynomial in the weights; None if it is long."""
+        waiting, known = [number], self._polynomials
+        while waiting:
+            node = waiting[-1]
+            if node in known:
+                waiting.pop()
+                continue
+            missing = [child for _, child in self.nodes[node] if child not in known]
+            if missing:
+                waiting += missing
+                continue
+            known[node] = self._sum_of(node)
+        return known[number]
+
+    def _sum_of(self, node: int) -> _Polynomial | None:
+        total: _Polynomial = {}
+        for weight, child in self.nodes[node]:
+            factor = self._polynomials[child]
+            if factor is None:
+                return None
+            unit = 1 << _DIGIT * weight if weight else 0
+            for monomial, count in factor.items():
+                total[monomial + unit] = total.get(monomial + unit, 0) + count
+        return total if len(total) <= _LONG else None
 
     def _product(self, factor: _Factor, node: int) -> int:
         """Multiply a node by a sum of weights; factors ascend towards the root."""
@@ -135,7 +247,9 @@ class _Maker:
     def _weights_of(self, choice: int) -> tuple[int, ...]:
         found = self._of_choice.get(choice)
         if found is None:
-            found = tuple(map(self._weight, outcome_weights(self._choices[choice].law)))
+            made = self._choices[choice]
+            assert isinstance(made, Choice), "a reading has no weights"
+            found = tuple(map(self._weight, outcome_weights(made.law)))
             self._of_choice[choice] = found
         return found
 
@@ -145,6 +259,15 @@ class _Maker:
             self.weights.append(weight)
         return number
 
+
+_LONG = 256
+"""Polynomials with more terms are not compared."""
+
+_DIGIT = 32
+"""Bits for an exponent: circuits have far fewer than 2^32 nodes."""
+
+_Polynomial = dict[int, int]
+"""Coefficients by monomials, whose digit k is the exponent of weight k; weight 0 is 1."""
 
 _Factor = tuple[int, ...]
 """Numbers of weights that are added up, ascending."""

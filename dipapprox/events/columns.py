@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -229,6 +230,23 @@ class Inputs:
             column = paired(self._combinations, column, block[:, place])
         return mapped(column, lambda number: self._image(table, number))
 
+    def walked(
+        self, start: int, steps: Sequence[tuple[int, Callable[[int, Value], int]]], block: Block
+    ) -> Column:
+        """Go from a number to another one by one cell after the other, at every input of a block.
+
+        Args:
+            start: The first number.
+            steps: The place of a cell, and where to go from a number for its value.
+            block: The inputs.
+        """
+        things = self._values.things
+        column: Column = np.full(len(block), start, np.int64)
+        for place, step in steps:
+            go = partial(_walk, step, things)
+            column = combined(column, block[:, place], go)
+        return column
+
     def few(self, table: Table, inputs: Sequence[Sequence[int]]) -> list[int]:
         """Do the same for a function of one cell and few rows of a block."""
         (place,) = table.places
@@ -252,6 +270,12 @@ class Inputs:
         if count:
             found.append(self._values.things[number])
         return tuple(reversed(found))
+
+
+def _walk(
+    step: Callable[[int, Value], int], things: Sequence[Value], number: int, value: int
+) -> int:
+    return step(number, things[value])
 
 
 def numeric(values: Sequence[Value]) -> list[Fraction]:

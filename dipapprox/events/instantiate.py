@@ -13,9 +13,10 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Circuit, circuit_of
+from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Chances, chances_of
 from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import Input, Value
+from dipapprox.language.domains import AllReals
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
@@ -35,14 +36,12 @@ class Outline:
         samples: The samples that its guards mention, ascending; local index k is samples[k].
         guards: Forms over local indices and input cells.
         varying: Whether some guard mentions an input cell.
-        chosen: What the state needs of choices, independent of the guards; None for nothing.
     """
 
     output: int
     samples: tuple[int, ...]
     guards: tuple[LinearForm, ...]
     varying: bool
-    chosen: Chosen | None = None
 
 
 class Instantiator:
@@ -62,10 +61,16 @@ class Instantiator:
         self.scales = _scales(states.samples, eps)
         self._states = states.states
         self._eps = eps
-        self._circuit, self._roots = circuit_of_states(states)
+        self._chances = chances_of_states(states)
+        self._domains = [cell.domain for cell in states.program.inputs]
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
         self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs)}
         self._outlines: list[Outline | None] = [None] * len(states.states)
+
+    @property
+    def chances(self) -> Chances:
+        """What states need of choices."""
+        return self._chances
 
     @property
     def outlines(self) -> tuple[Outline, ...]:
@@ -77,14 +82,27 @@ class Instantiator:
         found = self._outlines[state]
         if found is None:
             final = self._states[state]
-            found = _outline(final, self._positions[id(final.outputs)], self.chosen(state))
+            found = _outline(final, self._positions[id(final.outputs)])
             self._outlines[state] = found
         return found
 
     def chosen(self, state: int) -> Chosen | None:
-        """Return the `Outline.chosen` of a state."""
-        root = self._roots[state]
-        return None if root == EVERYTHING else Chosen(self._circuit, root, self._eps)
+        """Return what a state needs of choices, the same at all inputs; None for nothing."""
+        root = self._chances.root(state)
+        if root is None:
+            raise BrokenInvariant("what a state needs of choices depends on the input")
+        return self.chosen_root(root)
+
+    def chosen_root(self, root: int) -> Chosen | None:
+        """Return what a root of `chances` is; None for nothing that is needed."""
+        return None if root == EVERYTHING else Chosen(self._chances.circuit, root, self._eps)
+
+    def _chosen_at(self, state: int, input: Input) -> Chosen | None:
+        """Return what a state needs of choices at an input."""
+        domains = self._domains
+        return self.chosen_root(
+            self._chances.root_at(state, lambda place: domains[place].index(input[place]))
+        )
 
     def events(self, input: Input) -> Iterator[tuple[int, Event, Chosen | None]]:
         """Yield (index in `states.outputs`, event, choices) for every state an input admits.
@@ -95,12 +113,12 @@ class Instantiator:
         """
         numbers = self.numbers(input)
         laws = self.laws(numbers)
-        for outline in self.admitted(input, numbers):
+        for state, outline in self._admitted(input, numbers):
             guards = outline.guards
             if outline.varying:
                 guards = tuple(form.at(numbers) for form in guards)
             event = Event(tuple(laws[i] for i in outline.samples), guards)
-            yield outline.output, event, outline.chosen
+            yield outline.output, event, self._chosen_at(state, input)
 
     def numbers(self, input: Input) -> dict[Symbol, Fraction]:
         """Return the cells that hold numbers; named values occur in conditions only."""
@@ -116,21 +134,30 @@ class Instantiator:
 
     def admitted(self, input: Input, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
         """Yield the outlines whose conditions the input meets."""
+        return (outline for _, outline in self._admitted(input, numbers))
+
+    def _admitted(
+        self, input: Input, numbers: Mapping[Symbol, Fraction]
+    ) -> Iterator[tuple[int, Outline]]:
         values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         for state, final in enumerate(self._states):
             if all(holds(condition, values, numbers) for condition in final.conditions):
-                yield self.outline(state)
+                yield state, self.outline(state)
 
 
-_circuits: Cache[FinalStates, tuple[Circuit, tuple[int, ...]]] = Cache(4)
+_chances: Cache[FinalStates, Chances] = Cache(4)
 
 
-def circuit_of_states(states: FinalStates) -> tuple[Circuit, tuple[int, ...]]:
-    """Return the circuit of a program's choices, and the node of each final state; remembered."""
+def chances_of_states(states: FinalStates) -> Chances:
+    """Return the probabilities of what final states need of choices, in their order; remembered."""
     if not states.choices:
-        return NO_CHOICES, (EVERYTHING,) * len(states.states)
+        return Chances(NO_CHOICES, (EVERYTHING,) * len(states.states))
+    sizes = [
+        0 if isinstance(cell.domain, AllReals) else len(cell.domain)
+        for cell in states.program.inputs
+    ]
     sets = [state.chosen for state in states.states]
-    return _circuits.find(states, lambda: circuit_of(states.choices, states.sets, sets))
+    return _chances.find(states, lambda: chances_of(states.choices, sizes, states.sets, sets))
 
 
 def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
@@ -146,7 +173,7 @@ def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
     return tuple(found)
 
 
-def _outline(state: FinalState, output: int, chosen: Chosen | None) -> Outline:
+def _outline(state: FinalState, output: int) -> Outline:
     forms = tuple(guard.form for guard in guards_of(state.path))
     samples = sorted({sample for form in forms for sample in form.samples()})
     local = {sample: k for k, sample in enumerate(samples)}
@@ -159,7 +186,6 @@ def _outline(state: FinalState, output: int, chosen: Chosen | None) -> Outline:
         tuple(samples),
         tuple(form.renamed(name) for form in forms),
         any(form.inputs() for form in forms),
-        chosen,
     )
 
 

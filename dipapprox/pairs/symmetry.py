@@ -11,9 +11,9 @@ So when renaming by t and s turns the states of o into those of o' (as multisets
 and conditions), p_u(o') = p_{s(u)}(o). Guards are compared as forms up to positive factors;
 strictness changes them on a set of probability 0 only. Conditions are compared with strictness.
 
-A state also needs choices to have some outcomes. These are independent of the samples and their
-laws mention no input: all that counts is their probability, a node of a circuit
-(`events.circuits`).
+A state also needs choices to have some outcomes. These are independent of the samples: all that
+counts is their probability, a node of a circuit (`events.circuits`) for every input. The image has
+that of the exchanged input.
 
 A state may be told by how many of some comparisons hold (`counting_sets`). They are renamed like
 guards, and a state with as many of the renamed ones is its image. If it has guards besides, or is
@@ -36,7 +36,7 @@ from itertools import combinations
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family, Scale
-from dipapprox.events.instantiate import circuit_of_states
+from dipapprox.events.instantiate import chances_of_states
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, counting_sets
 from dipapprox.semantics.state import (
@@ -52,7 +52,8 @@ from dipapprox.semantics.state import (
 _Law = tuple[Family, Scale, LinearForm]
 _State = tuple[frozenset[int], frozenset[InputCondition], int]
 _Signature = frozenset[tuple[_State, int]]
-"""The states of one output as a multiset; guards are numbers of forms, choices nodes."""
+"""The states of one output as a multiset; guards are numbers of forms, choices what they
+have in `Chances.sets` (>= 0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ class CellSymmetry:
         self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
         self._counts: dict[frozenset[int], int] = {}
         self._is_rigid = False
+        self._chances = chances_of_states(states)
         self._states: list[list[_State]] = [[] for _ in states.outputs]
         self._read(states)
         self._signatures = tuple(_signature(each) for each in self._states)
@@ -160,7 +162,7 @@ class CellSymmetry:
         # Others by identity: states share guards, and hashing fractions is slow.
         known: dict[int | SampleComparison, int] = {}
         place = {id(outputs): k for k, outputs in enumerate(states.outputs)}
-        _, roots = circuit_of_states(states)
+        roots = self._chances.sets
         counting = counting_sets(states.sets, {state.compared for state in states.states})
         for state, root in zip(states.states, roots, strict=True):
             guards: list[int] = []
@@ -207,10 +209,13 @@ class CellSymmetry:
         return number
 
     def _names(self, states: Sequence[_State]) -> set[str]:
+        diagrams = self._chances.diagrams
         found: set[str] = set()
-        for guards, conditions, _ in states:
+        for guards, conditions, chosen in states:
             for guard in guards:
                 found |= self._mentions[guard]
+            if diagrams is not None and chosen >= 0:
+                found.update(self._cells[place].name for place in diagrams.cells(chosen))
             for condition in conditions:
                 found |= _cells_of(condition)
         return found
@@ -235,7 +240,7 @@ class CellSymmetry:
         guards = self._exchanged_guards(exchange)
         fixed, matched, partners = [], [], []
         for output, states in enumerate(self._states):
-            image = self._image(states, exchange, guards)
+            image = self._image(states, exchange, (first, second), guards)
             before = self._signatures[output]
             fixed.append(image == before)
             matched.append(
@@ -272,8 +277,10 @@ class CellSymmetry:
         self,
         states: Sequence[_State],
         exchange: Mapping[str, str],
+        places: tuple[int, int],
         guards: Mapping[int, int | None],
     ) -> _Signature | None:
+        diagrams = self._chances.diagrams
         found: list[_State] = []
         for numbers, conditions, chosen in states:
             moving = numbers & guards.keys()
@@ -284,6 +291,8 @@ class CellSymmetry:
                 numbers = numbers - moving | images
             if conditions:
                 conditions = frozenset(_exchanged(each, exchange) for each in conditions)
+            if diagrams is not None and chosen >= 0:
+                chosen = diagrams.exchanged(chosen, *places)
             found.append((numbers, conditions, chosen))
         return _signature(found)
 

@@ -27,7 +27,7 @@ from dipapprox.limits import Limits
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
-from dipapprox.semantics.inputs import NeedsValue
+from dipapprox.semantics.inputs import NeedsValue, has_real_inputs
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
@@ -70,7 +70,8 @@ def execute(
         limits: Of time, memory and states.
         real_outputs: Whether the caller looks at `FinalState.reals`, too. Who does not would take
             what a program publishes for less than it is.
-        compared: Whether the caller looks at `FinalState.compared`, likewise: states may be fewer.
+        compared: Whether the caller looks at `FinalState.compared`, and at readings of inputs in
+            `FinalState.chosen`, likewise: states may be fewer.
 
     Returns:
         The final states; for every input they are disjoint and of total probability 1. States
@@ -126,8 +127,11 @@ _shared = ContextVar("shared", default=None)
 
 def _execute(program: core.Program, merge: bool, limits: Limits, compared: bool) -> FinalStates:
     run = new_run(program, merge, limits)
-    plain = not program.real_outputs and not any(choices_in(program.body))
-    run.counts = compared and merge and plain
+    fewer = compared and merge and not program.real_outputs
+    chooses = next(choices_in(program.body), None) is not None
+    run.counts = fewer and not chooses
+    if fewer and chooses and not has_real_inputs(program):
+        run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
     try:
         finish(run, _block(run, program.body, [first_state(run)]), None)
     except LimitReached as reached:

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import compared, used
+from dipapprox.semantics.cells import compared, statements_in, used
 
 
 class Liveness:
     """Variables that may be read before they are assigned again, by `id` of a statement.
 
-    A set of variables is a mask, for there is one for nearly every statement. Input and finite
-    output cells are left out: inputs never change, outputs always matter. So do real outputs, which
-    are live everywhere: what they hold is published. An array read through a computed index is live
-    as a whole. A statement object that occurs in several places gets the union.
+    A set of variables is a mask, for there is one for nearly every statement. Finite output cells
+    are left out: outputs always matter. So do real outputs, which are live everywhere: what they
+    hold is published. Input cells are in it if the program chooses at random: states may merge that
+    differ in what they know of an input that is not read again. An array read through a computed
+    index is live as a whole. A statement object that occurs in several places gets the union.
 
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
@@ -24,7 +25,9 @@ class Liveness:
     """
 
     def __init__(self, program: core.Program) -> None:
-        cells = (*program.inputs, *program.outputs)
+        chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
+        cells = program.outputs if chooses else (*program.inputs, *program.outputs)
+        self._inputs = [cell.name for cell in program.inputs]
         self._bits = dict.fromkeys([cell.name for cell in cells], 0)  # these are in no mask
         self._known = 0  # how many variables have a bit
         self._choices = 0  # met so far
@@ -105,8 +108,11 @@ class Liveness:
 
         What is live before a turn is the union of a fixed set and a part of what is live after it,
         the same for all turns: they differ in elements of inputs and outputs, which are in no mask.
-        Where one more such turn comes after them, all is found in one round.
+        Where one more such turn comes after them, all is found in one round. Inputs are in masks
+        where the program chooses: then all elements of an array that is read are.
         """
+        arrays = set(loop.arrays)
+        live |= self.mask(name for name in self._inputs if name.partition("[")[0] in arrays)
         while True:
             before, goes_on = self._block(loop.body, live)
             if not before & ~live:

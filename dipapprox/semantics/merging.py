@@ -7,9 +7,16 @@ Four rules, applied until none helps:
                                          the S_i have add up to the share of their intersection
     S, T                  ->  S ∪ T      for systems of differences with offsets, where that is one
     G × O_1, …, G × O_n   ->  G × ⋃ O_i  for sets O_i of outcomes of choices
+    K_1 × O_1, …, K_n × O_n  ->  K × ⋃ (K_i ∩ O_i)  for conditions K_i on inputs, K the hull
 
 The third is `zones.union`. The first three are for equal sets of outcomes: then what two regions
-have not in common is told by their guards. The last is for equal guards: then the O_i are disjoint.
+have not in common is told by their guards. The fourth is for equal guards and conditions: then the
+O_i are disjoint.
+
+The last, `unite_inputs`, is for equal guards and for inputs that are not read any more: the sets
+of outcomes tell them apart from then on (`state.Reading`), and are disjoint. K leaves out what is
+known of cells in which the K_i differ, and is the same as before in all others; as nothing is asked
+of the former later, the region stays one that some input takes for all values of the latter.
 
 The second is exact. Let F be the fixed points that occur, with the relation K "known below", and
 call every placement of samples and fixed points on a line that obeys K possible; whether or not
@@ -41,13 +48,14 @@ are G_A and G_B: at nearly all points in both, O has a positive probability give
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import xor
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
+from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.semantics.configuration import Cone, cone_of
 from dipapprox.semantics.inputs import Knowledge
@@ -94,6 +102,52 @@ def merge_regions(
         if len(current) == count:
             break
     return sorted(current, key=lambda region: region.member)
+
+
+def unite_inputs(
+    regions: Sequence[Region],
+    unread: Collection[str],
+    told: Callable[[Mapping[str, Sequence[frozenset[Value] | None]], Sequence[int]], list[int]],
+    sets: OutcomeSets,
+) -> list[Region]:
+    """Join regions that differ in outcomes, and in what is known of inputs not read any more.
+
+    Args:
+        regions: Pairwise disjoint.
+        unread: The input cells that are not read any more.
+        told: From the values that some cells may have in regions, and the regions' sets of
+            outcomes, to the sets of outcomes for inputs with such values.
+        sets: Those of the run.
+    """
+    groups: dict[Hashable, list[Region]] = {}
+    for region in regions:
+        knowledge, cone = region.knowledge, region.cone
+        linear = {cell for each in knowledge.linear if each.form for cell in each.form.inputs()}
+        allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in unread or c in linear)
+        others = frozenset(cone.others.values())
+        key = frozenset(allowed), knowledge.linear, others, cone.order.key()
+        groups.setdefault(key, []).append(region)
+    return [
+        _united_inputs(group, told, sets) if len(group) > 1 else group[0]
+        for group in groups.values()
+    ]
+
+
+def _united_inputs(
+    group: Sequence[Region],
+    told: Callable[[Mapping[str, Sequence[frozenset[Value] | None]], Sequence[int]], list[int]],
+    sets: OutcomeSets,
+) -> Region:
+    known = [region.knowledge.allowed for region in group]
+    cells = dict.fromkeys(cell for each in known for cell in each)
+    columns = {cell: [each.get(cell) for each in known] for cell in cells}
+    differing = {cell: column for cell, column in columns.items() if len(set(column)) > 1}
+    own = told(differing, [region.outcomes for region in group])
+    first = min(group, key=lambda region: region.member)
+    kept = {c: v for c, v in first.knowledge.allowed.items() if c not in differing}
+    knowledge = Knowledge(first.knowledge.domains, kept, first.knowledge.linear)
+    outcomes = sets.union(own)
+    return replace(first, knowledge=knowledge, outcomes=outcomes, share=_share(group), merged=True)
 
 
 def _by_outcomes(regions: Iterable[Region]) -> Iterable[list[Region]]:

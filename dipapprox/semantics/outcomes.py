@@ -7,6 +7,11 @@ meet are united in a few steps. Choices are independent: with the weights w_k of
 
     Pr[node] = Σ_k w_k Pr[child_k]          Pr[union] = Σ Pr[member]
 
+What an input is may decide which outcomes a set has: a node may have a *reading* of an input cell
+for its choice, whose outcomes are the values of the cell's domain. At an input its weights are 1
+and 0. On the way to the root of a set a cell is read once at most: below a reading nothing is left
+of older readings of the same cell (`given`).
+
 References:
     R. E. Bryant: Graph-based algorithms for Boolean function manipulation, 1986 (two outcomes).
     A. Darwiche, P. Marquis: A knowledge compilation map, 2002 (d-DNNF: with disjoint unions).
@@ -15,7 +20,9 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from math import comb
+from operator import or_
 
 from dipapprox.errors import BrokenInvariant
 
@@ -50,7 +57,15 @@ class OutcomeSets:
         self._largest = [UNION, UNION]
         self._unions: dict[tuple[int, ...], int] = {}
         self._counts: dict[int, int] = {}  # outcomes of the choices
+        self._cells: dict[int, int] = {}  # of the readings, as masks
+        self._read = [0, 0]  # the cells that each node has readings of
+        self._given: dict[tuple[int, int, int], int] = {}
         self._credit = 0
+
+    @property
+    def has_readings(self) -> bool:
+        """Whether some set depends on the input."""
+        return bool(self._cells)
 
     def largest(self, number: int) -> int:
         """Return the largest choice that a set mentions, -1 if it mentions none."""
@@ -63,6 +78,54 @@ class OutcomeSets:
         self._credit += _CREDIT
         self._counts[choice] = outcomes
         return [self._node(choice, {outcome: number}) for outcome in range(outcomes)]
+
+    def told(self, number: int, reading: int, cell: int, values: Iterable[int], size: int) -> int:
+        """Restrict a set to inputs in which a cell has one of some values.
+
+        Args:
+            number: The set.
+            reading: A number larger than those of all choices that the set mentions.
+            cell: Which cell it is that is read.
+            values: Places in its domain.
+            size: Of the domain.
+        """
+        if reading <= self._largest[number]:
+            raise BrokenInvariant("a reading must be the newest choice of a set")
+        self._credit += _CREDIT
+        self._counts[reading], self._cells[reading] = size, 1 << cell
+        children = {value: self.given(number, 1 << cell, value) for value in values}
+        return self._node(reading, {k: child for k, child in children.items() if child != NEVER})
+
+    def given(self, number: int, cell: int, value: int) -> int:
+        """Return what a set is where a cell, given by its mask, has a value."""
+        waiting = [number]
+        while waiting:
+            node = waiting[-1]
+            key = node, cell, value
+            if not self._read[node] & cell or key in self._given:
+                waiting.pop()
+                continue
+            head, outcomes, children = self.nodes[node]
+            if self._cells.get(head) == cell:
+                known = dict(zip(outcomes, children, strict=True))
+                self._given[key] = known.get(value, NEVER)
+                continue
+            missing = [k for k in children if self._read[k] & cell]
+            missing = [k for k in missing if (k, cell, value) not in self._given]
+            if missing:
+                waiting += missing
+                continue
+            below = [self._given.get((k, cell, value), k) for k in children]
+            if head == UNION:
+                kept = self._members(below)
+                single = len(kept) < 2
+                self._given[key] = (
+                    (kept or (NEVER,))[0] if single else self._added((UNION, (), kept))
+                )
+            else:
+                kept_below = zip(outcomes, below, strict=True)
+                self._given[key] = self._node(head, {k: c for k, c in kept_below if c != NEVER})
+        return self._given.get((number, cell, value), number)
 
     def union(self, sets: Iterable[int]) -> int:
         """Return the union of disjoint sets.
@@ -88,9 +151,7 @@ class OutcomeSets:
                 waiting += missing
             else:
                 children = ((k, self._known(each)) for k, each in below.items())
-                self._unions[members] = self._node(
-                    choice, {k: child for k, child in children if child is not None}
-                )
+                self._unions[members] = self._node(choice, {k: c for k, c in children if c})
         found = self._known(wanted)
         assert found is not None
         return found
@@ -124,12 +185,17 @@ class OutcomeSets:
                 return {}
             else:
                 others.append(each)
+        cell = self._cells.get(choice, 0)
         for outcome in range(self._counts[choice]) if others else ():
-            columns.setdefault(outcome, []).extend(others)
+            columns.setdefault(outcome, []).extend(
+                [self.given(each, cell, outcome) for each in others] if cell else others
+            )
         return columns
 
     def _node(self, choice: int, children: dict[int, int]) -> int:
         """Return the node with some children, by outcome; none of them is `NEVER`."""
+        if not children:
+            return NEVER
         outcomes = tuple(sorted(children))
         below = tuple([children[outcome] for outcome in outcomes])
         if len(outcomes) == self._counts[choice] and len(set(below)) == 1:
@@ -143,6 +209,11 @@ class OutcomeSets:
             head, _, children = node
             self._largest.append(
                 head if head != UNION else max([self._largest[child] for child in children])
+            )
+            self._read.append(
+                reduce(or_, (self._read[child] for child in children), self._cells.get(head, 0))
+                if self._cells
+                else 0
             )
         return number
 

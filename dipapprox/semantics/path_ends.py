@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from operator import xor
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.polyhedra import has_interior
-from dipapprox.semantics.run import Run
+from dipapprox.semantics.run import Run, told_inputs
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
@@ -104,7 +104,7 @@ def _merged(run: Run, group: list[State], live: int) -> list[State]:
             raise BrokenInvariant("an infeasible state was to be merged")
         regions.append(merging.Region(state.knowledge, cone, state.outcomes, place, state.share))
     result = []
-    for region in merging.merge_regions(regions, points, run.sets, run.limits):
+    for region in _regions(run, group[0], regions, live):
         state = group[region.member]
         state.share = region.share
         if region.merged:
@@ -116,6 +116,36 @@ def _merged(run: Run, group: list[State], live: int) -> list[State]:
                 state.settled = state.path
         result.append(state)
     return result if len(result) == 1 else spent_samples.unite_spent(run, result, live)
+
+
+def _regions(
+    run: Run, state: State, regions: Sequence[merging.Region], live: int
+) -> list[merging.Region]:
+    """Merge regions of states that agree in what is live with one of them."""
+    found = merging.merge_regions(regions, run.points, run.sets, run.limits)
+    # At the end only what has been told so before: else nothing is gained.
+    ends = live == run.live.at_end and not run.sets.has_readings
+    if not run.places or ends or not any(region.knowledge.allowed for region in found):
+        return found
+    unread = _unread(run, state, live)
+    while len(found) > 1:
+        count = len(found)
+        found = merging.unite_inputs(found, unread, partial(told_inputs, run), run.sets)
+        if len(found) == count:
+            break
+        found = merging.merge_regions(found, run.points, run.sets, run.limits)
+    return found
+
+
+def _unread(run: Run, state: State, live: int) -> frozenset[str]:
+    """Return the input cells that are not read any more, not even through a variable."""
+    stored = dict(state.store.items())
+    read = set(run.live.among(live, run.places))
+    for name in run.live.among(live, stored):
+        value = stored[name]
+        if isinstance(value, LinearForm):
+            read.update(value.inputs())
+    return frozenset(run.places.keys() - read)
 
 
 _MOST_INPUTS = 10_000

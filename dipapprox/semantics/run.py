@@ -6,7 +6,7 @@ Equal values, forms and laws are one object in it: they are compared by identity
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
@@ -23,7 +23,7 @@ from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.selections import Selection
-from dipapprox.semantics.state import Choice, Comparison, Sample, Store, Valuation
+from dipapprox.semantics.state import Choice, Comparison, Reading, Sample, Store, Valuation
 from dipapprox.source import Diagnostic, Span
 
 
@@ -84,6 +84,8 @@ class Run:
         valuations: Of the outputs of final states, by fingerprint.
         diagnostics: The faults, the first of each cell and place.
         refused: The shares of the states that ended by a fault.
+        places: Of the input cells, by name, if sets of outcomes may have readings of them.
+        readings: The newest one of each cell, by its place.
         counts: Whether comparisons of spent samples may become outcomes, see `spent_samples`.
         spends: Whether some have.
         comparisons: These, by the number of their choice.
@@ -111,7 +113,7 @@ class Run:
     samples: dict[Hashable, Sample] = field(default_factory=dict)
     drawn: dict[Hashable, LinearForm] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[Choice | Reading] = field(default_factory=list)
     choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     laws: dict[tuple[int, int], Choice] = field(default_factory=dict)
     shared_laws: dict[ChoiceLaw, ChoiceLaw] = field(default_factory=dict)
@@ -130,6 +132,8 @@ class Run:
     valuations: dict[int, list[Valuation]] = field(default_factory=dict)
     diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = field(default_factory=dict)
     refused: int = 0
+    places: Mapping[str, int] = field(default_factory=dict)
+    readings: dict[int, int] = field(default_factory=dict)
     counts: bool = False
     spends: bool = False
     comparisons: list[Comparison] = field(default_factory=list)
@@ -165,6 +169,34 @@ def new_run(program: core.Program, merge: bool, limits: Limits) -> Run:
 def first_state(run: Run) -> State:
     """Return the state at the start of the program."""
     return State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
+
+
+def told_inputs(
+    run: Run, known: Mapping[str, Sequence[frozenset[core.Value] | None]], sets: Sequence[int]
+) -> list[int]:
+    """Restrict sets of outcomes to inputs with some values.
+
+    Args:
+        run: The execution.
+        known: For cells, the values that each of the sets is for; None for all.
+        sets: The sets.
+    """
+    found = list(sets)
+    newest = max(run.sets.largest(each) for each in found)
+    places = {run.places[cell]: cell for cell in known}
+    unknown = len(run.choices)
+    for place in sorted(places, key=lambda each: (run.readings.get(each, unknown), each)):
+        number = run.readings.get(place, -1)
+        if number <= newest:
+            number = run.readings[place] = len(run.choices)
+            run.choices.append(Reading(place))
+        newest = number
+        domain = run.program.inputs[place].domain
+        for k, values in enumerate(known[places[place]]):
+            if values is not None:
+                numbers = [n for n, value in enumerate(domain) if value in values]
+                found[k] = run.sets.told(found[k], number, place, numbers, len(domain))
+    return found
 
 
 def number_of(run: Run, statement: core.Statement, outcome: int = 0) -> int:

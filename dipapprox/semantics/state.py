@@ -153,6 +153,19 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What an input cell is, as a choice: outcome k is the k-th value of its domain.
+
+    At an input it has one outcome. Several may be of one cell; a set has no two of them on a way.
+
+    Attributes:
+        place: Of the cell, in `Program.inputs`.
+    """
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """form <= 0, or form < 0 if `strict`; at least one sample occurs in `form`.
 
@@ -358,7 +371,8 @@ class FinalState:
             own, and is taken. A compound condition is one decision. Finite-domain conditions that
             were constant are not decisions. Empty on merged states.
         chosen: The state needs choices to have outcomes of this set, an index in
-            `FinalStates.sets`.
+            `FinalStates.sets`. Which these are may depend on the input, where the caller looks at
+            that: see `Reading`.
         reals: Of each of `Program.real_outputs`, a form over samples and input cells. States are
             merged only where these are equal.
         compared: The state needs comparisons to come out as one of this set says, likewise; what
@@ -385,6 +399,7 @@ class FinalStates:
         outputs: Their distinct outputs, in order of first appearance.
         merged: Whether states were merged at join points (else: the paper's states).
         choices: Independent of the samples and each other; sets of outcomes refer to them by index.
+            Readings are among them for those only who look at inputs in `FinalState.chosen`.
         sets: Sets of outcomes, see `outcomes`; states refer to them by index.
         laws: What must be a probability distribution for the program to make sense at an eps:
             the weights of every choice as they are written, and where every loop ends. More than
@@ -399,7 +414,7 @@ class FinalStates:
     states: tuple[FinalState, ...]
     outputs: tuple[Valuation, ...]
     merged: bool
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Choice | Reading, ...] = ()
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()
     lines: GuardLines = field(default_factory=GuardLines)

@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
-from dipapprox.events.circuits import circuit_of
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.circuits import (
     chosen_probability,
@@ -23,6 +22,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
+from tests.chosen import circuit_of
 
 ONE = ExponentialPolynomial.constant(1)
 UP = ExponentialPolynomial.monomial(1, 0, 1)

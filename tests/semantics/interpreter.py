@@ -18,7 +18,14 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
-from dipapprox.semantics.state import FinalState, FinalStates, Guard, InputCondition, guards_of
+from dipapprox.semantics.state import (
+    FinalState,
+    FinalStates,
+    Guard,
+    InputCondition,
+    Reading,
+    guards_of,
+)
 
 DrawKey = tuple[int, str, Fraction, str]
 
@@ -227,8 +234,8 @@ def _constant(weight: ExponentialRatio) -> Fraction:
     return value
 
 
-def set_probability(states: FinalStates, wanted: int) -> Fraction:
-    """Return the probability of a set of outcomes: all weights are constants."""
+def set_probability(states: FinalStates, wanted: int, input: core.Input = ()) -> Fraction:
+    """Return the probability of a set of outcomes at an input: all weights are constants."""
     known = {NEVER: Fraction(0), ALWAYS: Fraction(1)}
     for number in reachable(states.sets, (wanted,)):
         choice, outcomes, children = states.sets[number]
@@ -236,8 +243,13 @@ def set_probability(states: FinalStates, wanted: int) -> Fraction:
             continue
         below = [known[child] for child in children]
         if choice != UNION:
-            law = states.choices[choice].law
-            below = [p * law_probability(law, (k,)) for k, p in zip(outcomes, below, strict=True)]
+            made = states.choices[choice]
+            if isinstance(made, Reading):
+                value = states.program.inputs[made.place].domain.index(input[made.place])
+                weights = [Fraction(k == value) for k in outcomes]
+            else:
+                weights = [law_probability(made.law, (k,)) for k in outcomes]
+            below = [p * weight for weight, p in zip(weights, below, strict=True)]
         known[number] = sum(below, Fraction(0))
     return known[wanted]
 
@@ -259,7 +271,7 @@ def distribution_of_states(
     found: Distribution = {}
     held = states_that_hold(states, input, noise)
     for state in held:
-        probability = set_probability(states, state.chosen)
+        probability = set_probability(states, state.chosen, input)
         found[state.outputs] = found.get(state.outputs, Fraction(0)) + probability
     return {outputs: p for outputs, p in found.items() if p}, held
 

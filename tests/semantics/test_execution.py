@@ -19,13 +19,22 @@ from tests.semantics.interpreter import Noise, distribution, distribution_of_sta
 from tests.semantics.strategies import programs
 
 
-def check_partition(program: core.Program, merge: bool, seed: int, rounds: int) -> None:
+def check_partition(
+    program: core.Program, merge: bool, seed: int, rounds: int, fewer: bool = False
+) -> None:
     """For every input and random samples the states have the outputs' probabilities.
 
     Without choices, exactly one state holds, with the right outputs.
+
+    Args:
+        program: The program.
+        merge: Whether states are merged.
+        seed: Of the samples.
+        rounds: How often they are drawn.
+        fewer: Whether choices may depend on the input.
     """
     try:
-        states = execute(program, merge, Limits(states=5_000))
+        states = execute(program, merge, Limits(states=5_000), compared=fewer)
     except LimitReached:  # a loop in a loop in a loop
         reject()
     assert len(states.outputs) == len({state.outputs for state in states.states})
@@ -73,6 +82,14 @@ def test_states_with_choices_and_loops_have_the_right_probabilities(
     merge: bool, program: core.Program, seed: int
 ) -> None:
     check_partition(program, merge, seed, 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(program=programs(choices=True), seed=st.integers(0, 2**32))
+def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
+    program: core.Program, seed: int
+) -> None:
+    check_partition(program, True, seed, 2, fewer=True)
 
 
 def test_executions_are_shared_between_few_programs_and_where_that_is_wanted() -> None:

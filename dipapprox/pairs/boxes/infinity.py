@@ -141,7 +141,7 @@ def _winner(outline: Outline, count: int) -> int | None:
         if sum((guard.coefficient(local) for local in guard.samples()), Fraction(0)):
             return None
     alone = len(upper) == 1 and len(lower) == count - 1 == len(outline.guards)
-    return upper.pop() if alone and outline.chosen is None else None
+    return upper.pop() if alone else None
 
 
 _NOWHERE = Fraction(0), Fraction(0)

@@ -55,7 +55,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
-from dipapprox.events.instantiate import circuit_of_states
+from dipapprox.events.instantiate import chances_of_states
 from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
@@ -105,7 +105,7 @@ class DerivativeBounds:
     def __init__(self, states: FinalStates, pair: Pair | None = None) -> None:
         samples = _used(states)
         used = {sample.family for _, sample in samples}
-        circuit, _ = circuit_of_states(states)
+        circuit = chances_of_states(states).circuit
         moving = any(map(_moves, circuit.weights))
         if moving or any(f.is_discrete for f in used):
             if any(f.is_gaussian for f in used) or states.program.real_outputs:
