@@ -77,7 +77,7 @@ class AutomatonProof(BudgetAnswer):
         rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
-        seconds: Without the inputs that illustrate the answer.
+        seconds: All of it, with the inputs that illustrate the answer.
     """
 
     program: str

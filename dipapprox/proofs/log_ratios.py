@@ -13,6 +13,7 @@ from dipapprox.automata.model import Automaton, Laplace, Sample
 from dipapprox.automata.rays import Ray
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen
+from dipapprox.data_classes import replace
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
@@ -31,6 +32,9 @@ NEAR = Fraction(1, 8)
 
 MOST_SAMPLES, MOST_ENTANGLED = 40, 14
 """Of a run, and of a part of it whose comparisons are no tree: with more it is not tried."""
+
+_PIECES = 500
+"""Into which an event may be split: more take seconds."""
 
 _BITS = (40, 80, 160, 320, 640)
 _RELATIVE = Fraction(1, 2**12)
@@ -119,6 +123,7 @@ def _probability(event: Event, limits: Limits) -> Enclosure | None:
     if any(len(f.guards) >= len(f.samples) > MOST_ENTANGLED for f in reduced.factors):
         return None
     factors = [canonical(factor) for factor in reduced.factors]
+    limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     method = open_method(Options(limits=limits))
     for bits in _BITS:
         answers = method.enclose(list(dict.fromkeys(factors)), bits, limits)

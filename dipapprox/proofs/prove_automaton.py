@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,6 +26,9 @@ from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
 _ROUNDS = (1, 2, 4, 8)
+MOST_SECONDS = 5.0
+"""That may be spent on what illustrates an answer, and proves nothing."""
+
 _MOST_ON_RAY = 400
 """Steps of a run for which inputs are looked for."""
 
@@ -70,10 +74,9 @@ def prove_automaton(
     else:
         found = analyse(automaton, limits)
         stopping = _stopping(automaton, limits)
-    seconds = time.monotonic() - begun
     needed, beyond = rounds_needed(found, budget, limits)
-    rounds = tuple(round_of(found, times, cost, limits) for times, cost in needed)
-    ray = _ray(found, limits)
+    rounds = rounds_of(found, needed, limits)
+    ray = _ray(found, limits.ending_within(MOST_SECONDS))
     return AutomatonProof(
         program=named.name,
         automaton=automaton,
@@ -84,7 +87,7 @@ def prove_automaton(
         ray=ray,
         rounds=rounds,
         beyond=beyond,
-        seconds=seconds,
+        seconds=time.monotonic() - begun,
     )
 
 
@@ -135,8 +138,18 @@ def rounds_needed(
     return tuple(rounds), beyond
 
 
-def round_of(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
-    """Return what some rounds need, with inputs for which it is lost, and what is at ε = 1."""
+def rounds_of(
+    found: Analysis, needed: Sequence[tuple[int, Fraction]], limits: Limits
+) -> tuple[Round, ...]:
+    """Return what some rounds need, with inputs for which it is lost, and what is at ε = 1.
+
+    The answer stands without these: where they take longer than `MOST_SECONDS`, some are missing.
+    """
+    shown = limits.ending_within(MOST_SECONDS)
+    return tuple(_round(found, times, cost, shown) for times, cost in needed)
+
+
+def _round(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Round:
     ray = ratio = None
     if found.structure is not None:
         run, changes = repeated(found.automaton, found.structure, times)

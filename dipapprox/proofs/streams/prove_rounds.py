@@ -10,7 +10,7 @@ from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_proof import Round
-from dipapprox.proofs.prove_automaton import round_of, rounds_needed
+from dipapprox.proofs.prove_automaton import rounds_needed, rounds_of
 from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded
 from dipapprox.rounds.compiled import Compiled, compile_program
 
@@ -43,7 +43,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         rounds = tuple(Round(number, cost * factor) for number, cost in needed)
         if compiled.is_plain:
             # The automaton's inputs and samples are the program's: so is what they lose.
-            rounds = tuple(round_of(analysis, number, cost, limits) for number, cost in needed)
+            rounds = rounds_of(analysis, needed, limits)
     return StreamProof(
         subject=program,
         budget=budget,
