@@ -1,1 +1,170 @@
-"""Exponential polynomials: sums of c * eps ** n * e ** (q * eps), and quotients of two of them."""
+"""Exponential polynomials: sums of c * eps ** n * e ** (q * eps), and quotients of two of them.
+
+All c and q are rational, n >= 0. The functions eps ** n * e ** (q * eps) are linearly independent
+over the rationals, so such a sum is 0 for every eps exactly if it has no terms. At a rational
+eps > 0 the numbers e ** (q * eps) of different q are linearly independent over the rationals, too
+(Lindemann and Weierstrass): a sum is 0 there exactly if the rational factors of all e ** (q * eps)
+are. So a sign is found by enclosures of growing precision, and the search ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.errors import Refused
+
+Ball = Any
+
+MOST_TERMS = 20_000
+"""Most terms of a sum, or of products of two sums."""
+
+MOST_BITS = 1 << 16
+"""Most bits that a sign is looked for with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of c * eps ** n * e ** (q * eps).
+
+    Attributes:
+        terms: ((q, n), c), ascending, c != 0.
+    """
+
+    terms: tuple[tuple[tuple[Fraction, int], Fraction], ...]
+
+    @classmethod
+    def of(cls, terms: Iterable[tuple[tuple[Fraction, int], Fraction]]) -> Sum:
+        """Collect terms."""
+        found: dict[tuple[Fraction, int], Fraction] = {}
+        for key, coefficient in terms:
+            found[key] = found.get(key, Fraction(0)) + coefficient
+            if len(found) > MOST_TERMS:
+                raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
+        return cls(tuple(sorted((key, c) for key, c in found.items() if c)))
+
+    @classmethod
+    def constant(cls, value: Fraction) -> Sum:
+        """Return a number."""
+        return cls.of([((Fraction(0), 0), value)])
+
+    @classmethod
+    def exponential(cls, rate: Fraction) -> Sum:
+        """Return e ** (rate * eps)."""
+        return cls.of([((rate, 0), Fraction(1))])
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum.of((*self.terms, *other.terms))
+
+    def __sub__(self, other: Sum) -> Sum:
+        return self + other.scaled(Fraction(-1))
+
+    def __mul__(self, other: Sum) -> Sum:
+        if len(self.terms) * len(other.terms) > MOST_TERMS:
+            raise Refused(f"a product of more than {MOST_TERMS} terms")
+        return Sum.of(
+            ((q + r, n + m), c * d) for (q, n), c in self.terms for (r, m), d in other.terms
+        )
+
+    def scaled(self, factor: Fraction) -> Sum:
+        """Return factor * self."""
+        return Sum.of((key, factor * c) for key, c in self.terms)
+
+    def is_zero(self) -> bool:
+        """Whether it is 0 for every eps."""
+        return not self.terms
+
+    def at(self, eps: Fraction) -> Sum:
+        """Return a sum without powers of eps that has the same value at `eps`."""
+        return Sum.of(((q, 0), c * eps**n) for (q, n), c in self.terms)
+
+    def ball(self, eps: Fraction) -> Ball:
+        """Enclose the value at `eps`, at the precision of the enclosing block."""
+        found = to_ball(Fraction(0))
+        for (q, n), c in self.terms:
+            found += to_ball(c * eps**n) * to_ball(q * eps).exp()
+        return found
+
+    def sign(self, eps: Fraction) -> int:
+        """Return -1, 0 or 1: the sign of the value at a rational eps > 0.
+
+        Raises:
+            Refused: If more precision is needed than is allowed.
+        """
+        fixed = self.at(eps)
+        if fixed.is_zero():
+            return 0
+        bits = 64
+        while bits <= MOST_BITS:
+            with precision(bits):
+                found = fixed.ball(eps)
+                if found > 0:
+                    return 1
+                if found < 0:
+                    return -1
+            bits *= 2
+        raise Refused(f"a sign that {MOST_BITS} bits do not tell")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """numerator / denominator; where the denominator is 0, nothing is said.
+
+    Who uses one at some eps asks for the sign of its denominator there first.
+    """
+
+    numerator: Sum
+    denominator: Sum
+
+    @classmethod
+    def constant(cls, value: Fraction) -> Ratio:
+        """Return a number."""
+        return cls(Sum.constant(value), Sum.constant(Fraction(1)))
+
+    def __add__(self, other: Ratio) -> Ratio:
+        if self.denominator == other.denominator:
+            return Ratio(self.numerator + other.numerator, self.denominator)
+        return Ratio(
+            self.numerator * other.denominator + other.numerator * self.denominator,
+            self.denominator * other.denominator,
+        )
+
+    def __mul__(self, other: Ratio) -> Ratio:
+        return Ratio(self.numerator * other.numerator, self.denominator * other.denominator)
+
+    def inverse(self) -> Ratio:
+        """Return 1 / self."""
+        return Ratio(self.denominator, self.numerator)
+
+    def exponential(self) -> Ratio:
+        """Return e ** self, for a rational multiple of eps.
+
+        Raises:
+            Refused: If it is none.
+        """
+        terms = (self.numerator.terms, self.denominator.terms)
+        if not terms[0]:
+            return Ratio.constant(Fraction(1))
+        match terms:
+            case ((((q, n), c),), (((r, m), d),)) if q == r and n == m + 1:
+                return Ratio(Sum.exponential(c / d), Sum.constant(Fraction(1)))
+            case _:
+                raise Refused("the exponent of a weight is no rational multiple of eps")
+
+    def sign(self, eps: Fraction) -> int:
+        """Return the sign at a rational eps > 0.
+
+        Raises:
+            Refused: If the denominator is 0 there, or precision does not tell.
+        """
+        below = self.denominator.sign(eps)
+        if not below:
+            raise Refused("a weight is divided by 0")
+        return below * self.numerator.sign(eps)
+
+    def ball(self, eps: Fraction) -> Ball:
+        """Enclose the value at `eps`, at the precision of the enclosing block."""
+        return self.numerator.ball(eps) / self.denominator.ball(eps)

@@ -148,6 +148,7 @@ class Graph:
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
         self.zero = self.add(Rational(Fraction(0)))
         self.one = self.add(Rational(Fraction(1)))
+        self.minus_one = self.add(Rational(Fraction(-1)))
 
     def add(self, node: Function | Scalar, via: tuple[Node, Node] | None = None) -> Node:
         """Return the number of a node; a new one is added, made as `via` says."""

@@ -1,0 +1,426 @@
+"""A machine run for one input: which outputs there are, and what each comes to.
+
+A state is a store, whose cells hold values or linear forms of samples, and the measure of all
+runs that lead there (`measures`). Statements turn states into states; what a condition does not
+decide splits a state into parts that are disjoint and cover it up to null sets. Samples that no
+cell holds any more are integrated out, and states whose stores are the same become one: measures
+add. So the outputs' scalars add up to the probabilities of the outputs, exactly as functions of
+eps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.liveness import Uses, used_after
+from dipapprox.kernel.machine import (
+    Block,
+    Cell,
+    Choose,
+    Comparison,
+    Condition,
+    Connective,
+    Constant,
+    Draw,
+    Element,
+    Epsilon,
+    Exit,
+    Expression,
+    Function,
+    If,
+    Input,
+    Machine,
+    Operation,
+    Repeat,
+    Set,
+    Statement,
+    Value,
+    While,
+)
+from dipapprox.kernel.measures import Component, Form, Measure, assume, draw, forget
+from dipapprox.kernel.nodes import Graph, Node
+
+Stored = Value | Form
+"""A number, a named value, or a linear form that has samples."""
+
+Store = dict[str, Stored]
+
+MOST_STATES = 200_000
+"""Most states at a time."""
+
+MOST_STEPS = 20_000_000
+"""Most statements that are executed."""
+
+
+@dataclass(slots=True)
+class State:
+    """All runs with this store; who splits it copies the store."""
+
+    store: Store
+    measure: Measure
+
+
+class Run:
+    """The runs of a machine for its inputs at one eps, on one graph.
+
+    Args:
+        machine: What runs.
+        eps: Weights are probabilities, and possible or not, at this eps.
+        graph: Of functions and numbers; new ones are added.
+    """
+
+    def __init__(self, machine: Machine, eps: Fraction, graph: Graph) -> None:
+        self.machine = machine
+        self.graph = graph
+        self._eps = eps
+        self._uses: Uses = used_after(machine)
+        self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
+        self._reals = frozenset(machine.reals)
+        self._outputs = [name for name, _ in machine.outputs]
+        self._signs: dict[Ratio, int] = {}
+        self._laws: dict[tuple[object, ...], Node] = {}
+        self._steps = 0
+        self._shift = 0
+        self._ended: dict[tuple[Value, ...], list[Node]] = {}
+
+    def outcomes(self, input: Input) -> dict[tuple[Value, ...], list[Node]]:
+        """Run the machine.
+
+        Returns:
+            For every output that some state ends with the scalars that add up to its probability.
+
+        Raises:
+            NotProved: If some run reads a cell that holds nothing, leaves a domain, or what the
+                kernel can follow.
+        """
+        if self.machine.reals:
+            raise Refused("outputs are real numbers")
+        self._ended = {}
+        names = [name for name, _ in self.machine.inputs]
+        store: Store = dict(zip(names, input, strict=True))
+        states = self._block(self.machine.body, [State(store, Measure(self.graph.one))])
+        for state in states:
+            self._end(state)
+        return self._ended
+
+    def _end(self, state: State) -> None:
+        output = []
+        for name in self._outputs:
+            value = state.store.get(name)
+            if value is None or isinstance(value, Form):
+                raise NotProved(f"'{name}' ends without a value")
+            output.append(value)
+        scalar = forget(self.graph, state.measure, ()).scalar
+        if scalar != self.graph.zero:
+            self._ended.setdefault(tuple(output), []).append(scalar)
+
+    # --- statements --------------------------------------------------------------------------
+
+    def _block(self, block: Block, states: list[State]) -> list[State]:
+        for statement in block:
+            if not states:
+                break
+            states = self._statement(statement, states)
+        return states
+
+    def _statement(self, statement: Statement, states: list[State]) -> list[State]:
+        self._steps += len(states)
+        if self._steps > MOST_STEPS or len(states) > MOST_STATES:
+            raise Refused("more states or steps than the kernel follows")
+        match statement:
+            case Set(target, value):
+                for state in states:
+                    self._assign(state, target, self._value(value, state.store))
+            case Draw():
+                for state in states:
+                    self._draw(state, statement)
+            case If(condition, then, otherwise):
+                yes, no = [], []
+                for state in states:
+                    holds, fails = self._decided(condition, state)
+                    yes += holds
+                    no += fails
+                states = self._block(then, yes) + self._block(otherwise, no)
+            case Exit():
+                for state in states:
+                    self._end(state)
+                return []
+            case Choose():
+                states = [after for state in states for after in self._choose(state, statement)]
+            case Repeat(turns, body):
+                before = self._shift
+                for turn in range(turns):
+                    self._shift = turn
+                    states = self._block(body, states)
+                self._shift = before
+            case While():
+                raise Refused("loops that end by chance")
+        return self._tidied(states, self._uses[id(statement)])
+
+    def _tidied(self, states: list[State], used: frozenset[str]) -> list[State]:
+        """Drop what is not used any more, and join states that are alike."""
+        for state in states:
+            unused = [name for name in state.store if name not in used]
+            forms = False
+            for name in unused:
+                forms = forms or isinstance(state.store[name], Form)
+                del state.store[name]
+            if forms:
+                held = {
+                    atom
+                    for value in state.store.values()
+                    if isinstance(value, Form)
+                    for atom, _ in value.terms
+                }
+                state.measure = forget(self.graph, state.measure, held)
+        return states if len(states) == 1 else self._joined(states)
+
+    def _joined(self, states: list[State]) -> list[State]:
+        found: dict[object, list[State]] = {}
+        for state in states:
+            if state.measure.scalar == self.graph.zero:
+                continue
+            key, renamed = _canonical(state)
+            alike = found.setdefault(key, [])
+            for number, other in enumerate(alike):
+                together = self._sum(other.measure, renamed.measure)
+                if together is not None:
+                    alike[number] = State(other.store, together)
+                    break
+            else:
+                alike.append(renamed)
+        return [state for alike in found.values() for state in alike]
+
+    def _sum(self, first: Measure, second: Measure) -> Measure | None:
+        """Add two measures that differ in one function of one sample at most."""
+        differ = [
+            k
+            for k, (a, b) in enumerate(zip(first.components, second.components, strict=True))
+            if a != b
+        ]
+        if not differ:
+            scalar = self.graph.plus(first.scalar, second.scalar)
+            return Measure(scalar, first.components)
+        if len(differ) > 1 or len(first.components[differ[0]].functions) > 1:
+            return None
+        components = list(first.components)
+        ((atom, one),), ((_, other),) = (m.components[differ[0]].functions for m in (first, second))
+        if self.graph.discrete[one] != self.graph.discrete[other]:
+            return None
+        mixed = self.graph.mix([(first.scalar, one), (second.scalar, other)])
+        components[differ[0]] = Component(((atom, mixed),))
+        return Measure(self.graph.one, tuple(components))
+
+    def _assign(self, state: State, target: Cell | Element, value: Stored) -> None:
+        name = self._name(target, state.store)
+        domain = self._domains.get(name)
+        if domain is not None and (isinstance(value, Form) or value not in domain):
+            raise NotProved(f"'{name}' gets a value that is not in its domain")
+        if name in self._reals:
+            raise Refused("outputs are real numbers")
+        state.store[name] = value
+
+    def _draw(self, state: State, statement: Draw) -> None:
+        mean = self._number(statement.mean, state.store)
+        key = statement.family, mean, statement.coefficient, statement.power
+        function = self._laws.get(key)
+        if function is None:
+            law = Law(statement.family, mean, statement.coefficient, statement.power)
+            if law.is_discrete and mean.denominator != 1:
+                raise NotProved("integer noise with a mean that is no integer")
+            function = self._laws[key] = self.graph.density(law)
+        measure = state.measure
+        atom = 1 + max([a for c in measure.components for a, _ in c.functions], default=-1)
+        state.measure = draw(measure, atom, function)
+        form = Form(Fraction(0), ((atom, Fraction(1)),))
+        self._assign(state, statement.target, form)
+
+    def _choose(self, state: State, statement: Choose) -> list[State]:
+        weights = [self._weight(weight, state.store) for _, weight in statement.options]
+        signs = [self._sign(weight) for weight in weights]
+        total = weights[0]
+        for weight in weights[1:]:
+            total = total + weight
+        if min(signs) < 0 or self._sign(total) <= 0:
+            raise NotProved("weights that are no probabilities")
+        if statement.proportional:
+            weights = [weight * total.inverse() for weight in weights]
+        elif not (total.numerator - total.denominator).at(self._eps).is_zero():
+            raise NotProved("probabilities that do not add up to 1")
+        found = []
+        for (expression, _), weight, sign in zip(statement.options, weights, signs, strict=True):
+            if sign:
+                scalar = self.graph.by(state.measure.scalar, self.graph.weight(weight))
+                after = State(dict(state.store), Measure(scalar, state.measure.components))
+                self._assign(after, statement.target, self._value(expression, state.store))
+                found.append(after)
+        return found
+
+    def _sign(self, weight: Ratio) -> int:
+        if weight not in self._signs:
+            self._signs[weight] = weight.sign(self._eps)
+        return self._signs[weight]
+
+    # --- conditions --------------------------------------------------------------------------
+
+    def _decided(
+        self, condition: Condition, state: State
+    ) -> tuple[list[State], list[State]]:
+        """Split a state: the parts where a condition holds, and those where it does not."""
+        match condition:
+            case Comparison(relation, left, right):
+                return self._compared(relation, left, right, state)
+            case Connective(word, parts):
+                pending, settled = [state], []
+                for part in parts:
+                    undecided = []
+                    for each in pending:
+                        holds, fails = self._decided(part, each)
+                        settled += fails if word == "and" else holds
+                        undecided += holds if word == "and" else fails
+                    pending = undecided
+                return (pending, settled) if word == "and" else (settled, pending)
+        raise NotProved("not a condition")
+
+    def _compared(
+        self, relation: str, left: Expression, right: Expression, state: State
+    ) -> tuple[list[State], list[State]]:
+        one, other = self._value(left, state.store), self._value(right, state.store)
+        if isinstance(one, str) or isinstance(other, str):
+            if relation not in ("=", "!=") or isinstance(one, Form) or isinstance(other, Form):
+                raise NotProved("named values are only equal or not")
+            return ([state], []) if (one == other) == (relation == "=") else ([], [state])
+        form = _form(one).plus(_form(other).scaled(Fraction(-1)))
+        if not form.terms:
+            holds = _HOLDS[relation](form.constant)
+            return ([state], []) if holds else ([], [state])
+        return self._where(state, form, relation), self._where(state, form, _NEGATED[relation])
+
+    def _where(self, state: State, form: Form, relation: str) -> list[State]:
+        parts = assume(self.graph, state.measure, form, relation)
+        return [State(dict(state.store), part) for part in parts]
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def _name(self, cell: Cell | Element, store: Store) -> str:
+        if isinstance(cell, Cell):
+            return cell.name if cell.array is None else f"{cell.array}[{cell.index + self._shift}]"
+        index = self._number(cell.index, store)
+        if index.denominator != 1 or not 1 <= index <= cell.size:
+            raise NotProved(f"index of '{cell.array}' is {index}")
+        return f"{cell.array}[{index}]"
+
+    def _value(self, expression: Expression, store: Store) -> Stored:
+        match expression:
+            case Constant(value):
+                return value
+            case Cell() | Element():
+                name = self._name(expression, store)
+                if name not in store:
+                    raise NotProved(f"'{name}' is read, but holds nothing")
+                return store[name]
+            case Operation(word, left, right):
+                one, other = self._value(left, store), self._value(right, store)
+                if isinstance(one, str) or isinstance(other, str):
+                    raise NotProved("named values are no numbers")
+                if isinstance(one, Fraction) and isinstance(other, Fraction):
+                    return one + other if word == "+" else one * other
+                if word == "+":
+                    return _plain(_form(one).plus(_form(other)))
+                if isinstance(one, Form) and isinstance(other, Form):
+                    raise NotProved("a product of two random numbers")
+                if isinstance(one, Form):
+                    one, other = other, one
+                assert isinstance(one, Fraction) and isinstance(other, Form)
+                return _plain(other.scaled(one))
+        raise NotProved("not an expression")
+
+    def _number(self, expression: Expression, store: Store) -> Fraction:
+        value = self._value(expression, store)
+        if not isinstance(value, Fraction):
+            raise NotProved("a value that is no number")
+        return value
+
+    def _weight(self, weight: object, store: Store) -> Ratio:
+        match weight:
+            case Epsilon():
+                return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]), Sum.constant(Fraction(1)))
+            case Function("inverse", operand):
+                return self._weight(operand, store).inverse()
+            case Function("exp", operand):
+                return self._weight(operand, store).exponential()
+            case Operation(word, left, right):
+                one, other = self._weight(left, store), self._weight(right, store)
+                return one + other if word == "+" else one * other
+            case Constant() | Cell() | Element():
+                return Ratio.constant(self._number(weight, store))
+        raise NotProved("not a weight")
+
+
+_HOLDS = {
+    "<": lambda value: value < 0,
+    "<=": lambda value: value <= 0,
+    ">": lambda value: value > 0,
+    ">=": lambda value: value >= 0,
+    "=": lambda value: value == 0,
+    "!=": lambda value: value != 0,
+}
+"""Whether value relation 0 holds."""
+
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+
+
+def _form(value: Fraction | Form) -> Form:
+    return value if isinstance(value, Form) else Form(value)
+
+
+def _plain(form: Form) -> Stored:
+    return form if form.terms else form.constant
+
+
+def _canonical(state: State) -> tuple[object, State]:
+    """Number the samples by where the store has them; return what alike states have in common."""
+    order: dict[int, int] = {}
+    values, forms = [], []
+    for name in sorted(state.store):
+        value = state.store[name]
+        if isinstance(value, Form):
+            forms.append((name, value))
+            for atom, _ in value.terms:
+                order.setdefault(atom, len(order))
+        else:
+            values.append((name, value))
+    for component in state.measure.components:
+        for atom, _ in component.functions:
+            order.setdefault(atom, len(order))
+    store: Store = dict(values)
+    for name, form in forms:
+        store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
+    components = []
+    for component in state.measure.components:
+        functions = tuple(sorted((order[a], f) for a, f in component.functions))
+        components.append(Component(functions, _renamed(component, order)))
+    components.sort(key=lambda component: component.functions[0])
+    shape = tuple(
+        (tuple(atom for atom, _ in component.functions), component.bounds)
+        for component in components
+    )
+    measure = Measure(state.measure.scalar, tuple(components))
+    return (frozenset(store.items()), shape), State(store, measure)
+
+
+def _renamed(component: Component, order: Mapping[int, int]) -> tuple[object, ...]:
+    """The inequalities, in the new numbers; again primitive, with the first coefficient > 0."""
+    found = []
+    for terms, (low, high) in component.bounds:
+        renamed = tuple(sorted((order[a], c) for a, c in terms))
+        if renamed[0][1] < 0:
+            renamed = tuple([(a, -c) for a, c in renamed])
+            low, high = (None if high is None else -high), (None if low is None else -low)
+        found.append((renamed, (low, high)))
+    return tuple(sorted(found, key=lambda bound: bound[0]))

@@ -1,0 +1,71 @@
+"""JSON read strictly: a field more, a field less or another type is a bad proof, never ignored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.errors import BadProof
+
+LONGEST_NUMBER = 4_000
+"""Most digits of an integer."""
+
+LONGEST_NAME = 200
+
+_RATIONAL = re.compile(r"-?[0-9]+/[0-9]+", re.ASCII)
+
+
+def as_record(json: object, what: str, fields: Sequence[str]) -> dict[str, Any]:
+    """Take an object with exactly these fields."""
+    if not isinstance(json, dict) or set(json) != set(fields):
+        raise BadProof(f"{what} has the fields {', '.join(fields)} and no others")
+    return json
+
+
+def as_list(json: object, what: str, length: int | None = None) -> list[Any]:
+    """Take a list, of this length if one is given."""
+    if not isinstance(json, list) or (length is not None and len(json) != length):
+        raise BadProof(f"{what} is no list" + ("" if length is None else f" of {length}"))
+    return json
+
+
+def as_integer(json: object, what: str) -> int:
+    """Take an integer; true and false are none."""
+    if type(json) is not int or abs(json) >= 10**LONGEST_NUMBER:
+        raise BadProof(f"{what} is no integer, or too long")
+    return json
+
+
+def as_number(json: object, what: str) -> Fraction:
+    """Take an integer, or a quotient "p/q" in lowest terms with q > 1."""
+    if type(json) is int:
+        return Fraction(as_integer(json, what))
+    if not isinstance(json, str) or len(json) > 2 * LONGEST_NUMBER or not _RATIONAL.fullmatch(json):
+        raise BadProof(f"{what} is no number")
+    above, below = (int(part) for part in json.split("/"))
+    if below < 2 or (found := Fraction(above, below)).denominator != below:
+        raise BadProof(f"{what} is no quotient in lowest terms")
+    return found
+
+
+def as_name(json: object, what: str) -> str:
+    """Take a name: printable, not too long."""
+    if not isinstance(json, str) or not 0 < len(json) <= LONGEST_NAME or not json.isprintable():
+        raise BadProof(f"{what} has no proper name")
+    return json
+
+
+def as_word(json: object, what: str, words: Sequence[str]) -> str:
+    """Take one of some words."""
+    if not isinstance(json, str) or json not in words:
+        raise BadProof(f"{what} is none of {', '.join(words)}")
+    return json
+
+
+def number_json(value: Fraction) -> int | str:
+    """Write a number as `as_number` reads it."""
+    if value.denominator == 1:
+        return value.numerator
+    return f"{value.numerator}/{value.denominator}"
