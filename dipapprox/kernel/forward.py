@@ -17,7 +17,7 @@ from fractions import Fraction
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.liveness import Uses, used_after
+from dipapprox.kernel.liveness import dying
 from dipapprox.kernel.machine import (
     Block,
     Cell,
@@ -78,7 +78,7 @@ class Run:
         self.machine = machine
         self.graph = graph
         self._eps = eps
-        self._uses: Uses = used_after(machine)
+        self._dying = dying(machine)
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._reals = frozenset(machine.reals)
         self._outputs = [name for name, _ in machine.outputs]
@@ -160,25 +160,17 @@ class Run:
                 self._shift = before
             case While():
                 raise Refused("loops that end by chance")
-        return self._tidied(states, self._uses[id(statement)])
+        return self._tidied(states, self._dying[id(statement)])
 
-    def _tidied(self, states: list[State], used: frozenset[str]) -> list[State]:
+    def _tidied(self, states: list[State], unused: tuple[str, ...]) -> list[State]:
         """Drop what is not used any more, and join states that are alike."""
         for state in states:
-            unused = [name for name in state.store if name not in used]
-            forms = False
-            for name in unused:
-                forms = forms or isinstance(state.store[name], Form)
-                del state.store[name]
-            if forms:
-                held = {
-                    atom
-                    for value in state.store.values()
-                    if isinstance(value, Form)
-                    for atom, _ in value.terms
-                }
+            dropped = [state.store.pop(name) for name in unused if name in state.store]
+            if any(isinstance(value, Form) for value in dropped):
+                forms = [value for value in state.store.values() if isinstance(value, Form)]
+                held = {atom for form in forms for atom, _ in form.terms}
                 state.measure = forget(self.graph, state.measure, held)
-        return states if len(states) == 1 else self._joined(states)
+        return states if len(states) < 2 else self._joined(states)
 
     def _joined(self, states: list[State]) -> list[State]:
         found: dict[object, list[State]] = {}

@@ -285,6 +285,10 @@ class Graph:
         """Return a number."""
         return self.add(Rational(value))
 
+    def weight(self, value: Ratio) -> Node:
+        """Return a factor that depends on eps."""
+        return self.add(Weight(value))
+
     def total(self, function: Node) -> Node:
         """Return the integral of f over everything; that of a whole law is 1."""
         node = self.nodes[function]

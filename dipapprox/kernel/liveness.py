@@ -1,0 +1,125 @@
+"""Which cells nobody reads any more, so that their samples can be integrated out.
+
+Nothing rests on it: a cell that is dropped and read after all is a cell that holds nothing, and
+ends the replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dipapprox.kernel.machine import (
+    Block,
+    Cell,
+    Choose,
+    Comparison,
+    Connective,
+    Draw,
+    Element,
+    Exit,
+    Function,
+    If,
+    Machine,
+    Operation,
+    Repeat,
+    Set,
+    Statement,
+    While,
+)
+
+Names = frozenset[str]
+
+_NONE: Names = frozenset()
+
+
+def dying(machine: Machine) -> dict[int, tuple[str, ...]]:
+    """Return by the identity of statements which cells nobody reads after them.
+
+    Cells of inputs and outputs are none of them.
+    """
+    kept = {name for name, _ in (*machine.inputs, *machine.outputs)} | set(machine.reals)
+    analysis = _Analysis(frozenset(kept))
+    analysis.block(machine.body, _NONE)
+    return analysis.dying
+
+
+class _Analysis:
+    def __init__(self, kept: Names) -> None:
+        self._kept = kept
+        self.dying: dict[int, tuple[str, ...]] = {}
+
+    def block(self, block: Block, after: Names) -> Names:
+        """Return the cells that are read before they are assigned from here on."""
+        for statement in reversed(block):
+            before = self._before(statement, after)
+            mentioned = before | self._assigned(statement)
+            self.dying[id(statement)] = tuple(sorted(mentioned - after))
+            after = before
+        return after
+
+    def _before(self, statement: Statement, after: Names) -> Names:
+        match statement:
+            case Set(target, value):
+                return self._without(after, target) | self._read(value) | self._index(target)
+            case Draw(target, _, mean):
+                return self._without(after, target) | self._read(mean) | self._index(target)
+            case Choose(target, options):
+                read = [self._read(part) for option in options for part in option]
+                return self._without(after, target).union(self._index(target), *read)
+            case If(condition, then, otherwise):
+                branches = self.block(then, after) | self.block(otherwise, after)
+                return branches | self._read(condition)
+            case While(condition, body):
+                return self._looped(body, after | self._read(condition))
+            case Repeat(_, body):
+                return self._looped(body, after)
+            case Exit():
+                return _NONE
+
+    def _looped(self, body: Block, after: Names) -> Names:
+        """The least set that holds before every turn; at most as many rounds as there are cells."""
+        while True:
+            before = after | self.block(body, after)
+            if before == after:
+                return before
+            after = before
+
+    def _without(self, names: Names, target: Cell | Element) -> Names:
+        return names - {target.name} if isinstance(target, Cell) else names
+
+    def _index(self, target: Cell | Element) -> Names:
+        return self._read(target.index) if isinstance(target, Element) else _NONE
+
+    def _assigned(self, statement: Statement) -> Names:
+        match statement:
+            case Set(target) | Draw(target) | Choose(target):
+                return frozenset(self._cells(target)) - self._kept
+            case If(_, then, otherwise):
+                return _NONE.union(*(self._assigned(each) for each in (*then, *otherwise)))
+            case While(_, body) | Repeat(_, body):
+                return _NONE.union(*(self._assigned(each) for each in body))
+            case Exit():
+                return _NONE
+
+    def _cells(self, cell: Cell | Element) -> Iterator[str]:
+        if isinstance(cell, Cell):
+            yield cell.name
+        else:
+            yield from (f"{cell.array}[{k}]" for k in range(1, cell.size + 1))
+
+    def _read(self, tree: Any) -> Names:
+        """The cells in an expression, a condition or a weight."""
+        match tree:
+            case Cell():
+                return frozenset(self._cells(tree)) - self._kept
+            case Element(_, _, index):
+                return (frozenset(self._cells(tree)) - self._kept) | self._read(index)
+            case Operation(_, left, right) | Comparison(_, left, right):
+                return self._read(left) | self._read(right)
+            case Function(_, operand):
+                return self._read(operand)
+            case Connective(_, parts):
+                return _NONE.union(*(self._read(part) for part in parts))
+            case _:
+                return _NONE

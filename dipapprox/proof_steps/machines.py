@@ -1,0 +1,142 @@
+"""Core programs as the machines that proofs are about: the JSON that `kernel.machine` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from dipapprox.errors import NoCertificate
+from dipapprox.language import core
+from dipapprox.language.domains import AllReals
+
+Json = int | str | bool | list["Json"] | dict[str, "Json"]
+
+
+def machine_json(program: core.Program) -> dict[str, Json]:
+    """Return a program as a machine.
+
+    Raises:
+        NoCertificate: If it has what machines have not: real inputs, rounds, irrational scales.
+    """
+    if program.rounding is not None:
+        raise NoCertificate("the program has irrational scales")
+    if program.rounds is not None:
+        raise NoCertificate("the program has rounds without end")
+    return {
+        "inputs": [_cell(cell) for cell in program.inputs],
+        "outputs": [_cell(cell) for cell in program.outputs],
+        "reals": [cell.name for cell in program.real_outputs],
+        "adjacency": _adjacency(program.adjacency),
+        "body": _block(program.body),
+    }
+
+
+def value_json(value: core.Value) -> Json:
+    """Return a number or a named value."""
+    return {"name": value} if isinstance(value, str) else number_json(value)
+
+
+def number_json(value: Fraction) -> Json:
+    """Return a number: an integer, or "p/q"."""
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def _cell(cell: core.Cell) -> Json:
+    domain = cell.domain
+    if isinstance(domain, AllReals):
+        raise NoCertificate(f"the input '{cell.name}' is a real number")
+    low, high = domain[0], domain[-1]
+    if isinstance(low, Fraction) and isinstance(high, Fraction) and len(domain) > 2:
+        whole = low.denominator == 1 and high - low == len(domain) - 1
+        if whole and all(value == low + k for k, value in enumerate(domain)):
+            return [cell.name, {"from": int(low), "to": int(high)}]
+    return [cell.name, [value_json(value) for value in domain]]
+
+
+def _adjacency(adjacency: core.Adjacency) -> Json:
+    match adjacency:
+        case core.Within(norm, radius):
+            return {"norm": norm.value, "radius": number_json(radius)}
+        case core.Everyone():
+            return {"norm": "all"}
+        case core.Listed(pairs, one_way):
+            listed: list[Json] = [[input_json(u), input_json(v)] for u, v in pairs]
+            return {"pairs": listed, "one way": one_way}
+        case _:
+            assert_never(adjacency)
+
+
+def input_json(values: Sequence[core.Value]) -> Json:
+    """Return the values of some cells."""
+    return [value_json(value) for value in values]
+
+
+def _block(block: core.Body) -> list[Json]:
+    return [_statement(statement) for statement in block]
+
+
+def _statement(statement: core.Statement | core.Repeat) -> Json:
+    match statement:
+        case core.Assign(target, value):
+            return ["set", _expression(target), _expression(value)]
+        case core.Draw(target, family, mean, scale):
+            size: Json = [number_json(scale.coefficient), scale.power]
+            return ["draw", _expression(target), family.value, _expression(mean), size]
+        case core.If(condition, then, otherwise):
+            return ["if", _condition(condition), _block(then), _block(otherwise)]
+        case core.Exit():
+            return ["exit"]
+        case core.Choose(target, options, proportional):
+            listed: list[Json] = [[_expression(v), _weight(w)] for v, w in options]
+            return ["choose", _expression(target), listed, proportional]
+        case core.While(condition, body):
+            return ["while", _condition(condition), _block(body)]
+        case core.Repeat(body, turns, first, arrays):
+            return ["repeat", turns, first, list(arrays), _block(body)]
+        case _:
+            assert_never(statement)
+
+
+def _condition(condition: core.Condition) -> Json:
+    match condition:
+        case core.Comparison(left, relation, right):
+            return [relation.value, _expression(left), _expression(right)]
+        case core.All(parts):
+            return ["and", *(_condition(part) for part in parts)]
+        case core.Any(parts):
+            return ["or", *(_condition(part) for part in parts)]
+        case _:
+            assert_never(condition)
+
+
+def _expression(expression: core.Expression) -> Json:
+    match expression:
+        case core.Constant(value):
+            return value_json(value)
+        case core.Variable(name):
+            return ["cell", name]
+        case core.Element(array, size, index):
+            return ["element", array, size, _expression(index)]
+        case core.Sum(left, right):
+            return ["+", _expression(left), _expression(right)]
+        case core.Product(left, right):
+            return ["*", _expression(left), _expression(right)]
+        case _:
+            assert_never(expression)
+
+
+def _weight(weight: core.Weight) -> Json:
+    match weight:
+        case core.Epsilon():
+            return ["eps"]
+        case core.WeightSum(left, right):
+            return ["+", _weight(left), _weight(right)]
+        case core.WeightProduct(left, right):
+            return ["*", _weight(left), _weight(right)]
+        case core.Inverse(operand):
+            return ["inverse", _weight(operand)]
+        case core.Exponential(exponent):
+            return ["exp", _weight(exponent)]
+        case _:
+            return _expression(weight)
