@@ -50,10 +50,10 @@ Stored = Value | Form
 
 Store = dict[str, Stored]
 
-MOST_STATES = 200_000
+MOST_STATES = 50_000
 """Most states at a time."""
 
-MOST_STEPS = 20_000_000
+MOST_STEPS = 3_000_000
 """Most statements that are executed."""
 
 

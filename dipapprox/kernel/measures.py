@@ -357,7 +357,7 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
                 (1, part)
                 for relation, bound in zip(("<=", ">"), loose, strict=True)
                 for part in _where(
-                    graph, _without(component, atom, bound, side), difference, relation, integers
+                    graph, _without(component, atom, bound, side), difference, relation
                 )
             ]
     if not (sides[0] and sides[1]):

@@ -138,7 +138,16 @@ class Graph:
         discrete: Of each node, whether it is a function on the integers. False for scalars.
     """
 
-    __slots__ = ("_moved", "_numbers", "discrete", "nodes", "one", "via", "zero")
+    __slots__ = (
+        "_moved",
+        "_numbers",
+        "discrete",
+        "minus_one",
+        "nodes",
+        "one",
+        "via",
+        "zero",
+    )
 
     def __init__(self) -> None:
         self.nodes: list[Function | Scalar] = []
