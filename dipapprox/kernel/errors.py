@@ -13,3 +13,7 @@ class Refuted(NotProved):
 
 class Refused(NotProved):
     """A step asks for more work or memory than the kernel spends on one."""
+
+
+class BadProof(NotProved):
+    """What is read is no proof: a field is missing, unknown, or of another type."""

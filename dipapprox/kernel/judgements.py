@@ -1,0 +1,91 @@
+"""What steps conclude: frozen data, and the words that people read.
+
+Probabilities are integers in units of 2 ** -places, so that sums of them are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.kernel.machine import Input, Value
+
+Output = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distributions:
+    """For some inputs, bounds of the probability of every output; outputs left out have 0.
+
+    Attributes:
+        eps: The machine's eps.
+        places: Bounds are in units of 2 ** -places.
+        outputs: Every output that one of the inputs can have.
+        bounds: For each input the lower and the upper bounds, in the order of `outputs`.
+    """
+
+    eps: Fraction
+    places: int
+    outputs: tuple[Output, ...]
+    bounds: Mapping[Input, tuple[Sequence[int], Sequence[int]]]
+
+    def __str__(self) -> str:
+        inputs = "input" if len(self.bounds) == 1 else "inputs"
+        outputs = "output" if len(self.outputs) == 1 else "outputs"
+        return (
+            f"at eps = {self.eps} the probabilities of {len(self.outputs)} {outputs} "
+            f"for {len(self.bounds)} {inputs}, within multiples of 2^-{self.places}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv.
+
+    Attributes:
+        eps: The machine's eps.
+        eps_prv: The budget.
+        delta: The bound.
+        pairs: The listed pairs; None for all adjacent ones.
+        count: How many they are.
+    """
+
+    eps: Fraction
+    eps_prv: Fraction
+    delta: Fraction
+    pairs: frozenset[tuple[Input, Input]] | None
+    count: int
+
+    def __str__(self) -> str:
+        which = "adjacent" if self.pairs is None else "listed"
+        return (
+            f"for each of the {self.count} {which} ordered pairs (u, u') and every set S of outputs, "
+            f"Pr[S | u] <= e^({self.eps_prv}) Pr[S | u'] + {self.delta}, at eps = {self.eps}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    """For this pair and this set of outputs, Pr[S | u] - e^eps_prv Pr[S | u'] > delta."""
+
+    eps: Fraction
+    eps_prv: Fraction
+    delta: Fraction
+    input: Input
+    adjacent: Input
+    outputs: tuple[Output, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and S = "
+            f"{{{', '.join(map(_words, self.outputs))}}}, "
+            f"Pr[S | u] - e^({self.eps_prv}) Pr[S | u'] > {self.delta}, at eps = {self.eps}"
+        )
+
+
+Judgement = Distributions | Private | Violated
+
+
+def _words(values: Sequence[Value]) -> str:
+    return f"({', '.join(map(str, values))})"

@@ -1,0 +1,83 @@
+"""Pairs of inputs: which are adjacent, each ordered pair once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.machine import Input, Machine, Value
+
+
+def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
+    """Yield every ordered pair of different adjacent inputs once.
+
+    Every pair that is yielded is adjacent by `Adjacency.holds`; none is left out, as every cell of
+    the second input runs through all values whose own change the norm admits.
+    """
+    adjacency = machine.adjacency
+    if adjacency.norm == "pairs":
+        yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
+        return
+    domains = [domain for _, domain in machine.inputs]
+    near = [_near(machine, domain) for domain in domains]
+    for first in all_inputs(machine):
+        for second in _neighbours(machine, near, first):
+            if adjacency.holds(first, second):
+                yield first, second
+
+
+def all_inputs(machine: Machine) -> Iterator[Input]:
+    """Yield every input once."""
+    pending: list[Input] = [()]
+    domains = [domain for _, domain in machine.inputs]
+    while pending:
+        start = pending.pop()
+        if len(start) == len(domains):
+            yield start
+        else:
+            pending += [(*start, value) for value in reversed(domains[len(start)])]
+
+
+def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple[Value, Fraction]]]:
+    """The values that a value may change to, with what the change costs of the radius.
+
+    l1: its size. l0: 1 for any change. Other norms: nothing, if each change is small enough.
+    """
+    norm, radius = machine.adjacency.norm, machine.adjacency.radius
+    found: dict[Value, list[tuple[Value, Fraction]]] = {}
+    for before in domain:
+        near = []
+        for after in domain:
+            if norm == "all":
+                near.append((after, Fraction(0)))
+                continue
+            if norm == "l0":
+                near.append((after, Fraction(before != after)))
+                continue
+            if isinstance(before, str) or isinstance(after, str):
+                raise BadProof("named values have no distance")
+            change = after - before
+            if abs(change) > radius:
+                continue
+            if (norm == "increasing" and change < 0) or (norm == "decreasing" and change > 0):
+                continue
+            near.append((after, abs(change) if norm == "l1" else Fraction(0)))
+        found[before] = near
+    return found
+
+
+def _neighbours(
+    machine: Machine, near: list[dict[Value, list[tuple[Value, Fraction]]]], first: Input
+) -> Iterator[Input]:
+    """The inputs whose changes, cell by cell, stay within the radius."""
+    radius = machine.adjacency.radius
+    pending: list[tuple[Input, Fraction]] = [((), Fraction(0))]
+    while pending:
+        start, spent = pending.pop()
+        if len(start) == len(first):
+            yield start
+            continue
+        for value, cost in near[len(start)][first[len(start)]]:
+            if spent + cost <= radius or not cost:
+                pending.append(((*start, value), spent + cost))

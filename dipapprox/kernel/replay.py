@@ -1,0 +1,117 @@
+"""A proof replayed: machine, claim and steps in, what is proved out.
+
+    proof    {"machine": machine, "claim": claim, "steps": [step, …]}
+    claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
+              "pairs": null | [[input, input], …]}
+    step     {"rule": name, "from": [numbers of earlier steps], …}
+
+The last step has to conclude the claim. A premise whose number stands as -n - 1 is step n, which
+nobody needs any more: it is forgotten, so that memory does not grow with the number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.judgements import Judgement, Private, Violated
+from dipapprox.kernel.machine import Input, Machine, read_input, read_machine
+from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
+from dipapprox.kernel.rules import Proof, apply
+
+MOST_STEPS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a proof is said to prove.
+
+    Attributes:
+        verdict: "DP" or "Not_DP".
+        eps: The machine's eps, > 0.
+        eps_prv: The budget, >= 0.
+        delta: In [0, 1].
+        pairs: The ordered pairs that are meant; None for all adjacent ones.
+    """
+
+    verdict: str
+    eps: Fraction
+    eps_prv: Fraction
+    delta: Fraction
+    pairs: tuple[tuple[Input, Input], ...] | None
+
+
+def read_claim(json: object, machine: Machine) -> Claim:
+    """Read a claim about a machine.
+
+    Raises:
+        BadProof: If it is none.
+    """
+    record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
+    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    eps, eps_prv, delta = (as_number(record[n], n) for n in ("eps", "eps_prv", "delta"))
+    if eps <= 0 or eps_prv < 0 or not 0 <= delta <= 1:
+        raise BadProof("eps > 0, eps_prv >= 0 and delta in [0, 1] are wanted")
+    pairs = None
+    if record["pairs"] is not None:
+        domains = tuple(domain for _, domain in machine.inputs)
+        pairs = tuple(
+            (read_input(u, domains), read_input(v, domains))
+            for u, v in (as_list(each, "a pair", 2) for each in as_list(record["pairs"], "pairs"))
+        )
+        if len(set(pairs)) < len(pairs):
+            raise BadProof("a pair is listed twice")
+    return Claim(verdict, eps, eps_prv, delta, pairs)
+
+
+def replay(
+    machine: object,
+    claim: object,
+    steps: Iterable[object],
+    told: Callable[[int, Judgement], None] = lambda number, judgement: None,
+) -> Judgement:
+    """Replay a proof.
+
+    Args:
+        machine: As JSON.
+        claim: As JSON.
+        steps: As JSON, one after the other.
+        told: Called with the number of every step and what it concludes.
+
+    Returns:
+        The judgement that is the claim.
+
+    Raises:
+        BadProof: If something is not of the form that it has to have.
+        Refuted: If a step does not hold, or the last one does not conclude the claim.
+        Refused: If a step asks for too much.
+    """
+    read = read_machine(machine)
+    stated = read_claim(claim, read)
+    proof = Proof(read, stated.pairs)
+    known: dict[int, Judgement] = {}
+    last: Judgement | None = None
+    for number, step in enumerate(steps):
+        if number >= MOST_STEPS:
+            raise BadProof(f"more than {MOST_STEPS} steps")
+        last = apply(proof, known, step)
+        told(number, last)
+        known[number] = last
+    if last is None or not _concludes(last, stated):
+        raise Refuted("the last step does not conclude the claim")
+    return last
+
+
+def _concludes(judgement: Judgement, claim: Claim) -> bool:
+    match judgement:
+        case Private(eps, eps_prv, delta, pairs):
+            listed = None if claim.pairs is None else frozenset(claim.pairs)
+            same = pairs == listed and claim.verdict == "DP"
+        case Violated(eps, eps_prv, delta):
+            # The rule has asked whether the pair is meant.
+            same = claim.verdict == "Not_DP"
+        case _:
+            return False
+    return same and (eps, eps_prv, delta) == (claim.eps, claim.eps_prv, claim.delta)

@@ -1,0 +1,237 @@
+"""The rules of finite verdicts at one eps: steps to judgements.
+
+Each rule is one function (proof, premises, step) -> judgement. A step has exactly the fields that
+its rule reads. Rules raise `Refuted` where a step does not hold, `Refused` where it asks for more
+than the kernel spends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.evaluate import accuracy, evaluate
+from dipapprox.kernel.forward import Run
+from dipapprox.kernel.judgements import Distributions, Judgement, Output, Private, Violated
+from dipapprox.kernel.machine import Input, Machine, read_input
+from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+
+MOST_ENTRIES = 4_000_000
+"""Most probabilities that one step may ask for."""
+
+MOST_PAIRS = 20_000_000
+"""Most pairs of inputs that one step may go through."""
+
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What all steps are about: a machine, and which pairs of its inputs are meant.
+
+    Attributes:
+        machine: The machine.
+        pairs: The listed ordered pairs; None for all adjacent ones.
+    """
+
+    machine: Machine
+    pairs: tuple[tuple[Input, Input], ...] | None
+
+
+def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Distributions:
+    """The machine is run for some inputs, and what comes out is enclosed.
+
+    Theorem: a run's states are disjoint and cover all runs up to null sets (`forward`), so the
+    scalars of an output add up to its probability; `evaluate` encloses each. Outputs of no state
+    have probability 0. The bounds of an input's outputs add up to an interval around 1, or the
+    kernel has an error.
+
+    Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at.
+    """
+    _no(premises)
+    machine = proof.machine
+    eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    domains = tuple(domain for _, domain in machine.inputs)
+    given = step["inputs"]
+    inputs: Iterable[Input] = (
+        all_inputs(machine)
+        if given is None
+        else [read_input(each, domains) for each in as_list(given, "inputs")]
+    )
+    graph = Graph()
+    run = Run(machine, eps, graph)
+    found: dict[Input, dict[Output, list[int]]] = {}
+    entries = 0
+    for input in inputs:
+        found[input] = run.outcomes(input)
+        entries += sum(len(scalars) for scalars in found[input].values())
+        if entries > MOST_ENTRIES:
+            raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
+    if len(outputs) * len(found) > MOST_ENTRIES:
+        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    aim = accuracy(bits)
+    wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
+    values = evaluate(graph, wanted, eps, aim)
+    places = bits + 16
+    bounds = {}
+    with precision(aim.bits):
+        sums: dict[tuple[int, ...], tuple[int, int]] = {}
+        for input, own in found.items():
+            low, high = [], []
+            for output in outputs:
+                key = tuple(own.get(output, ()))
+                if key not in sums:
+                    ball = sum((values[scalar] for scalar in key), to_ball(0))
+                    top = 1 << places
+                    ends = max(lower_at(ball, places), 0), min(upper_at(ball, places), top)
+                    sums[key] = ends
+                low.append(sums[key][0])
+                high.append(sums[key][1])
+            if not sum(low) <= 1 << places <= sum(high):
+                raise Refuted("probabilities that do not add up to 1")
+            bounds[input] = low, high
+    return Distributions(eps, places, outputs, bounds)
+
+
+def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+    """delta_{u,u'} = sum over outputs of max(0, Pr[o | u] - e^eps_prv Pr[o | u']) <= delta.
+
+    Theorem (DiPApprox, Lemma 2): the sum is the largest Pr[S | u] - e^eps_prv Pr[S | u'] over all
+    sets S of outputs. It is bounded above with upper bounds of Pr[o | u] and lower bounds of
+    Pr[o | u'] and e^eps_prv, in integers.
+
+    Step: "eps_prv", "delta"; one premise: distributions for all inputs of the pairs.
+    """
+    found = _distributions(premises)
+    eps_prv, delta = _claim(step)
+    factor, shift = _growth(eps_prv, found.places, above=False)
+    # delta in units of 2 ** -places, rounded down.
+    most = (delta.numerator << found.places) // delta.denominator
+    pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
+    bounds = found.bounds
+    scaled: dict[Input, list[int]] = {}
+    count = 0
+    for first, second in pairs:
+        count += 1
+        if count > MOST_PAIRS:
+            raise Refused(f"more than {MOST_PAIRS} pairs")
+        if first not in bounds or second not in bounds:
+            raise Refuted("an input of a pair has no distribution")
+        if second not in scaled:
+            scaled[second] = [factor * low >> shift for low in bounds[second][0]]
+        high = bounds[first][1]
+        total = sum([h - s for h, s in zip(high, scaled[second], strict=True) if h > s])
+        if total > most:
+            raise Refuted(f"the bound of delta for {first}, {second} is larger")
+    listed = None if proof.pairs is None else frozenset(proof.pairs)
+    return Private(found.eps, eps_prv, delta, listed, count)
+
+
+def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violated:
+    """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
+
+    Step: "eps_prv", "delta", "input", "adjacent", "outputs" (numbers of outputs in the premise);
+    one premise: distributions for both inputs.
+    """
+    found = _distributions(premises)
+    eps_prv, delta = _claim(step)
+    domains = tuple(domain for _, domain in proof.machine.inputs)
+    first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
+    if proof.pairs is None:
+        if not proof.machine.adjacency.holds(first, second):
+            raise Refuted("the inputs are not adjacent")
+    elif (first, second) not in proof.pairs:
+        raise Refuted("the pair is not listed")
+    if first not in found.bounds or second not in found.bounds:
+        raise Refuted("an input of the pair has no distribution")
+    numbers = [as_integer(each, "an output") for each in as_list(step["outputs"], "outputs")]
+    if len(set(numbers)) < len(numbers):
+        raise BadProof("an output twice")
+    if not all(0 <= number < len(found.outputs) for number in numbers):
+        raise BadProof("there is no such output")
+    factor, shift = _growth(eps_prv, found.places, above=True)
+    low, high = found.bounds[first][0], found.bounds[second][1]
+    likely = sum(low[number] for number in numbers)
+    unlikely = -(-factor * sum(high[number] for number in numbers) >> shift)
+    if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
+        raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
+    outputs = tuple(found.outputs[number] for number in numbers)
+    return Violated(found.eps, eps_prv, delta, first, second, outputs)
+
+
+def _growth(eps_prv: Fraction, places: int, above: bool) -> tuple[int, int]:
+    """Return (k, shift): k / 2 ** shift is at most e ** eps_prv, or at least that."""
+    if eps_prv > MOST_EPS_PRV:
+        raise Refused(f"eps_prv is above {MOST_EPS_PRV}")
+    with precision(places + 2 * int(eps_prv) + 32):
+        ball = to_ball(eps_prv).exp()
+        return (upper_at if above else lower_at)(ball, places), places
+
+
+MOST_EPS_PRV = 1000
+
+
+def _claim(step: Step) -> tuple[Fraction, Fraction]:
+    eps_prv, delta = as_number(step["eps_prv"], "eps_prv"), as_number(step["delta"], "delta")
+    if eps_prv < 0 or not 0 <= delta <= 1:
+        raise BadProof("eps_prv is below 0, or delta not in [0, 1]")
+    return eps_prv, delta
+
+
+def _positive(json: object, what: str) -> Fraction:
+    value = as_number(json, what)
+    if value <= 0:
+        raise BadProof(f"{what} is not above 0")
+    return value
+
+
+def _no(premises: Sequence[Judgement]) -> None:
+    if premises:
+        raise BadProof("a run has no premises")
+
+
+def _distributions(premises: Sequence[Judgement]) -> Distributions:
+    match premises:
+        case [Distributions() as found]:
+            return found
+        case _:
+            raise BadProof("one premise is wanted: distributions")
+
+
+Rule = Callable[[Proof, Sequence[Judgement], Step], Judgement]
+
+RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
+    "distributions": (distributions, ("eps", "inputs", "bits")),
+    "every pair": (every_pair, ("eps_prv", "delta")),
+    "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),
+}
+"""By name: the function, and the fields of its steps besides "rule" and "from"."""
+
+
+def apply(proof: Proof, known: MutableMapping[int, Judgement], json: object) -> Judgement:
+    """Replay one step.
+
+    Args:
+        proof: What it is about.
+        known: What the steps before it concluded, by number.
+        json: The step.
+    """
+    if not isinstance(json, dict) or json.get("rule") not in RULES:
+        raise BadProof("a step has no rule that is known")
+    rule, fields = RULES[json["rule"]]
+    step = as_record(json, "a step", ("rule", "from", *fields))
+    premises = []
+    for number in as_list(step["from"], "premises"):
+        last_use = as_integer(number, "a premise") < 0
+        wanted = -number - 1 if last_use else number
+        if wanted not in known:
+            raise BadProof(f"there is no step {wanted} before, or it was forgotten")
+        premises.append(known.pop(wanted) if last_use else known[wanted])
+    return rule(proof, premises, step)
