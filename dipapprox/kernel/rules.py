@@ -137,7 +137,7 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
 def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violated:
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
-    Step: "eps_prv", "delta", "input", "adjacent", "outputs" (numbers of outputs in the premise);
+    Step: "eps_prv", "delta", "input", "adjacent", "outputs";
     one premise: distributions for both inputs.
     """
     found = _distributions(premises)
@@ -151,18 +151,19 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
         raise Refuted("the pair is not listed")
     if first not in found.bounds or second not in found.bounds:
         raise Refuted("an input of the pair has no distribution")
-    numbers = [as_integer(each, "an output") for each in as_list(step["outputs"], "outputs")]
-    if len(set(numbers)) < len(numbers):
+    ranges = tuple(domain for _, domain in proof.machine.outputs)
+    outputs = tuple(read_input(each, ranges) for each in as_list(step["outputs"], "outputs"))
+    if len(set(outputs)) < len(outputs):
         raise BadProof("an output twice")
-    if not all(0 <= number < len(found.outputs) for number in numbers):
-        raise BadProof("there is no such output")
+    # What no state ends with has probability 0 for both inputs.
+    places = {output: number for number, output in enumerate(found.outputs)}
+    numbers = [places[output] for output in outputs if output in places]
     factor, shift = _growth(eps_prv, found.places, above=True)
     low, high = found.bounds[first][0], found.bounds[second][1]
     likely = sum(low[number] for number in numbers)
     unlikely = -(-factor * sum(high[number] for number in numbers) >> shift)
     if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
         raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
-    outputs = tuple(found.outputs[number] for number in numbers)
     return Violated(found.eps, eps_prv, delta, first, second, outputs)
 
 

@@ -10,7 +10,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 
-Json = int | str | bool | list["Json"] | dict[str, "Json"]
+Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
 
 
 def machine_json(program: core.Program) -> dict[str, Json]:

@@ -1,0 +1,91 @@
+"""Verdicts at one eps, as proofs: the claim, and the steps that the kernel replays.
+
+A run of the machine needs no hints, so steps say which inputs it is run for and how exactly, and
+how the verdict follows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.errors import NoCertificate
+from dipapprox.language.core import Program
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.notation import finite
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+
+LEAST_BITS = 40
+"""Distributions are enclosed at least to 2 ** -LEAST_BITS."""
+
+
+def verdict_proof(program: Program, verdict: Verdict, selection: PairSelection) -> dict[str, Json]:
+    """Return the proof of a verdict.
+
+    Args:
+        program: What was verified.
+        verdict: DP or Not_DP.
+        selection: The pairs that were selected.
+
+    Raises:
+        NoCertificate: If the kernel has no rules for it.
+    """
+    claim = verdict.claim
+    if claim.growth.multiple != 1:
+        raise NoCertificate("the claimed eps_prv is no rational number")
+    machine = machine_json(program)
+    private = verdict.answer is Answer.DP
+    pairs: Json = None
+    if isinstance(selection, OrderedPairs):
+        listed = dict.fromkeys(selection.pairs)
+        pairs = [[input_json(u), input_json(v)] for u, v in listed]
+    stated: dict[str, Json] = {
+        "eps_prv": number_json(claim.eps_prv),
+        "delta": number_json(claim.delta),
+    }
+    if private:
+        inputs: Json = None
+        if isinstance(selection, OrderedPairs):
+            own = dict.fromkeys(input for pair in selection.pairs for input in pair)
+            inputs = [input_json(each) for each in own]
+        step: dict[str, Json] = {"rule": "every pair", "from": [-1], **stated}
+        gap = claim.delta - verdict.delta_enclosure.upper if verdict.delta_enclosure else None
+    else:
+        witness = verdict.witness
+        if witness is None or witness.at_least is not None:
+            raise NoCertificate("the violating outputs are too many to be recorded")
+        inputs = [input_json(witness.input), input_json(witness.adjacent)]
+        step = {
+            "rule": "violation",
+            "from": [-1],
+            **stated,
+            "input": inputs[0],
+            "adjacent": inputs[1],
+            "outputs": [input_json(finite(row.output)) for row in witness.rows],
+        }
+        gap = witness.delta_enclosure.lower - claim.delta
+    run: dict[str, Json] = {
+        "rule": "distributions",
+        "from": [],
+        "eps": number_json(claim.eps),
+        "inputs": inputs,
+        "bits": _bits(gap, verdict),
+    }
+    return {
+        "machine": machine,
+        "claim": {
+            "verdict": "DP" if private else "Not_DP",
+            "eps": number_json(claim.eps),
+            **stated,
+            "pairs": pairs,
+        },
+        "steps": [run, step],
+    }
+
+
+def _bits(gap: Fraction | None, verdict: Verdict) -> int:
+    """How exactly a run has to be known for the verdict to follow: well below what decides it."""
+    if gap is None or gap <= 0:
+        return LEAST_BITS
+    spare = 8 + verdict.run.outputs.bit_length() + 2 * int(verdict.claim.eps_prv)
+    return max(LEAST_BITS, (1 / gap).__ceil__().bit_length() + spare)
