@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.evaluate import accuracy, evaluate
+from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Judgement, Output, Private, Violated
 from dipapprox.kernel.machine import Input, Machine, read_input
