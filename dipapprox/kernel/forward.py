@@ -10,7 +10,7 @@ eps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -72,12 +72,16 @@ class Run:
         machine: What runs.
         eps: Weights are probabilities, and possible or not, at this eps.
         graph: Of functions and numbers; new ones are added.
+        ask: Called all the time; what it raises ends the run.
     """
 
-    def __init__(self, machine: Machine, eps: Fraction, graph: Graph) -> None:
+    def __init__(
+        self, machine: Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
+    ) -> None:
         self.machine = machine
         self.graph = graph
         self._eps = eps
+        self._ask = ask
         self._dying = dying(machine)
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._reals = frozenset(machine.reals)
@@ -129,6 +133,7 @@ class Run:
         return states
 
     def _statement(self, statement: Statement, states: list[State]) -> list[State]:
+        self._ask()
         self._steps += len(states)
         if self._steps > MOST_STEPS or len(states) > MOST_STATES:
             raise Refused("more states or steps than the kernel follows")

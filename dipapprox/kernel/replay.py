@@ -71,6 +71,7 @@ def replay(
     claim: object,
     steps: Iterable[object],
     told: Callable[[int, Judgement], None] = lambda number, judgement: None,
+    ask: Callable[[], None] = lambda: None,
 ) -> Judgement:
     """Replay a proof.
 
@@ -79,6 +80,7 @@ def replay(
         claim: As JSON.
         steps: As JSON, one after the other.
         told: Called with the number of every step and what it concludes.
+        ask: Called all the time; what it raises ends the replay.
 
     Returns:
         The judgement that is the claim.
@@ -90,7 +92,7 @@ def replay(
     """
     read = read_machine(machine)
     stated = read_claim(claim, read)
-    proof = Proof(read, stated.pairs)
+    proof = Proof(read, stated.pairs, ask)
     known: dict[int, Judgement] = {}
     last: Judgement | None = None
     for number, step in enumerate(steps):

@@ -39,10 +39,12 @@ class Proof:
     Attributes:
         machine: The machine.
         pairs: The listed ordered pairs; None for all adjacent ones.
+        ask: Called all the time; what it raises ends the replay.
     """
 
     machine: Machine
     pairs: tuple[tuple[Input, Input], ...] | None
+    ask: Callable[[], None]
 
 
 def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Distributions:
@@ -66,7 +68,7 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
         else [read_input(each, domains) for each in as_list(given, "inputs")]
     )
     graph = Graph()
-    run = Run(machine, eps, graph)
+    run = Run(machine, eps, graph, proof.ask)
     found: dict[Input, dict[Output, list[int]]] = {}
     entries = 0
     for input in inputs:
@@ -79,7 +81,7 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
         raise Refused(f"more than {MOST_ENTRIES} probabilities")
     aim = accuracy(bits)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
-    values = evaluate(graph, wanted, eps, aim)
+    values = evaluate(graph, wanted, eps, aim, proof.ask)
     places = bits + 16
     bounds = {}
     with precision(aim.bits):
@@ -121,6 +123,8 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     count = 0
     for first, second in pairs:
         count += 1
+        if not count & 1023:
+            proof.ask()
         if count > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")
         if first not in bounds or second not in bounds:

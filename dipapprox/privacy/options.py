@@ -46,6 +46,7 @@ _KINDS: dict[str, type] = {
     "max_precision": int,
     "merge": bool,
     "jobs": int,
+    "proved": bool,
     "limits": Limits,
 }
 """Types of the fields: Python programs set them."""
@@ -64,6 +65,7 @@ class Options:
         merge: Whether final states are merged at join points.
         jobs: Most processes. More than one are started for large work only; then a script that
             calls this library needs the usual `if __name__ == "__main__":`.
+        proved: Whether `verify` answers only what the kernel has replayed a proof of.
         limits: Budgets; their clock starts when they are made.
 
     Raises:
@@ -77,6 +79,7 @@ class Options:
     max_precision: int = LAST_PRECISION
     merge: bool = True
     jobs: int = 1
+    proved: bool = False
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from dipapprox.privacy.description import (
     Word,
     count,
     interval,
+    seconds_text,
 )
 from dipapprox.privacy.notation import (
     Published,
@@ -151,6 +152,18 @@ def witness_bars(
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """That the kernel has replayed a proof of a verdict, of so many steps, in some seconds."""
+
+    steps: int
+    seconds: float
+
+    def fields(self) -> dict[str, object]:
+        """Return the field "proved" of `to_dict`."""
+        return {"steps": self.steps, "seconds": round(self.seconds, 6)}
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict(RunResult):
     """The result of one verification.
 
@@ -163,6 +176,7 @@ class Verdict(RunResult):
         stated_eps_prv: What `claim.eps_prv` stands for, if that is no rational number: for DP a
             lower bound of it, for Not_DP an upper bound.
         stated_delta: The same for `claim.delta`.
+        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run
@@ -173,6 +187,7 @@ class Verdict(RunResult):
     interrupted: bool = False
     stated_eps_prv: Stated | None = None
     stated_delta: Stated | None = None
+    replayed: Replayed | None = None
 
     asked: ClassVar[str] = "compare its answer: verdict.answer is Answer.DP"
 
@@ -203,6 +218,7 @@ class Verdict(RunResult):
             **self.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.witness_fields(),
+            **({} if self.replayed is None else {"proved": self.replayed.fields()}),
             **self.footer(),
         }
 
@@ -225,6 +241,7 @@ class Verdict(RunResult):
                 ("reason", self.reason),
                 (delta_name(self.answer), delta),
                 ("checked", self._checked()),
+                ("proved", self._proved()),
             ),
             below=() if self.witness is None else self._witness(self.witness),
         )
@@ -251,6 +268,12 @@ class Verdict(RunResult):
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"
         return f"{count(self.pairs or 0, 'ordered pair')}, {what}"
+
+    def _proved(self) -> str | None:
+        if self.replayed is None:
+            return None
+        steps = count(self.replayed.steps, "step")
+        return f"replayed by the kernel: {steps}, {seconds_text(self.replayed.seconds)}"
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP

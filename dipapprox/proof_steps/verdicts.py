@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
@@ -15,17 +16,29 @@ from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 
-LEAST_BITS = 40
+LEAST_BITS = 24
 """Distributions are enclosed at least to 2 ** -LEAST_BITS."""
 
 
-def verdict_proof(program: Program, verdict: Verdict, selection: PairSelection) -> dict[str, Json]:
+@dataclass(frozen=True, slots=True)
+class WrittenProof:
+    """A proof as the kernel reads it: JSON."""
+
+    machine: Json
+    claim: Json
+    steps: tuple[Json, ...]
+
+
+def verdict_proof(
+    program: Program, verdict: Verdict, selection: PairSelection, finer: int = 1
+) -> WrittenProof:
     """Return the proof of a verdict.
 
     Args:
         program: What was verified.
         verdict: DP or Not_DP.
         selection: The pairs that were selected.
+        finer: How many times the bits to ask for that seem to be enough.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
@@ -69,18 +82,15 @@ def verdict_proof(program: Program, verdict: Verdict, selection: PairSelection) 
         "from": [],
         "eps": number_json(claim.eps),
         "inputs": inputs,
-        "bits": _bits(gap, verdict),
+        "bits": finer * _bits(gap, verdict),
     }
-    return {
-        "machine": machine,
-        "claim": {
-            "verdict": "DP" if private else "Not_DP",
-            "eps": number_json(claim.eps),
-            **stated,
-            "pairs": pairs,
-        },
-        "steps": [run, step],
+    said: Json = {
+        "verdict": verdict.answer.value,
+        "eps": number_json(claim.eps),
+        **stated,
+        "pairs": pairs,
     }
+    return WrittenProof(machine, said, (run, step))
 
 
 def _bits(gap: Fraction | None, verdict: Verdict) -> int:

@@ -70,6 +70,13 @@ COMPUTING = (
         str(LAST_PRECISION),
     ),
     _computing(
+        "proved",
+        kinds.flag,
+        "",
+        "answer only what the kernel, which searches nothing, has replayed a proof of",
+        "false",
+    ),
+    _computing(
         "jobs",
         kinds.whole(1, MOST_JOBS),
         "N",
@@ -83,6 +90,7 @@ COMPUTING = (
 )
 """All of them."""
 
+PROVED = "proved"
 LIMITS = ("timeout", "max_states", "max_memory")
 STRUCTURE = ("optimizer", "merge")
 WHOLE = ("engine", "tier", *STRUCTURE, "precision", "max_precision", "jobs", *LIMITS)
@@ -121,5 +129,6 @@ def read_options(given: Mapping[str, object], spelled: Spelled, limits: Limits) 
         max_precision=read["max_precision"],
         merge=read["merge"],
         jobs=read["jobs"],
+        proved=read["proved"],
         limits=limits,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
+from dipapprox.errors import UserError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.pairs.search import Progress, silent
@@ -14,7 +15,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
-from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
 
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import formula_claim, formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.proof_steps import proved as proving
 else:
     formulas = Deferred("dipapprox.language.formula")
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     verifier = Deferred("dipapprox.privacy.verifier")
+    proving = Deferred("dipapprox.proof_steps.proved")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
@@ -42,7 +45,7 @@ class Verify(Question):
     """A claim; numbers and formulas are those of the program run at `eps`."""
 
     name: ClassVar[str] = "verify"
-    computing: ClassVar[tuple[str, ...]] = WHOLE
+    computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: Fraction | ClosedInterval = argument(
         kinds.eps_or_interval,
@@ -84,7 +87,15 @@ class Verify(Question):
         """Verify the claim; see `Question.answer`."""
         selection, claim = self.pairs.select(program), self.claim
         if claim is not None and program.rounding is None:
-            return verifier.verify(program, claim, selection, options, progress)
+            found = verifier.verify(program, claim, selection, options, progress)
+            if options.proved:
+                return proving.proved(program, found, selection, options.limits)
+            return found
+        if options.proved:
+            raise UserError(
+                "'proved' asks for one eps, and for a claim of rational numbers",
+                "the kernel has no rules for intervals and formulas",
+            )
         formulas = self.formulas()
         if isinstance(self.eps, ClosedInterval):
             lower, upper = self.eps.lower, self.eps.upper
