@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
+import replaying
 from hypothesis import HealthCheck, settings
 
 # Compiling the package anew takes longer than most of the commands that tests start: compiled
@@ -35,6 +36,8 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
+replaying.install()
+
 
 @pytest.fixture
 def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
@@ -47,3 +50,9 @@ def work_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     monkeypatch.setattr("dipapprox.limits.time", SimpleNamespace(monotonic=now))
     monkeypatch.setattr("dipapprox.numerics.methods.monotonic", now)
     return now
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many verdicts the kernel has replayed in this process."""
+    for reason, count in replaying.outcomes.most_common(12):
+        terminalreporter.write_line(f"kernel: {count} {reason}")

@@ -40,15 +40,20 @@ from dipapprox.kernel.sampled import Sampled, Space
 
 
 def evaluate(
-    graph: Graph, scalars: Iterable[Node], eps: Fraction, accuracy: Accuracy
+    graph: Graph,
+    scalars: Iterable[Node],
+    eps: Fraction,
+    accuracy: Accuracy,
+    ask: Callable[[], None] = lambda: None,
 ) -> dict[Node, arb]:
-    """Return balls, subsets of [0, inf) up to rounding, that contain scalars of a graph.
+    """Return balls that contain scalars of a graph.
 
     Args:
-        graph: Its functions and scalars are >= 0.
+        graph: Its functions are >= 0; scalars are those of mixes, too.
         scalars: Nodes.
         eps: > 0.
         accuracy: How finely functions are sampled.
+        ask: Called before every node; what it raises ends the evaluation.
 
     Raises:
         Refuted: If a node is no scalar, or eps is not > 0.
@@ -61,7 +66,7 @@ def evaluate(
     if eps <= 0:
         raise Refuted(f"eps must be > 0, got {eps}")
     with precision(accuracy.precision):
-        return _Evaluation(graph, wanted, eps, accuracy).run()
+        return _Evaluation(graph, wanted, eps, accuracy).run(ask)
 
 
 class _Evaluation:
@@ -133,9 +138,10 @@ class _Evaluation:
                 self.spaces[grid] = Panels(laws, bounds, self.eps, self.accuracy)
         return self.spaces[grid]
 
-    def run(self) -> dict[Node, arb]:
+    def run(self, ask: Callable[[], None]) -> dict[Node, arb]:
         """Evaluate all that is needed; return what is wanted."""
         for number in sorted(self.parts):
+            ask()
             node = self.graph.nodes[number]
             if isinstance(node, Function):
                 self.functions[number] = self._function(number, node)

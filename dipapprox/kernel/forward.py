@@ -265,9 +265,7 @@ class Run:
 
     # --- conditions --------------------------------------------------------------------------
 
-    def _decided(
-        self, condition: Condition, state: State
-    ) -> tuple[list[State], list[State]]:
+    def _decided(self, condition: Condition, state: State) -> tuple[list[State], list[State]]:
         """Split a state: the parts where a condition holds, and those where it does not."""
         match condition:
             case Comparison(relation, left, right):

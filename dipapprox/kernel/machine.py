@@ -405,12 +405,12 @@ class _Reader:
                 if array in self._moving:
                     raise BadProof("an array that moves has elements with computed indices")
                 return Element(array, size, self._tree(parts[2], depth + 1, False))
-            case ("+" | "*"), 2:
+            case (("+" | "*"), 2):
                 left, right = (self._tree(each, depth + 1, weights) for each in parts)
                 return Operation(word, left, right)
             case "eps", 0 if weights:
                 return Epsilon()
-            case ("inverse" | "exp"), 1 if weights:
+            case (("inverse" | "exp"), 1) if weights:
                 return Function(word, self._tree(parts[0], depth + 1, weights))
             case _:
                 raise BadProof(f"not an expression: {str(json)[:80]}")

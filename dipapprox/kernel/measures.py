@@ -279,9 +279,7 @@ def _lines(atom: Atom, terms: Terms, bounds: Bounds) -> tuple[_Line | None, _Lin
     return lower, upper
 
 
-def _between(
-    graph: Graph, function: Node, atom: Atom, terms: Terms, bounds: Bounds
-) -> Node | None:
+def _between(graph: Graph, function: Node, atom: Atom, terms: Terms, bounds: Bounds) -> Node | None:
     """Return y -> integral of f between two lines; None where an integer is not on them."""
     lower, upper = _lines(atom, terms, bounds)
     integers = graph.discrete[function]

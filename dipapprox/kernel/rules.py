@@ -84,7 +84,7 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     values = evaluate(graph, wanted, eps, aim, proof.ask)
     places = bits + 16
     bounds = {}
-    with precision(aim.bits):
+    with precision(aim.precision):
         sums: dict[tuple[int, ...], tuple[int, int]] = {}
         for input, own in found.items():
             low, high = [], []

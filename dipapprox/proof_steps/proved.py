@@ -33,7 +33,7 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     reason: str | None = None
     with EarlyEnd() as end:
         try:
-            steps = _replayed(program, verdict, selection, limits)
+            steps = replayed(program, verdict, selection, limits)
             return replace(verdict, replayed=Replayed(steps, perf_counter() - start))
         except NoCertificate as none:
             reason = none.message
@@ -48,9 +48,7 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     )
 
 
-def _replayed(
-    program: Program, verdict: Verdict, selection: PairSelection, limits: Limits
-) -> int:
+def replayed(program: Program, verdict: Verdict, selection: PairSelection, limits: Limits) -> int:
     """Replay proofs until one holds; return how many steps it has.
 
     Raises:
