@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import floor
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import difference, has_interior
+
+if TYPE_CHECKING:
+    from dipapprox.events import integer_points
+else:
+    integer_points = Deferred("dipapprox.events.integer_points")
 
 _EVERYWHERE = (Family.GAUSSIAN, Family.LAPLACE)
 
@@ -20,8 +27,8 @@ _EVERYWHERE = (Family.GAUSSIAN, Family.LAPLACE)
 def is_possible(event: Event | Star) -> bool:
     """Whether samples of the laws meet guards that leave an open set with positive probability.
 
-    Of integers, bounds of single samples and of differences of two are decided; other guards of
-    integers count as possible.
+    Of integers, bounds of single samples and of differences of two are decided, and others almost
+    always (`integer_points`); what is not counts as possible.
     """
     if isinstance(event, Star):
         return _star_is_possible(event)
@@ -29,7 +36,7 @@ def is_possible(event: Event | Star) -> bool:
     if families.issubset(_EVERYWHERE):
         return True
     if any(family.is_discrete for family in families):
-        return _has_integer_point(event)
+        return _have_integer_points(event) is not False
     supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
     return not supports or has_interior([*event.guards, *supports])
 
@@ -38,12 +45,11 @@ def is_surely_possible(event: Event | Star) -> bool:
     """Whether a reduced event certainly has positive probability, however small.
 
     Args:
-        event: Of `reduce`, so `is_possible`: only guards of integers that are no bounds of single
-            samples and of differences of two are left in doubt.
+        event: Of `reduce`, so `is_possible`: only guards of integers may be left in doubt.
     """
     if isinstance(event, Star) or not any(law.family.is_discrete for law in event.samples):
         return True
-    return all(difference(guard) is not None for guard in event.guards)
+    return _have_integer_points(event) is True
 
 
 def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
@@ -87,16 +93,18 @@ def _star_is_possible(star: Star) -> bool:
     return not lowest or not highest or max(lowest) < min(highest)
 
 
-def _has_integer_point(event: Event) -> bool:
-    """Whether bounds of integers and of differences of integers can hold together.
+def _have_integer_points(event: Event) -> bool | None:
+    """Whether guards of integers hold together at integers; None if that is not known.
 
     x[v] - x[u] <= w means x[v] - x[u] <= k = ⌊w⌋. Such bounds contradict each other exactly if some
     simple cycle has Σ k <= -1. With n vertices that is Σ (k + 1/(n + 1)) <= 0, a question about
-    reals.
+    reals. Other guards are left to linear programmes.
     """
     differences = [difference(guard) for guard in event.guards]
     if any(found is None for found in differences):
-        return True
+        if not all(law.family.is_discrete for law in event.samples):
+            return None
+        return integer_points.meet(event.guards)
     slack = Fraction(1, len(event.samples) + 2)
     forms = []
     for guard in event.guards:

@@ -12,8 +12,8 @@ from math import gcd, lcm
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
 from dipapprox.events.event import Event
+from dipapprox.events.inequalities import Inequality, integer_inequality
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.integers.inequalities import Inequality, integer_inequality
 
 
 @dataclass(frozen=True, slots=True)
