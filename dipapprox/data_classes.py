@@ -222,8 +222,15 @@ def _make_standard_fields(cls: type) -> Any:
 @recursive_repr()
 def _repr(self: Any) -> str:
     shown = [name for name, each in _fields(type(self)).items() if each.repr]
-    values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+    values = ", ".join(f"{name}={_repr_of(getattr(self, name))}" for name in shown)
     return f"{type(self).__qualname__}({values})"
+
+
+def _repr_of(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no numbers of more than some 4300 digits
+        return f"<{type(value).__qualname__}>"
 
 
 def _refuse(self: object, name: str, *_: object) -> NoReturn:

@@ -16,12 +16,28 @@ _PIECE = 600
 _PIECE_BITS = 1_990
 """A number of so many bits has at most 600 digits."""
 
+_LONGEST, _SHOWN = 1_000, 40
+"""Characters of a number that is written in full, and of the beginning of a longer one."""
+
 
 def exact_text(value: int | Fraction) -> str:
     """Write a number exactly, as `str` does: "-3", "1/2"."""
     if value.denominator == 1:
         return _whole_text(value.numerator)
     return f"{_whole_text(value.numerator)}/{_whole_text(value.denominator)}"
+
+
+def brief_text(value: int | Fraction | str | None) -> str:
+    """Write a number for people: exactly, or how it begins and how long it is.
+
+    Texts are written likewise; None is "nothing".
+    """
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else exact_text(value)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
 def decimal_text(value: Fraction) -> str:

@@ -16,7 +16,7 @@ from dipapprox import Claim
 from dipapprox.certificates.numbers import Decimal, read_rational
 from dipapprox.checking.check import check
 from dipapprox.checking.result import Outcome
-from dipapprox.digits import exact_text, read_digits
+from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.values import parse_rational
@@ -125,3 +125,10 @@ out <- 0
 if x >= 8000 then out <- 1 end
 """
 """Pr[out = 1] is about e^-8000, or above 1/2."""
+
+
+def test_long_numbers_are_written_briefly_for_people() -> None:
+    assert brief_text(Fraction(-3, 2)) == "-3/2"
+    assert brief_text(10**999) == str(10**999)
+    assert brief_text(10**5000) == f"1{'0' * 39}… (5001 characters)"
+    assert (brief_text("name"), brief_text(None)) == ("name", "nothing")

@@ -27,6 +27,7 @@ from dipapprox.certificates.statement import (
     Line,
     Statement,
     Text,
+    check_params,
 )
 
 FORMAT = "dipapprox budget certificate"
@@ -59,6 +60,9 @@ class RecordedRounds(Statement, frozen=True, tag_field="language", tag="dpg"):
     sha256: Hash
     params: dict[str, Fraction]
     for_all: Text | None
+
+    def __post_init__(self) -> None:
+        check_params(self.params)
 
 
 class HiddenStops(Statement, frozen=True, tag_field="kind", tag="hidden"):

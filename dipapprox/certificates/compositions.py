@@ -33,6 +33,7 @@ from dipapprox.certificates.statement import (
     RecordedProgram,
     Statement,
     Text,
+    check_params,
     check_widened,
 )
 
@@ -179,6 +180,7 @@ class ProgramRun(Statement, frozen=True, tag_field="mechanism", tag="program"):
     def __post_init__(self) -> None:
         _positive(eps=self.eps)
         check_widened(self.widened)
+        check_params(self.params)
         for total in (sum(m.p for m in self.dominating), sum(m.q for m in self.dominating)):
             if total != 1:
                 raise ValueError(".dominating: expected probabilities that add up to 1")

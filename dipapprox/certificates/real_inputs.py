@@ -26,6 +26,7 @@ from dipapprox.certificates.statement import (
     PlainValues,
     RecordedProgram,
     Statement,
+    check_params,
 )
 
 FORMAT = "dipapprox real-input certificate"
@@ -169,6 +170,9 @@ class RealInputCertificate(Statement, frozen=True):
     computed: Computed
     digest: Digest
 
+    def __post_init__(self) -> None:
+        check_params(self.params)
+
 
 class CertificateOfRealInputs(RealInputCertificate, frozen=True):
     """There is a budget, and the claimed one is one."""
@@ -176,6 +180,7 @@ class CertificateOfRealInputs(RealInputCertificate, frozen=True):
     verdict: Literal["DP"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         upper = None if self.least_budget is None else self.least_budget.upper
         if upper is None or (self.claim.budget is not None and self.claim.budget < upper):
             raise ValueError(".least_budget: expected an upper bound, at most the claimed budget")
@@ -187,6 +192,7 @@ class CertificateAgainstRealInputs(RealInputCertificate, frozen=True):
     verdict: Literal["Not_DP"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         bounds, budget = self.least_budget, self.claim.budget
         if bounds is not None and (budget is None or budget >= bounds.lower):
             raise ValueError(".least_budget: expected a lower bound above the claimed budget")

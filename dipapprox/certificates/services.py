@@ -22,6 +22,7 @@ from dipapprox.certificates.statement import (
     PlainValues,
     Statement,
     Text,
+    check_params,
 )
 
 FORMAT = "dipapprox service certificate"
@@ -107,6 +108,7 @@ class ServiceCertificate(Statement, frozen=True):
     digest: Digest
 
     def __post_init__(self) -> None:
+        check_params(self.params)
         bounds, evidence = self.least_budget, self.evidence
         if (evidence.pairs is None) != (bounds is None or bounds.upper is None):
             raise ValueError(".evidence.pairs: expected them where an upper bound is stated")

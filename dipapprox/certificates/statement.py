@@ -102,6 +102,21 @@ def check_widened(widened: Mapping[str, str]) -> None:
             raise ValueError(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
 
 
+_MOST_BITS = 13_000
+"""Of a parameter's value: whoever gives one to a program cannot give a longer one."""
+
+
+def check_params(params: Mapping[str, Fraction]) -> None:
+    """Check that values of parameters are such as may be given to a program.
+
+    Raises:
+        ValueError: If one is too long.
+    """
+    for name, value in params.items():
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
+            raise ValueError(f".params.{name:.40}: expected a number of reasonable length")
+
+
 def widening_of(widened: Mapping[str, str]) -> Widening:
     """Read wider domains."""
     return Widening(named={name: read_domain(text, name) for name, text in widened.items()})
@@ -165,6 +180,7 @@ class CertificateFields(Statement, frozen=True):
 
     def __post_init__(self) -> None:
         check_widened(self.widened)
+        check_params(self.params)
 
     @property
     def widening(self) -> Widening:

@@ -24,6 +24,7 @@ from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, place_of, value_of
 from dipapprox.checking.weights import is_nothing
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.digits import brief_text
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
 from dipapprox.language.equal_turns import written_out
@@ -290,7 +291,7 @@ def _outputs(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Va
                 raise Stuck(f"the output '{cell.name}' is a sample")
             value = value.constant
         if value not in cell.domain:
-            raise Stuck(f"{value} is not in the domain of '{cell.name}'")
+            raise Stuck(f"{brief_text(value)} is not in the domain of '{cell.name}'")
         values.append(value)
     return tuple(values)
 

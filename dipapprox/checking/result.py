@@ -9,7 +9,7 @@ from typing import ClassVar, assert_never
 from dipapprox.certificates.verdicts import Claimed
 from dipapprox.checking.claims import BudgetClaim, CompositionClaim, DecisionClaim
 from dipapprox.data_classes import dataclass
-from dipapprox.digits import exact_text
+from dipapprox.digits import brief_text, exact_text
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.description import Description, Tone, Word, interval, known
@@ -152,8 +152,8 @@ def claim_text(claim: AnyClaim) -> str:
     """Write a claim for people."""
     match claim:
         case Claimed():
-            claimed = f"(ε_prv, δ) = ({claim.eps_prv}, {claim.delta})"
-            return f"{claimed}, program run at ε = {claim.eps}"
+            claimed = f"(ε_prv, δ) = ({brief_text(claim.eps_prv)}, {brief_text(claim.delta)})"
+            return f"{claimed}, program run at ε = {brief_text(claim.eps)}"
         case DecisionClaim():
             epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
             return claim_words(claim.budget, claim.delta, epsilons)

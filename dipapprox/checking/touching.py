@@ -17,6 +17,7 @@ from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.decisions.signs import sign_at
 from dipapprox.checking.pairs import Pair
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
@@ -57,7 +58,7 @@ def exceeding(
         for bottom in (p.bottom, q.bottom):
             below = sign_at(bottom, eps, limits)
             if not below:
-                raise Stuck(f"a division by 0 at eps = {eps}")
+                raise Stuck(f"a division by 0 at eps = {brief_text(eps)}")
             sign *= below
         if sign > 0:
             return first, second

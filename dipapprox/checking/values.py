@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from dipapprox.checking.facts import Line
+from dipapprox.digits import brief_text
 from dipapprox.language import core
 
 Datum = Line | str
@@ -60,7 +61,7 @@ def place_of(target: core.Variable | core.Element, store: Mapping[str, Datum]) -
     index = number_of(target.index, store)
     if index.terms or index.constant.denominator != 1 or not 1 <= index.constant <= target.size:
         raise Stuck(f"an index of '{target.array}' is out of range")
-    return f"{target.array}[{index.constant}]"
+    return f"{target.array}[{brief_text(index.constant)}]"
 
 
 def datum_of(value: core.Value) -> Datum:

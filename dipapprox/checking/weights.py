@@ -16,6 +16,7 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.decisions.quotients import Quotient, constant, lowest_terms
 from dipapprox.checking.decisions.signs import sign_at
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language import core
@@ -65,14 +66,14 @@ def require_distribution(chance: Chance, eps: Fraction, limits: Limits) -> None:
     for weight in chance.weights:
         for divisor in divisors(weight):
             if not sign_of(divisor, eps, limits):
-                raise Stuck(f"a choice divides by 0 at eps = {eps}")
+                raise Stuck(f"a choice divides by 0 at eps = {brief_text(eps)}")
         if sign_of(weight_form(weight), eps, limits) < 0:
-            raise Stuck(f"a choice has a weight below 0 at eps = {eps}")
+            raise Stuck(f"a choice has a weight below 0 at eps = {brief_text(eps)}")
     if chance.proportional:
         if not sign_of(total, eps, limits):
-            raise Stuck(f"all weights of a choice are 0 at eps = {eps}")
+            raise Stuck(f"all weights of a choice are 0 at eps = {brief_text(eps)}")
     elif sign_of(total.minus(_ONE), eps, limits):
-        raise Stuck(f"the probabilities of a choice do not add up to 1 at eps = {eps}")
+        raise Stuck(f"the probabilities of a choice do not add up to 1 at eps = {brief_text(eps)}")
 
 
 def sign_of(quotient: Quotient, eps: Fraction, limits: Limits) -> int:
@@ -84,7 +85,7 @@ def sign_of(quotient: Quotient, eps: Fraction, limits: Limits) -> int:
     """
     below = sign_at(quotient.bottom, eps, limits)
     if not below:
-        raise Stuck(f"a division by 0 at eps = {eps}")
+        raise Stuck(f"a division by 0 at eps = {brief_text(eps)}")
     return sign_at(quotient.top, eps, limits) * below
 
 

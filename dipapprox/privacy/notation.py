@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.digits import decimal_text, exact_text
+from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -104,7 +104,7 @@ def plain_value(value: Value) -> PlainValue:
     """Return an integer as int, any other rational as "p/q", a named value as its name."""
     if isinstance(value, str):
         return value
-    return value.numerator if value.denominator == 1 else str(value)
+    return value.numerator if value.denominator == 1 else exact_text(value)
 
 
 def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
@@ -114,7 +114,7 @@ def parameter_fields(parameters: Mapping[str, Fraction]) -> dict[str, str]:
 
 def parameters_text(parameters: Mapping[str, Fraction]) -> str:
     """Write a program's parameters for people: "N = 2, s = 4/3"."""
-    return ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    return ", ".join(f"{name} = {brief_text(value)}" for name, value in parameters.items())
 
 
 def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
@@ -138,7 +138,7 @@ def ends(enclosure: Enclosure | None) -> list[str]:
 
 def values_text(values: Sequence[Value]) -> str:
     """Write values for people: "(0, 1)"."""
-    return f"({', '.join(str(plain_value(value)) for value in values)})"
+    return f"({', '.join(map(brief_text, values))})"
 
 
 def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
@@ -153,9 +153,9 @@ def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
     whole = Counter(cell.variable for cell, _ in single)
     for name, value in valuation(*zip(*single, strict=True)).items() if single else ():
         if isinstance(value, list) and whole[name] == sizes[name]:
-            parts.append(f"{name} = ({', '.join(map(str, value))})")
+            parts.append(f"{name} = ({', '.join(map(_item_text, value))})")
         elif not isinstance(value, list):
-            parts.append(f"{name} = {value}")
+            parts.append(f"{name} = {_item_text(value)}")
     described: dict[str, list[Cell]] = {}
     for cell, each in zip(cells, values, strict=True):
         if isinstance(each, NumberSet) and each.about:
@@ -163,13 +163,17 @@ def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:
         elif isinstance(each, NumberSet):
             parts.append(each.text(cell.name))
         elif cell.index is not None and whole[cell.variable] < sizes[cell.variable]:
-            parts.append(f"{cell.name} = {plain_value(each)}")
+            parts.append(f"{cell.name} = {brief_text(each)}")
     for text, own in described.items():
         # All cells of an array alike: the name of the array will do.
         alike = Counter(cell.variable for cell in own)
         names = [c.variable if alike[c.variable] == sizes[c.variable] else c.name for c in own]
         parts.append(f"{', '.join(dict.fromkeys(names))} {text}")
     return ", ".join(parts)
+
+
+def _item_text(item: PlainValue | PlainSet) -> str:
+    return brief_text(item) if isinstance(item, int | str) else str(item)
 
 
 def plain_terms(function: ExponentialPolynomial) -> list[list[int | str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.digits import exact_text
+from dipapprox.digits import brief_text, exact_text
 from dipapprox.language.core import Cell, Input
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.privacy.claim import Claim, Stated
@@ -236,7 +236,7 @@ class Verdict(RunResult):
             f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",
             label=self.answer.value,
             tone=TONES[self.answer],
-            asked=(("claim", f"{claimed}, program run at ε = {self.claim.eps}"),),
+            asked=(("claim", f"{claimed}, program run at ε = {brief_text(self.claim.eps)}"),),
             found=(
                 ("reason", self.reason),
                 (delta_name(self.answer), delta),

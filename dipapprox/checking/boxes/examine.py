@@ -35,6 +35,7 @@ from dipapprox.checking.factor import Factor, factor_of
 from dipapprox.checking.inputs import pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
@@ -300,7 +301,7 @@ class _Replay:
             if low < step.place < high and len(step.parts) == 2:
                 parts = own.cut(step.input, step.side, step.place)
                 return list(zip(parts, step.parts, strict=True))
-        self._partial.differ("evidence.steps", f"no set is cut at {step.place}")
+        self._partial.differ("evidence.steps", f"no set is cut at {brief_text(step.place)}")
         return None
 
     def _reduced(self, own: Pairs, step: Reduction) -> list[_Waiting] | None:

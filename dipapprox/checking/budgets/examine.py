@@ -40,6 +40,7 @@ from dipapprox.checking.budgets.structures import examine_structure
 from dipapprox.checking.budgets.vectors import examine_family
 from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.partial_result import PartialResult
+from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
@@ -129,10 +130,10 @@ def _complaints(record: OfBudget, machine: Machine, limits: Limits) -> Iterator[
     match record:
         case CertificateOfBudget():
             if claimed is not None and (bounds.upper is None or bounds.upper > claimed):
-                yield "verdict", f"{claimed} is not shown to be a budget"
+                yield "verdict", f"{brief_text(claimed)} is not shown to be a budget"
         case CertificateAgainstBudget():
             if evidence.structure is None and (claimed is None or claimed >= bounds.lower):
-                yield "verdict", f"{claimed} is not below the lower bound"
+                yield "verdict", f"{brief_text(claimed)} is not below the lower bound"
         case _:
             assert_never(record)
 

@@ -23,6 +23,7 @@ from dipapprox.checking.budgets.machine import Machine
 from dipapprox.checking.budgets.vectors import common_denominator, read_family
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import brief_text
 from dipapprox.language.automata import INSAMPLE
 from dipapprox.limits import Limits
 
@@ -69,7 +70,9 @@ def examine_joined(
     largest = max(map(min, found))
     if largest > most:
         return "vectors: a walk costs more than the upper bound"
-    return None if largest == most else f"vectors: they prove {Fraction(largest, scale)}"
+    return (
+        None if largest == most else f"vectors: they prove {brief_text(Fraction(largest, scale))}"
+    )
 
 
 class _Joining:

@@ -27,6 +27,7 @@ from dipapprox.certificates.budgets import (
 )
 from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
 from dipapprox.checking.budgets.machine import STOPPED, Machine, Move, symbol
+from dipapprox.digits import brief_text
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME
 from dipapprox.limits import Limits
 
@@ -53,7 +54,7 @@ def examine_word(
     if before is None or after is None:
         return "letters: no run fits the word"
     if before - after != bound:
-        return f"letters: the rates are {before} and {after}"
+        return f"letters: the rates are {brief_text(before)} and {brief_text(after)}"
     return None
 
 

@@ -26,6 +26,7 @@ from math import lcm
 from dipapprox.certificates.budgets import RecordedRun
 from dipapprox.checking.budgets.knowledge import NOTHING, Place, moves_from
 from dipapprox.checking.budgets.machine import Machine
+from dipapprox.digits import brief_text
 from dipapprox.language.automata import INSAMPLE
 from dipapprox.limits import Limits
 
@@ -149,7 +150,7 @@ class _Flow:
             if complaint is not None:
                 return f"steps[{position}]: {complaint}"
         found = Fraction(self._value(gains), self.scale)
-        return None if found == bound else f"the flow proves {found}"
+        return None if found == bound else f"the flow proves {brief_text(found)}"
 
     def _complaint(self, position: int, lower: int, upper: int) -> str | None:
         step, move = self.recorded.steps[position], self.moves[position]
@@ -158,7 +159,8 @@ class _Flow:
         if step.change and step.change not in self.machine.changes:
             return "inputs do not change so"
         if (self._whole(step.lower), self._whole(step.upper)) != (lower, upper):
-            return f"it gains {Fraction(lower, self.scale)} and {Fraction(upper, self.scale)}"
+            gains = [brief_text(Fraction(end, self.scale)) for end in (lower, upper)]
+            return f"it gains {gains[0]} and {gains[1]}"
         if move.shows == INSAMPLE:
             return None
         # Of all changes for which gains may be what they are, the least is recorded.
@@ -167,7 +169,7 @@ class _Flow:
         for level, gain in enumerate((lower, upper)):
             amount = gain if _pays_for_zero(step.change, level) else -gain
             if not 0 <= amount <= self.rates[position]:
-                return f"it cannot gain {Fraction(gain, self.scale)}"
+                return f"it cannot gain {brief_text(Fraction(gain, self.scale))}"
         return None
 
     def _value(self, gains: Sequence[Sequence[int]]) -> int:

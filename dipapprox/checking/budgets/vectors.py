@@ -32,6 +32,7 @@ from dipapprox.certificates.budgets import CellFamily, JoinedCells, VectorFamily
 from dipapprox.checking.budgets.graph import GraphNode, missing_step, read_graph
 from dipapprox.checking.budgets.machine import Machine, Move
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.language.automata import INSAMPLE
 from dipapprox.limits import Limits
 
@@ -87,7 +88,7 @@ def read_family(
         LimitReached: If `limits` run out.
     """
     if family.unit != unit:
-        return f"unit: it is {unit}"
+        return f"unit: it is {brief_text(unit)}"
     if (bound / unit).denominator > 1:
         return "least_budget.upper: it is no whole number of units"
     costs = [machine.rate(move) + machine.fresh_cost(move) for move in machine.moves]
@@ -141,7 +142,7 @@ def _examine_vectors(steps: _Steps, vectors: Sequence[VectorPair], limits: Limit
     if len(unmade):
         return f"vectors[{unmade[0]}]: no step from those before it makes it"
     if largest != steps.bound:
-        return f"least_budget.upper: the vectors prove {largest * steps.unit}"
+        return f"least_budget.upper: the vectors prove {brief_text(largest * steps.unit)}"
     return None
 
 

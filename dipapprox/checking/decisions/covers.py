@@ -14,6 +14,7 @@ from flint import arb, arb_poly
 from dipapprox.certificates.proofs import Argument, Box, Cover, Factor, FarAway, NearZero
 from dipapprox.checking.claims import Interval
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.exponentials import power
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -57,17 +58,19 @@ def examine(part: Factor, cover: Cover, interval: Interval, limits: Limits) -> t
         signs.append(cover.near_zero.sign)
     for box in cover.boxes:
         if box.lower != position or box.upper <= position:
-            raise Refuted(f"a box begins at {box.lower}, not at {position}")
+            raise Refuted(f"a box begins at {brief_text(box.lower)}, not at {brief_text(position)}")
         _box(terms, part.rate, box, limits)
         position = box.upper
         signs.append(box.sign)
     if interval.upper is None:
         if cover.far_away is None or cover.far_away.lower != position:
-            raise Refuted(f"nothing is said of ε beyond {position}")
+            raise Refuted(f"nothing is said of ε beyond {brief_text(position)}")
         _far_away(terms, part.rate, cover.far_away)
         signs.append(cover.far_away.sign)
     elif position != interval.upper:
-        raise Refuted(f"the boxes end at {position}, not at {interval.upper}")
+        raise Refuted(
+            f"the boxes end at {brief_text(position)}, not at {brief_text(interval.upper)}"
+        )
     return signs[0], any(box.argument is Argument.CROSSING for box in cover.boxes)
 
 
@@ -112,7 +115,8 @@ def _box(terms: Terms, rate: Fraction, box: Box, limits: Limits) -> None:
         case _:
             assert_never(box.argument)
     if ends != expected:
-        raise Refuted(f"the signs at {box.lower} and {box.upper} are {ends[0]} and {ends[1]}")
+        where = f"{brief_text(box.lower)} and {brief_text(box.upper)}"
+        raise Refuted(f"the signs at {where} are {ends[0]} and {ends[1]}")
     slope = _derivative(terms, rate)
     middle = (box.lower + box.upper) / 2
     _constant_sign(slope, rate, box.lower, box.upper, sign_at(slope, rate, middle, limits), limits)
@@ -128,7 +132,7 @@ def _far_away(terms: Terms, rate: Fraction, far: FarAway) -> None:
     against = {(n - leading, j): abs(d) for (n, j), d in terms.items() if d * c < 0}
     # ε^i e^(-jρε) does not increase from i / (jρ) on.
     if any(far.lower * j * rate < i for i, j in against):
-        raise Refuted(f"some term still grows at {far.lower}")
+        raise Refuted(f"some term still grows at {brief_text(far.lower)}")
     bits = 64
     while True:
         with precision(bits):
@@ -139,7 +143,9 @@ def _far_away(terms: Terms, rate: Fraction, far: FarAway) -> None:
             if total < 0:
                 return
             if total > 0:
-                raise Refuted(f"the leading term does not outweigh the others at {far.lower}")
+                raise Refuted(
+                    f"the leading term does not outweigh the others at {brief_text(far.lower)}"
+                )
         bits = _more(bits)
 
 
@@ -173,7 +179,8 @@ def _constant_sign(
         Refuted: If it has another one somewhere.
         Stuck: If that cannot be told.
     """
-    expected = f"a function does not have the sign {sign} on [{lower}, {upper}]"
+    ends = f"[{brief_text(lower)}, {brief_text(upper)}]"
+    expected = f"a function does not have the sign {sign} on {ends}"
     if not sign:
         raise Refuted(expected)
     bits, pieces = 64 + max(map(abs, terms.values())).bit_length(), 0

@@ -38,6 +38,7 @@ from dipapprox.checking.inputs import (
 )
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
@@ -112,7 +113,9 @@ def _delta(
                 signs.require_divisor(divisor, "a denominator of delta")
         return claimed.exact
     if not _is_below(constant(below), claimed, signs):
-        partial.differ("evidence.delta_below", f"{below} is not shown to be at most delta")
+        partial.differ(
+            "evidence.delta_below", f"{brief_text(below)} is not shown to be at most delta"
+        )
         return None
     return constant(below)
 

@@ -16,6 +16,7 @@ from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import brief_text
 from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial, exponential_sum
 
 Canonical = tuple[tuple[int, Fraction, int], ...]
@@ -185,7 +186,7 @@ def _polynomial(
         (n, int((q - least) * steps)): int(c * scale) for (n, q), c in function.terms
     }
     if max(degree for _, degree in terms) > _HIGHEST:
-        raise Stuck(f"a quotient of degree beyond {_HIGHEST} in e^(ε/{steps})")
+        raise Stuck(f"a quotient of degree beyond {_HIGHEST} in e^(ε/{brief_text(steps)})")
     return _RING.from_dict(terms), Fraction(1, scale), least
 
 

@@ -22,6 +22,7 @@ from dipapprox.checking.decisions import covers
 from dipapprox.checking.decisions.covers import Refuted
 from dipapprox.checking.decisions.quotients import Canonical, as_function, canonical
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.precision import precision, to_ball
@@ -53,7 +54,7 @@ def is_positive(function: Canonical, proof: Proof, interval: Interval, limits: L
             if not interval.is_point or eps != interval.lower:
                 raise Refuted("the interval is not that point")
             if sign_at(as_function(function), eps, limits) != sign or sign < 0:
-                raise Refuted(f"the sign at {eps} is another one")
+                raise Refuted(f"the sign at {brief_text(eps)} is another one")
             return sign > 0
         case Factors():
             return _by_factors(function, proof, interval, limits)
@@ -105,7 +106,7 @@ def _by_factors(function: Canonical, proof: Factors, interval: Interval, limits:
         product = product * linear**multiplicity
         below = interval.upper is not None and zero >= interval.upper
         if multiplicity % 2 and not below and zero > interval.lower:
-            raise Refuted(f"the sign changes at {zero}")
+            raise Refuted(f"the sign changes at {brief_text(zero)}")
         if multiplicity % 2 and below:
             sign = -sign
         positive = positive and zero not in interval
@@ -173,7 +174,7 @@ def sign_at(function: ExponentialPolynomial, eps: Fraction, limits: Limits) -> i
             if total < 0:
                 return -1
         bits *= 4
-    raise Stuck(f"{_MOST_BITS} bits do not tell the sign of a function at {eps}")
+    raise Stuck(f"{_MOST_BITS} bits do not tell the sign of a function at {brief_text(eps)}")
 
 
 _ZERO = Fraction(0)

@@ -45,6 +45,7 @@ from dipapprox.checking.real_inputs.boxes import Box, allowed, contains, corners
 from dipapprox.checking.real_inputs.parts import PartCheck, Untrue
 from dipapprox.checking.real_inputs.runs import tape_of
 from dipapprox.checking.values import Stuck
+from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, has_names
@@ -104,7 +105,7 @@ class _Examination:
         self.changes, radius, self.are_all = self._changes()
         self.boxes = self.changes
         if record.radius != radius or not radius:
-            raise Untrue("radius", f"inputs change by {radius}")
+            raise Untrue("radius", f"inputs change by {brief_text(radius)}")
 
     def run(self, partial: PartialResult) -> None:
         parts = independent_parts(self.program)
@@ -126,7 +127,8 @@ class _Examination:
             dearest = max(sum((each.upper(box) for each in known), _ZERO) for box in self.boxes)
             if dearest * self.record.radius != bounds.upper:
                 raise Untrue(
-                    "least_budget.upper", f"the shifts prove {dearest * self.record.radius}"
+                    "least_budget.upper",
+                    f"the shifts prove {brief_text(dearest * self.record.radius)}",
                 )
             if dearest and not self.are_all:
                 raise Untrue("least_budget.upper", "adjacent inputs may differ by any amount")
@@ -141,7 +143,7 @@ class _Examination:
             lost = None  # so many times as much as one wants
         if lost != (None if bounds is None else bounds.lower):
             found = "no budget" if lost is None else str(lost)
-            raise Untrue("least_budget", f"what is lost proves {found}")
+            raise Untrue("least_budget", f"what is lost proves {brief_text(found)}")
 
     # --- inputs -----------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from dipapprox.checking.real_inputs.states import (
 )
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import brief_text
 from dipapprox.distributions import Family
 from dipapprox.errors import UserError
 from dipapprox.language import core
@@ -218,7 +219,7 @@ class PartCheck:
             raise Untrue(where, "a box has a side for each input")
         cost = self._shifted(self._noise(shift.shift), state, shift.box, where)
         if cost != shift.cost:
-            raise Untrue(where, f"a shift costs {cost}")
+            raise Untrue(where, f"a shift costs {brief_text(cost)}")
         return cost
 
     def _shifted(
@@ -283,7 +284,7 @@ class PartCheck:
                 costs.append(cost)
         found = min(costs) - before if costs else None
         if found != ray.loss or (found is not None and found <= 0):
-            raise Untrue(where, f"the flows prove {found}")
+            raise Untrue(where, f"the flows prove {brief_text(found)}")
         return found
 
     def _dear(
@@ -305,7 +306,7 @@ class PartCheck:
                 raise Untrue(where, "a flow proves nothing")
             return None
         if value != record.cost:
-            raise Untrue(where, f"a flow proves {value}")
+            raise Untrue(where, f"a flow proves {brief_text(value)}")
         return value
 
     def _require_within_rates(self, total: dict[int, Fraction], finite: bool, where: str) -> None:
@@ -343,7 +344,7 @@ class PartCheck:
         finite = [cost for cost in costs if cost is not None]
         loss = min(finite) - before if finite else None
         if loss != record.loss or (loss is not None and loss <= 0):
-            raise Untrue("places", f"the flows prove {loss}")
+            raise Untrue("places", f"the flows prove {brief_text(loss)}")
         return loss
 
     def _forms_at(self, state: _KnownState, point: Sequence[Fraction]) -> list[LinearForm]:
@@ -412,7 +413,7 @@ class PartCheck:
                 raise Untrue("places", "a flow proves nothing")
             return None
         if value != record.cost:
-            raise Untrue("places", f"a flow proves {value}")
+            raise Untrue("places", f"a flow proves {brief_text(value)}")
         return value
 
     def _constant(

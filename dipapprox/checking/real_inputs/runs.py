@@ -17,6 +17,7 @@ from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.paths import Rest
 from dipapprox.checking.values import Datum, Stuck, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.digits import brief_text
 from dipapprox.distributions import Distribution, Family
 from dipapprox.language import core
 from dipapprox.language.equal_turns import written_out
@@ -252,7 +253,7 @@ def _output(program: core.Program, store: Mapping[str, Datum]) -> tuple[core.Val
             raise Stuck(f"the output '{cell.name}' has no value that is known")
         value: core.Value = found.constant if isinstance(found, Line) else found
         if value not in cell.domain:
-            raise Stuck(f"{value} is not in the domain of '{cell.name}'")
+            raise Stuck(f"{brief_text(value)} is not in the domain of '{cell.name}'")
         values.append(value)
     return tuple(values)
 

@@ -47,6 +47,7 @@ from dipapprox.checking.services.transitions import Call
 from dipapprox.checking.services.ways import Range, Values, Way, Ways
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import replace
+from dipapprox.digits import brief_text
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Change, Handler, Service
 from dipapprox.limits import Limits
@@ -111,7 +112,8 @@ class Differences:
         data = [call for call in calls if call.handler.is_data]
         for state in states:
             if not all(self._begins(state, data, ends, upper)):
-                text = f"more than {upper} is stated to be lost from a pair that calls reach"
+                cost = brief_text(upper)
+                text = f"more than {cost} is stated to be lost from a pair that calls reach"
                 self._partial.differ("evidence.pairs", text)
                 return
         for pair, most in self._values.items():

@@ -25,6 +25,7 @@ from dipapprox.checking.services.runs import FollowedCalls, Malformed, OfService
 from dipapprox.checking.services.transitions import Call, Row, Transitions
 from dipapprox.checking.services.ways import Ways
 from dipapprox.data_classes import replace
+from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.language.parser import parse
@@ -153,7 +154,8 @@ class _ByValue:
 
         for left, right in self.covering(calls):
             if not lose_at_most(left, right, upper, value):
-                text = f"more than {upper} is stated to be lost from a pair that calls reach"
+                cost = brief_text(upper)
+                text = f"more than {cost} is stated to be lost from a pair that calls reach"
                 self.partial.differ("evidence.pairs", text)
         self.partial.pairs = len(values)
         for (first, second), most in values.items():

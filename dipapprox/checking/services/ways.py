@@ -24,6 +24,7 @@ from dipapprox.checking.services.transitions import ALL, UNASSIGNED, Call
 from dipapprox.checking.values import Datum, Stuck, closed, datum_of, number_of, place_of, value_of
 from dipapprox.checking.weights import chance_form
 from dipapprox.data_classes import dataclass
+from dipapprox.digits import brief_text
 from dipapprox.distributions import Family
 from dipapprox.language import core
 from dipapprox.language.calls import Clamp
@@ -329,7 +330,7 @@ class Ways:
                 continue
             value = _value(held)
             if not admits(each.cell.domain, value):
-                raise Stuck(f"{value} is not in the domain of '{each.name}'")
+                raise Stuck(f"{brief_text(value)} is not in the domain of '{each.name}'")
             state.append(value)
         reply: list[core.Value | None] = []
         shown: list[Shown] = []
@@ -345,7 +346,7 @@ class Ways:
                 continue
             value = UNASSIGNED if line is None else _value(line)
             if line is not None and not admits(domain, value):
-                raise Stuck(f"{value} is not in the domain of '{name}'")
+                raise Stuck(f"{brief_text(value)} is not in the domain of '{name}'")
             reply.append(value)
         if len(set(used)) < len(used):
             raise Stuck("a sample is shown twice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.digits import brief_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.values import exact_rational
@@ -47,15 +48,17 @@ def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
         UserError: If there are none.
     """
     if lower < 0:
-        raise UserError(f"eps must be > 0, but the interval begins at {lower}", _USAGE)
+        raise UserError(f"eps must be > 0, but the interval begins at {brief_text(lower)}", _USAGE)
     if upper is not None and (upper < lower or upper == 0):
-        raise UserError(f"there is no eps > 0 in the interval {lower}..{upper}", _USAGE)
+        raise UserError(
+            f"there is no eps > 0 in the interval {brief_text(lower)}..{brief_text(upper)}", _USAGE
+        )
     return EpsilonInterval(lower, upper, lower > 0, upper is not None)
 
 
 def claim_words(budget: Fraction, delta: str, epsilons: EpsilonInterval) -> str:
     """Write a claim for people: "(2 ε, 1/10)-DP for all ε > 0"."""
-    multiple = "ε" if budget == 1 else f"{budget} ε"
+    multiple = "ε" if budget == 1 else f"{brief_text(budget)} ε"
     return f"({multiple}, {delta})-DP for {interval_words(epsilons)}"
 
 
@@ -63,8 +66,8 @@ def interval_words(epsilons: EpsilonInterval) -> str:
     """Write an interval for people."""
     lower, upper = epsilons.lower, epsilons.upper
     if epsilons.is_point:
-        return f"ε = {lower}"
+        return f"ε = {brief_text(lower)}"
     if upper is None:
-        return f"all ε {'>=' if epsilons.lower_included else '>'} {lower}"
-    left = "[" if epsilons.lower_included else "("
-    return f"all ε in {left}{lower}, {upper}{']' if epsilons.upper_included else ')'}"
+        return f"all ε {'>=' if epsilons.lower_included else '>'} {brief_text(lower)}"
+    left, right = "[" if epsilons.lower_included else "(", "]" if epsilons.upper_included else ")"
+    return f"all ε in {left}{brief_text(lower)}, {brief_text(upper)}{right}"
