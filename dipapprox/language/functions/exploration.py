@@ -95,7 +95,7 @@ def _every_path(
             hint = "dipapprox.where(condition, a, b) chooses a value without a path of its own"
             raise refusal("limit", f"the function has more than {MOST_PATHS} paths", hint, line)
         run = begun(list(ways), expected)
-        course = course_of(_execute(run, function, code))
+        course = course_of(execute(run, function, code))
         events, ways = run.events, run.ways
         while events:
             event = events.pop()
@@ -125,7 +125,7 @@ def _changing(code: CodeType) -> SourceError:
     return refusal("error", message, hint, places.span_of_definition(code))
 
 
-def _execute(run: PathRun, function: Function, code: CodeType) -> End:
+def execute(run: PathRun, function: Function, code: CodeType) -> End:
     """Run the function once.
 
     Raises:
@@ -226,7 +226,7 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
         if event == "exception" and outside.tells_symbols(frame, *argument[1:]):
             run.failure = run.failure or _failed(run, argument[1], argument[2])
             raise _Ended
-        if (place := written.unanswered(frame, event)) is not None:
+        for place in written.unanswered(frame, event):
             end("type error", inversions.MESSAGE, inversions.HINT, place)
         if left < 0:
             message = f"one run executes more than {MOST_LINES} lines: a loop without end?"

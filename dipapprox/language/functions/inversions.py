@@ -6,6 +6,7 @@ In: the events of a run's frames. Out: the place of a `~` that no condition answ
 from __future__ import annotations
 
 import dis
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType, FrameType
@@ -33,16 +34,16 @@ class Inversions:
         if _offsets(frame.f_code):
             frame.f_trace_opcodes = True
 
-    def unanswered(self, frame: FrameType, event: str) -> Span | None:
-        """Return the place of the last `~` of a frame, if no condition answered it."""
+    def unanswered(self, frame: FrameType, event: str) -> Iterator[Span | None]:
+        """Yield the place of the last `~` of a frame, if no condition answered it."""
         if event == "call" or not _offsets(frame.f_code):
-            return None
+            return
         offset, before = self._asked.pop(frame, (-1, 0))
         if event == "opcode" and frame.f_lasti in _offsets(frame.f_code):
             self._asked[frame] = frame.f_lasti, self._run.inversions
-        if offset < 0 or self._run.inversions > before or _is_of_number(frame, offset):
-            return None
-        return places.span_of(frame.f_code, offset)
+        answered = offset < 0 or self._run.inversions > before
+        if not answered and not _is_of_number(frame, offset):
+            yield places.span_of(frame.f_code, offset)
 
 
 @lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import CodeType, FunctionType
 from typing import Generic, Never, ParamSpec, TypeVar
 
@@ -33,8 +33,8 @@ from dipapprox.language.checker import check_declarations
 from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions import places
-from dipapprox.language.functions.exploration import explore
+from dipapprox.language.functions import places, twins
+from dipapprox.language.functions.exploration import execute, explore
 from dipapprox.language.functions.memory import picture_of
 from dipapprox.language.functions.results import end_of
 from dipapprox.language.functions.run import PathRun
@@ -180,12 +180,12 @@ class Mechanism(Generic[Arguments, Returned]):
         }
         with surroundings_of(self._function.__globals__):
             course = explore(run_once, code, domains, names, texts, finite)
-        span = places.span_of_definition(code)
-        program = ast.Program(
-            closed_declarations(declarations, head.program, span),
-            with_defaults(course, finite),
-            span=span,
-        )
+            span = places.span_of_definition(code)
+            body = with_defaults(course, finite)
+            once = partial(execute, function=run_once, code=code)
+            twins.check(once, body, inputs, names, texts, span)
+        declared = closed_declarations(declarations, head.program, span)
+        program = ast.Program(declared, body, span=span)
         shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
         return Executed(f"{self.name}({shown})" if shown else self.name, program)
 

@@ -84,7 +84,7 @@ def choose(
     possible = [(v, w) for v, w in zip(given, weights, strict=True) if w.known != 0]
     values = [value for value, _ in possible]
     if len(values) == 1 and possible[0][1].known == 1:
-        return values[0]
+        return next(value for (value, _), w in zip(pairs, weights, strict=True) if w.known != 0)
     if not all(isinstance(value, Condition) for value in values):
         values = [value.number() if isinstance(value, Condition) else value for value in values]
     call = ast.Choose(

@@ -11,6 +11,7 @@ dictionaries makes, and what a name holds to which one is assigned anywhere in t
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -48,17 +49,26 @@ def _tree(text: str) -> _File | None:
         return None
 
 
-def order_asked_in(code: CodeType, named: Mapping[str, Any]) -> Span | None:
-    """Return where a function asks for the order of a set; None if it does not."""
-    file = _tree("".join(linecache.getlines(code.co_filename)))
+def orders_asked_in(code: CodeType, named: Mapping[str, Any]) -> Iterator[Span | None]:
+    """Yield where a function asks for the order of a set; None for a place without source."""
+    text = "".join(linecache.getlines(code.co_filename))
+    file = _tree(text) if text else None
     if file is None:
-        return None
+        if _makes_sets(code):
+            yield None
+        return
     known = {name for name in code.co_names if isinstance(named.get(name), set | frozenset)}
     lines = [line for _, _, line in code.co_lines() if line is not None]
     for node in file.asking(frozenset(known)):
         if min(lines) <= node.lineno <= max(lines):
-            return places.span_of_node(code.co_filename, node)
-    return None
+            yield places.span_of_node(code.co_filename, node)
+
+
+@lru_cache(maxsize=1024)
+def _makes_sets(code: CodeType) -> bool:
+    """Whether a function makes sets, by its instructions: for code whose source nobody has."""
+    displays = any(step.opname == "BUILD_SET" for step in dis.get_instructions(code))
+    return displays or not _MAKERS.isdisjoint(code.co_names)
 
 
 class _File:

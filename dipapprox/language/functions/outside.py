@@ -121,7 +121,7 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
         return Wrong(asked.message, places.span_of(code, asked.offset), asked.hint)
     if _folder(code) != _folder(mechanism):
         return None
-    if (place := orders.order_asked_in(code, named)) is not None:
+    for place in orders.orders_asked_in(code, named):
         return Wrong(orders.MESSAGE, place, orders.HINT)
     if (place := endless_in(code)) is not None:
         return Wrong("this goes on for ever: nothing inside it is counted", place)
