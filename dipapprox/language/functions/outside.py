@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from dipapprox.data_classes import dataclass
-from dipapprox.language.functions import identities, orders, places
+from dipapprox.language.functions import arrays, identities, orders, places
 from dipapprox.language.functions.endless import endless_in
 from dipapprox.source import Span
 
@@ -119,10 +119,12 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
     asked = next(identities.asked_in(code, named), None)
     if asked is not None:
         return Wrong(asked.message, places.span_of(code, asked.offset), asked.hint)
-    if _folder(code) != _folder(mechanism):
-        return None
     for place in orders.orders_asked_in(code, named):
         return Wrong(orders.MESSAGE, place, orders.HINT)
+    for place in arrays.arrays_in(code, named):
+        return Wrong(arrays.MESSAGE, place, arrays.HINT)
+    if _folder(code) != _folder(mechanism):
+        return None
     if (place := endless_in(code)) is not None:
         return Wrong("this goes on for ever: nothing inside it is counted", place)
     stored = _assigned_global(code)

@@ -180,6 +180,7 @@ class Replay:
         for option in options:
             weight = self.number(option.weight) if option.weight is not None else Fraction(1)
             if weight != 0:
+                assert not isinstance(option.value, ast.Range)
                 arguments += [_compared(self.value(option.value)), weight]
         if len(arguments) == 2:
             return arguments[0]

@@ -18,9 +18,9 @@ from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import AllReals
-from dipapprox.language.functions.replay import Draw, Held, Replay
+from dipapprox.language.functions.replay import Draw, Replay
 from dipapprox.language.functions.run import PathRun, cell_name
-from dipapprox.language.functions.symbolic import Symbolic, refusal
+from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import End
 from dipapprox.source import Span
 
@@ -37,7 +37,9 @@ Number = bool | int | Fraction | str
 class NumberRun(PathRun):
     """A run in which inputs and samples are numbers of Python."""
 
-    def __init__(self, point: Point, seed: int, names: frozenset[str], texts: frozenset[str], whole: bool) -> None:
+    def __init__(
+        self, point: Point, seed: int, names: frozenset[str], texts: frozenset[str], whole: bool
+    ) -> None:
         """Make a run.
 
         Args:
@@ -72,11 +74,9 @@ class NumberRun(PathRun):
 
     def random(self, place: ast.Target) -> Number:  # type: ignore[override]  # likewise
         """Return a sample, or an input that may be any number; integer noise is whole."""
-        kind = self._kinds.get(place.name)
-        if kind == "integer":
+        if self._kinds.get(place.name) == "integer":
             return self.variable(place, ())
-        value = self.machine.values[cell_name(place)]
-        return value
+        return self.machine.values[cell_name(place)]
 
     def truth(self, place: ast.Target) -> bool:  # type: ignore[override]  # likewise
         """Return a truth value."""

@@ -81,7 +81,10 @@ class Valued(Symbolic):
         if not is_symbol(other) and not is_number(other):
             leave_to(self.run, other, method, operator)
             return NotImplemented
-        return operate(self.value(), _number(self.run, other, operator))
+        found = operate(self.value(), _number(self.run, other, operator))
+        if isinstance(found, float | complex):
+            raise self.run.refusal("type error", f"'{operator}' makes a float here: {found!r}")
+        return found
 
     def value(self) -> int | Fraction:
         """Return the number that it is on the path: each is a path."""
@@ -110,5 +113,4 @@ def _mirrored(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _power(base: int | Fraction, exponent: int | Fraction) -> Any:
     power = Fraction(base) ** exponent
-    is_whole = isinstance(power, Fraction) and power.denominator == 1
-    return int(power) if is_whole else power
+    return int(power) if isinstance(power, Fraction) and power.denominator == 1 else power

@@ -69,6 +69,7 @@ class Meta(type):
 class Strange(metaclass=Meta): pass
 
 NAMES = {"low", "mid", "high"}
+LIMITS = np.array([3, 5, 7])
 """
 
 
@@ -129,6 +130,11 @@ REFUSED = {
     "np.unique": "return len(np.unique([q, k]))",
     "np.sign": "return np.sign(q)",
     "np.vectorize": "return int(np.vectorize(lambda v: v + 1)(q))",
+    "not of conditions in an array": (
+        "a = np.empty(1, dtype=object)\na[0] = q > 0\nreturn 1 if (~a)[0] else 0"
+    ),
+    "array by import": "from numpy import array\nreturn len(array([q]))",
+    "array by another import": "import numpy.linalg as la\nreturn int(la.norm([q]))",
     # operands with operators of their own
     "radd of an int": "return q + Odd(1)",
     "minus an int of its own": "return q - Odd(1)",
@@ -298,7 +304,8 @@ FOLLOWED = {
         "r = laplace(q, 1 / eps)\nif r > 0:\n    return 1 if ~(r > 0) else 2\nreturn 0",
         "out <- 2",
     ),
-    "numpy of numbers": ("return int(np.array([1, 2]).sum()) + q", "3 + q"),
+    "numpy of numbers": ("return int(np.ceil(np.log2(N))) + q", "2 + q"),
+    "array of numbers": ("return int(LIMITS[N - 1]) + q", "7 + q"),
 }
 
 FOLLOWED_TEXTS = {
