@@ -34,6 +34,7 @@ from dipapprox.kernel.nodes import (
     ScalarSum,
     Total,
     Weight,
+    parts_of,
 )
 from dipapprox.kernel.panels import Panels
 from dipapprox.kernel.sampled import Sampled, Space
@@ -95,7 +96,7 @@ class _Evaluation:
         while waiting:
             number = waiting.pop()
             if number not in self.parts:
-                self.parts[number] = parts = _parts(graph, number)
+                self.parts[number] = parts = parts_of(graph, number)
                 for part in parts:
                     self.uses[part] = self.uses.get(part, 0) + 1
                 waiting += parts
@@ -196,25 +197,6 @@ class _Evaluation:
                 return sum((known[f] * count for f, count in terms), arb(0))
             case _:
                 assert_never(node)
-
-
-def _parts(graph: Graph, number: Node) -> tuple[Node, ...]:
-    """Return what a node is evaluated from; all have smaller numbers."""
-    node = graph.nodes[number]
-    match node:
-        case Density() | Rational() | Weight():
-            return ()
-        case Restrict(function) | Running(function) | Total(function):
-            return (function,)
-        case Rise(upper, lower):
-            return upper, lower
-        case Product(powers) | ScalarProduct(powers) | ScalarSum(powers):
-            pair = graph.via.get(number)
-            return tuple([part for part, _ in powers]) if pair is None else pair
-        case Mix(terms):
-            return tuple([part for term in terms for part in term])
-        case _:
-            assert_never(node)
 
 
 T = TypeVar("T")

@@ -1,10 +1,10 @@
 """Exponential polynomials: sums of c * eps ** n * e ** (q * eps), and quotients of two of them.
 
-All c and q are rational, n >= 0. The functions eps ** n * e ** (q * eps) are linearly independent
-over the rationals, so such a sum is 0 for every eps exactly if it has no terms. At a rational
-eps > 0 the numbers e ** (q * eps) of different q are linearly independent over the rationals, too
-(Lindemann and Weierstrass): a sum is 0 there exactly if the rational factors of all e ** (q * eps)
-are. So a sign is found by enclosures of growing precision, and the search ends.
+All c and q are rational, n an integer, eps > 0. The functions eps ** n * e ** (q * eps) are
+linearly independent over the rationals, so such a sum is 0 for every eps exactly if it has no
+terms. At a rational eps > 0 the numbers e ** (q * eps) of different q are linearly independent over
+the rationals, too (Lindemann and Weierstrass): a sum is 0 there exactly if the rational factors of
+all e ** (q * eps) are. So a sign is found by enclosures of growing precision, and the search ends.
 """
 
 from __future__ import annotations
@@ -134,6 +134,10 @@ class Ratio:
 
     def __mul__(self, other: Ratio) -> Ratio:
         return Ratio(self.numerator * other.numerator, self.denominator * other.denominator)
+
+    def at(self, eps: Fraction) -> Ratio:
+        """Return a quotient of sums without powers of eps that has the same value at `eps`."""
+        return Ratio(self.numerator.at(eps), self.denominator.at(eps))
 
     def inverse(self) -> Ratio:
         """Return 1 / self."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.machine import Input, Value
 
 Output = tuple[Value, ...]
@@ -40,6 +41,27 @@ class Distributions:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactDistributions:
+    """For some inputs, the probability of every output as a function of eps; others have 0.
+
+    Attributes:
+        eps: Where the functions hold.
+        outputs: Every output that one of the inputs can have.
+        values: For each input the probabilities, in the order of `outputs`.
+    """
+
+    eps: Fraction
+    outputs: tuple[Output, ...]
+    values: Mapping[Input, Sequence[Ratio]]
+
+    def __str__(self) -> str:
+        return (
+            f"at eps = {self.eps} the probabilities of {len(self.outputs)} outputs for "
+            f"{len(self.values)} inputs, as closed forms"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Private:
     """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv.
 
@@ -60,8 +82,9 @@ class Private:
     def __str__(self) -> str:
         which = "adjacent" if self.pairs is None else "listed"
         return (
-            f"for each of the {self.count} {which} ordered pairs (u, u') and every set S of outputs, "
-            f"Pr[S | u] <= e^({self.eps_prv}) Pr[S | u'] + {self.delta}, at eps = {self.eps}"
+            f"for each of the {self.count} {which} ordered pairs (u, u') and every set S of "
+            f"outputs, Pr[S | u] <= e^({self.eps_prv}) Pr[S | u'] + {self.delta}, "
+            f"at eps = {self.eps}"
         )
 
 
@@ -84,7 +107,7 @@ class Violated:
         )
 
 
-Judgement = Distributions | Private | Violated
+Judgement = Distributions | ExactDistributions | Private | Violated
 
 
 def _words(values: Sequence[Value]) -> str:

@@ -28,7 +28,6 @@ outputs that hold any real number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -42,7 +41,6 @@ from dipapprox.kernel.reading import (
     as_number,
     as_record,
     as_word,
-    number_json,
 )
 
 Value = Fraction | str
@@ -331,7 +329,7 @@ def _adjacency(json: object, domains: tuple[tuple[Value, ...], ...]) -> Adjacenc
 
 
 class _Reader:
-    """Reads statements; `moving` are the arrays that move with a `repeat`, with their first index."""
+    """Reads statements; `moving` are the arrays that move with a `repeat`, by their first index."""
 
     def __init__(self, moving: dict[str, int]) -> None:
         self._moving = moving

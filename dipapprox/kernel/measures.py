@@ -22,7 +22,7 @@ Every change below leaves what it stands for the same, up to null sets:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -283,10 +283,9 @@ def _between(graph: Graph, function: Node, atom: Atom, terms: Terms, bounds: Bou
     """Return y -> integral of f between two lines; None where an integer is not on them."""
     lower, upper = _lines(atom, terms, bounds)
     integers = graph.discrete[function]
-    for line in (lower, upper):
-        if integers and line is not None:
-            if abs(line.slope) != 1 or line.offset.denominator != 1:
-                return None
+    lines = [line for line in (lower, upper) if line is not None]
+    if integers and not all(abs(e.slope) == 1 and e.offset.denominator == 1 for e in lines):
+        return None
     if upper is None:
         assert lower is not None
         return graph.moved(graph.running(function, False), lower.slope, lower.offset)

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.laws import Law
@@ -358,3 +359,22 @@ def _inner(
     if one is None or other is None:
         return other if one is None else one
     return choice(one, other)
+
+
+def parts_of(graph: Graph, number: Node) -> tuple[Node, ...]:
+    """Return what a node is evaluated from; all have smaller numbers."""
+    node = graph.nodes[number]
+    match node:
+        case Density() | Rational() | Weight():
+            return ()
+        case Restrict(function) | Running(function) | Total(function):
+            return (function,)
+        case Rise(upper, lower):
+            return upper, lower
+        case Product(powers) | ScalarProduct(powers) | ScalarSum(powers):
+            pair = graph.via.get(number)
+            return tuple([part for part, _ in powers]) if pair is None else pair
+        case Mix(terms):
+            return tuple([part for term in terms for part in term])
+        case _:
+            assert_never(node)

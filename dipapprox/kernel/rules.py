@@ -16,8 +16,17 @@ from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forward import Run
-from dipapprox.kernel.judgements import Distributions, Judgement, Output, Private, Violated
+from dipapprox.kernel.judgements import (
+    Distributions,
+    ExactDistributions,
+    Judgement,
+    Output,
+    Private,
+    Violated,
+)
 from dipapprox.kernel.machine import Input, Machine, read_input
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
@@ -58,27 +67,8 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at.
     """
     _no(premises)
-    machine = proof.machine
     eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    domains = tuple(domain for _, domain in machine.inputs)
-    given = step["inputs"]
-    inputs: Iterable[Input] = (
-        all_inputs(machine)
-        if given is None
-        else [read_input(each, domains) for each in as_list(given, "inputs")]
-    )
-    graph = Graph()
-    run = Run(machine, eps, graph, proof.ask)
-    found: dict[Input, dict[Output, list[int]]] = {}
-    entries = 0
-    for input in inputs:
-        found[input] = run.outcomes(input)
-        entries += sum(len(scalars) for scalars in found[input].values())
-        if entries > MOST_ENTRIES:
-            raise Refused(f"more than {MOST_ENTRIES} probabilities")
-    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
-    if len(outputs) * len(found) > MOST_ENTRIES:
-        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    graph, found, outputs = _outcomes(proof, eps, step["inputs"])
     aim = accuracy(bits)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
     values = evaluate(graph, wanted, eps, aim, proof.ask)
@@ -101,6 +91,92 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
                 raise Refuted("probabilities that do not add up to 1")
             bounds[input] = low, high
     return Distributions(eps, places, outputs, bounds)
+
+
+def exact_distributions(
+    proof: Proof, premises: Sequence[Judgement], step: Step
+) -> ExactDistributions:
+    """The same in closed form (`exact`).
+
+    Step: "eps", "inputs".
+    """
+    _no(premises)
+    eps = _positive(step["eps"], "eps")
+    graph, found, outputs = _outcomes(proof, eps, step["inputs"])
+    wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
+    values = exact_values(graph, wanted, eps, proof.ask)
+    nothing = Ratio.constant(Fraction(0))
+    sums: dict[tuple[int, ...], Ratio] = {}
+    rows = {}
+    for input, own in found.items():
+        row = []
+        for output in outputs:
+            key = tuple(own.get(output, ()))
+            if key not in sums:
+                sums[key] = sum((values[scalar] for scalar in key), nothing).at(eps)
+            row.append(sums[key])
+        rows[input] = row
+    return ExactDistributions(eps, outputs, rows)
+
+
+def _outcomes(
+    proof: Proof, eps: Fraction, given: object
+) -> tuple[Graph, dict[Input, dict[Output, list[int]]], tuple[Output, ...]]:
+    """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
+    domains = tuple(domain for _, domain in proof.machine.inputs)
+    inputs: Iterable[Input] = (
+        all_inputs(proof.machine)
+        if given is None
+        else [read_input(each, domains) for each in as_list(given, "inputs")]
+    )
+    graph = Graph()
+    run = Run(proof.machine, eps, graph, proof.ask)
+    found: dict[Input, dict[Output, list[int]]] = {}
+    entries = 0
+    for input in inputs:
+        found[input] = run.outcomes(input)
+        entries += sum(len(scalars) for scalars in found[input].values())
+        if entries > MOST_ENTRIES:
+            raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
+    if len(outputs) * len(found) > MOST_ENTRIES:
+        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    return graph, found, outputs
+
+
+def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+    """The same sum, all signs in closed form: delta may be attained.
+
+    Step: "eps_prv", "delta"; one premise: closed forms for all inputs of the pairs.
+    """
+    match premises:
+        case [ExactDistributions(eps, _, values)]:
+            pass
+        case _:
+            raise BadProof("one premise is wanted: distributions in closed form")
+    eps_prv, delta = _claim(step)
+    growth = Ratio(Sum.exponential(eps_prv / eps), Sum.constant(Fraction(-1)))
+    excesses: dict[tuple[Ratio, Ratio], Ratio | None] = {}
+    pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
+    count = 0
+    for first, second in pairs:
+        count += 1
+        proof.ask()
+        if first not in values or second not in values:
+            raise Refuted("an input of a pair has no distribution")
+        terms = []
+        for key in zip(values[first], values[second], strict=True):
+            if key not in excesses:
+                excess = (key[0] + growth * key[1]).at(eps)
+                excesses[key] = excess if excess.sign(eps) > 0 else None
+            found = excesses[key]
+            if found is not None:
+                terms.append(found)
+        total = sum(terms, Ratio.constant(-delta))
+        if total.sign(eps) > 0:
+            raise Refuted(f"delta of {first}, {second} is larger")
+    listed = None if proof.pairs is None else frozenset(proof.pairs)
+    return Private(eps, eps_prv, delta, listed, count)
 
 
 def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
@@ -215,6 +291,8 @@ Rule = Callable[[Proof, Sequence[Judgement], Step], Judgement]
 
 RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
     "distributions": (distributions, ("eps", "inputs", "bits")),
+    "exact distributions": (exact_distributions, ("eps", "inputs")),
+    "every pair exactly": (every_pair_exactly, ("eps_prv", "delta")),
     "every pair": (every_pair, ("eps_prv", "delta")),
     "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),
 }

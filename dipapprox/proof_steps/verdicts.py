@@ -11,7 +11,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
@@ -77,13 +77,13 @@ def verdict_proof(
             "outputs": [input_json(finite(row.output)) for row in witness.rows],
         }
         gap = witness.delta_enclosure.lower - claim.delta
-    run: dict[str, Json] = {
-        "rule": "distributions",
-        "from": [],
-        "eps": number_json(claim.eps),
-        "inputs": inputs,
-        "bits": finer * _bits(gap, verdict),
-    }
+    run: dict[str, Json] = {"from": [], "eps": number_json(claim.eps), "inputs": inputs}
+    if private and gap is not None and gap <= 0:
+        # The bound is attained, or nearly: only closed forms tell.
+        run["rule"] = "exact distributions"
+        step["rule"] = "every pair exactly"
+    else:
+        run |= {"rule": "distributions", "bits": finer * _bits(gap, verdict)}
     said: Json = {
         "verdict": verdict.answer.value,
         "eps": number_json(claim.eps),
@@ -95,7 +95,7 @@ def verdict_proof(
 
 def _bits(gap: Fraction | None, verdict: Verdict) -> int:
     """How exactly a run has to be known for the verdict to follow: well below what decides it."""
-    if gap is None or gap <= 0:
+    if gap is None:
         return LEAST_BITS
     spare = 8 + verdict.run.outputs.bit_length() + 2 * int(verdict.claim.eps_prv)
     return max(LEAST_BITS, (1 / gap).__ceil__().bit_length() + spare)
