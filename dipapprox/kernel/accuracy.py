@@ -57,14 +57,22 @@ class Accuracy:
         return self.bits + 40
 
 
-def accuracy(bits: int) -> Accuracy:
+def accuracy(bits: int, factors: int = 1) -> Accuracy:
     """Return what encloses typical probabilities within about 2^-bits.
 
+    Products of many functions change faster than one, and their moduli grow faster off the line.
+
+    Args:
+        bits: 1 to 500.
+        factors: How many functions are multiplied at most, >= 1.
+
     Raises:
-        Refused: If `bits` is not in [1, 500].
+        Refused: If `bits` is out of its range.
     """
     if not 1 <= bits <= 500:
         raise Refused(f"{bits} bits are not in [1, 500]")
     nodes = 6 + -(-bits // 3)
+    spacing = min(Fraction(1, 2), Fraction(16, max(factors, 1)))
+    growth = Fraction(1, 4) if factors <= 64 else Fraction(1, 8)
     ellipses = tuple(map(Fraction, (1, 2, 4, 8)))
-    return Accuracy(bits + 10, nodes, Fraction(1, 2), Fraction(1, 4), ellipses)
+    return Accuracy(bits + 10, nodes, spacing, growth, ellipses)

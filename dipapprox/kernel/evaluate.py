@@ -70,6 +70,14 @@ def evaluate(
         return _Evaluation(graph, wanted, eps, accuracy).run(ask)
 
 
+def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
+    """Return how many functions are multiplied at most on the way to some scalars."""
+    products = (graph.nodes[number] for number in _needed(graph, scalars))
+    return max(
+        (sum(k for _, k in p.factors) for p in products if isinstance(p, Product)), default=1
+    )
+
+
 class _Evaluation:
     """The values of nodes, in the making.
 
@@ -86,20 +94,15 @@ class _Evaluation:
         self.wanted = wanted
         self.eps = eps
         self.accuracy = accuracy
-        self.parts: dict[Node, tuple[Node, ...]] = {}
+        self.parts = _needed(graph, wanted)
         self.uses: dict[Node, int] = dict.fromkeys(wanted, 1)
         self.scalars: dict[Node, arb] = {}
         self.functions: dict[Node, Sampled] = {}
         self.leaves: dict[Node, tuple[set[Law], set[Fraction]]] = {}
         self.spaces: dict[Node, Space] = {}
-        waiting = list(wanted)
-        while waiting:
-            number = waiting.pop()
-            if number not in self.parts:
-                self.parts[number] = parts = parts_of(graph, number)
-                for part in parts:
-                    self.uses[part] = self.uses.get(part, 0) + 1
-                waiting += parts
+        for parts in self.parts.values():
+            for part in parts:
+                self.uses[part] = self.uses.get(part, 0) + 1
         self.grid_of = self._grids()
 
     def _grids(self) -> dict[Node, Node]:
@@ -197,6 +200,18 @@ class _Evaluation:
                 return sum((known[f] * count for f, count in terms), arb(0))
             case _:
                 assert_never(node)
+
+
+def _needed(graph: Graph, scalars: Iterable[Node]) -> dict[Node, tuple[Node, ...]]:
+    """Return all nodes that some are evaluated from, each with its parts."""
+    found: dict[Node, tuple[Node, ...]] = {}
+    waiting = list(scalars)
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found[number] = parts_of(graph, number)
+            waiting += found[number]
+    return found
 
 
 T = TypeVar("T")

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from flint import arb, arb_mat
 
@@ -42,6 +43,7 @@ class Rule:
             from -1 to point j is at (i, j), that in the whole integral at (i, n).
         from_right: The same for the integrals from point j to 1.
         spread: Not below x_j + 1 + sum_i |A_ji| of any row j of either matrix.
+        gap: No place in [-1, 1] is further from the nearest point.
     """
 
     points: tuple[arb, ...]
@@ -49,6 +51,7 @@ class Rule:
     from_left: arb_mat
     from_right: arb_mat
     spread: arb
+    gap: arb
 
     def whole_error(self, rho: Fraction) -> arb:
         """Return what M is multiplied by in the error of a whole integral, rho >= 1."""
@@ -86,6 +89,9 @@ def rule(n: int, bits: int) -> Rule:
                 # From the right it is 1 - x_j instead.
                 sizes = sum((abs(row[j]) for row in matrix), arb(0))
                 spread = spread.max(1 + sign * x + sizes)
+        gap = 1 + found[0][0]
+        for (x, _), (y, _) in pairwise(found):
+            gap = gap.max((y - x) / 2)
     with precision(bits):
         return Rule(
             points=tuple([x * 1 for x, _ in found]),
@@ -93,6 +99,7 @@ def rule(n: int, bits: int) -> Rule:
             from_left=_with_weights(left, found),
             from_right=_with_weights(right, found),
             spread=spread * 1,
+            gap=gap * 1,
         )
 
 

@@ -107,7 +107,7 @@ class Space(ABC):
 
         So on a panel itself it is at most upper; on ellipses moduli add up to no less.
         """
-        bounds = upper.bounds[:1] + [
+        bounds = [row[:] for row in upper.bounds[:1]] + [
             [a + b for a, b in zip(ours, theirs, strict=True)]
             for ours, theirs in zip(upper.bounds[1:], lower.bounds[1:], strict=True)
         ]
@@ -128,7 +128,8 @@ def _product(a: Tail, b: Tail) -> Tail:
     """If b's values lie in a ball B, the integral of a * b lies in B times the integral of a."""
     ways = (a.whole * b.values, b.whole * a.values)
     whole = min(filter(arb.is_finite, ways), key=arb.rad, default=arb.pos_inf())
-    return Tail(a.values * b.values, whole)
+    # Products of balls may reach a little below 0.
+    return Tail((a.values * b.values).nonnegative_part(), whole.nonnegative_part())
 
 
 def _rise(upper: Tail, lower: Tail) -> Tail:

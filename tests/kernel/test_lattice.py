@@ -1,0 +1,184 @@
+"""Functions on the integers: closed forms, sums in floats, and few integers around many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.nodes import (
+    Density,
+    Graph,
+    Mix,
+    Node,
+    Product,
+    Rational,
+    Restrict,
+    Rise,
+    Running,
+    ScalarProduct,
+    ScalarSum,
+    Total,
+)
+from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
+
+FAMILIES = ["DLap", "DGauss"]
+THIN = 2.0**-60
+FAR = 400
+
+
+@pytest.mark.parametrize("eps", [Fraction(1, 50), Fraction(1), Fraction(50)])
+@pytest.mark.parametrize("shift", [0, 1, 7])
+def test_the_order_of_two(eps: Fraction, shift: int) -> None:
+    """With q = exp(-eps), f = (1 - q) / (1 + q): Pr[X - Y = s] = f^2 sum_k q^(|k| + |k - s|)."""
+    graph = Graph()
+    x, y = graph.density(law("DLap", 0, 1, -1)), graph.density(law("DLap", shift, 1, -1))
+    below = graph.total(graph.times(graph.running(x, True), y))
+    above = graph.total(graph.times(graph.running(x, False), y))
+    equal = graph.total(graph.times(x, y))
+    found = enclosed(graph, [below, above, equal], eps)
+    with precision(300):
+        q, f = to_ball(-eps).exp(), (1 - to_ball(-eps).exp()) / (1 + to_ball(-eps).exp())
+        differ = [f**2 * q**s * (s + 1 + 2 * q**2 / (1 - q**2)) for s in range(shift + 1)]
+        # Pr[X - Y <= 0] is (1 + Pr[X = Y]) / 2, by symmetry.
+        up = (1 + differ[0]) / 2 + sum(differ[1:], arb(0))
+        down, ties = 1 - up + differ[shift], differ[shift]
+    assert holds(found[0], up, THIN)
+    assert holds(found[1], down, THIN)
+    assert holds(found[2], ties, THIN)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [2, 1000])
+def test_powers(family: str, n: int) -> None:
+    """The sum over t of Pr[all <= t] - Pr[all < t] is what there is at its ends."""
+    graph = Graph()
+    laws = law(family, 2, Fraction(5, 2))
+    below = graph.running(graph.density(laws), True)
+    power = below
+    for _ in range(n - 1):
+        power = graph.times(power, below)
+    steps = graph.rise(power, graph.moved(power, ONE, -ONE))
+    (ends,) = enclosed(graph, [graph.total(graph.restrict(steps, -ONE, Fraction(9)))])
+    with precision(200):
+        low, high = (laws.on_integers.below(k, Fraction(5, 2)) for k in (-4, 7))
+        assert holds(ends, high**n - low**n, 2.0**-50)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_restrictions(family: str) -> None:
+    graph = Graph()
+    laws = law(family, 3, 2)
+    density = graph.density(laws)
+    places = [-(10**9), Fraction(-7, 2), 0, Fraction(5, 2), 3, 4, 10**9]
+    for low in [None, *places]:
+        for high in [*places, None]:
+            cut = graph.restrict(
+                density, *(None if b is None else Fraction(b) for b in (low, high))
+            )
+            if cut == density:
+                continue
+            (ends,) = enclosed(graph, [graph.total(cut)])
+            with precision(200):
+                value = sum(
+                    (
+                        mass
+                        for k, mass in zip(
+                            range(-500, 500),
+                            laws.on_integers.masses(-503, 496, Fraction(2)),
+                            strict=True,
+                        )
+                        if (low is None or k >= low) and (high is None or k <= high)
+                    ),
+                    arb(0, arb(2) ** -80),
+                )
+            assert holds(ends, value, THIN), (low, high)
+
+
+def summed(graph: Graph, eps: float) -> dict[Node, object]:
+    """All nodes by sums of floats over the integers up to FAR away."""
+    known: dict[Node, object] = {}
+    k = np.arange(-FAR, FAR + 1)
+    for number, node in enumerate(graph.nodes):
+        match node:
+            case Density(law, factor):
+                known[number] = float(factor) * masses(law, eps, k)
+            case Restrict(f, lower, upper):
+                inside = (k >= (-FAR if lower is None else float(lower))) & (
+                    k <= (FAR if upper is None else float(upper))
+                )
+                known[number] = np.where(inside, known[f], 0.0)
+            case Running(f, True):
+                known[number] = np.cumsum(known[f])
+            case Running(f, False):
+                known[number] = np.cumsum(known[f][::-1])[::-1]
+            case Rise(upper_node, lower_node):
+                known[number] = known[upper_node] - known[lower_node]
+            case Product(factors) | ScalarProduct(factors):
+                known[number] = np.prod([known[f] ** n for f, n in factors], axis=0)
+            case Mix(terms):
+                known[number] = sum(known[s] * known[f] for s, f in terms)
+            case ScalarSum(terms):
+                known[number] = sum(known[s] * n for s, n in terms)
+            case Rational(value):
+                known[number] = float(value)
+            case Total(f):
+                known[number] = np.sum(known[f])
+            case _:
+                raise AssertionError(node)
+    return known
+
+
+def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
+    """Masses as floats."""
+    scale = float(law.coefficient) * eps**law.power
+    z = (k - float(law.mean)) / scale
+    weights = np.exp(-np.abs(z)) if law.family == "DLap" else np.exp(-z * z / 2)
+    found: np.ndarray = weights / weights.sum()
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
+def test_graphs_against_sums(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+    graph, scalars = made
+    found, floats = enclosed(graph, scalars, eps), summed(graph, float(eps))
+    for (low, high), scalar in zip(found, scalars, strict=True):
+        slack = Fraction(1e-12) * (1 + abs(high))
+        assert low - slack <= Fraction(float(floats[scalar])) <= high + slack
+        assert high - low <= 2.0**-50 * max(1, high)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)]))
+def test_few_integers_enclose_what_many_do(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+    graph, scalars = made
+    fine = enclosed(graph, scalars, eps)
+    for asked in COARSE:
+        for one, other in zip(enclosed(graph, scalars, eps, asked), fine, strict=True):
+            assert meet(one, other)
+            assert one[0] * 10**6 >= -one[1]
+
+
+def test_limits() -> None:
+    graph = Graph()
+    x = graph.density(law("DLap", 0, 1, -1))
+    pair = graph.total(graph.times(x, graph.running(x, True)))
+    with pytest.raises(Refused):
+        evaluate(graph, [pair], Fraction(1, 10**6), FINE)
+    with pytest.raises(Refused):
+        evaluate(graph, [pair], Fraction(1), replace(FINE, integers=50))
+    with pytest.raises(NotProved):
+        evaluate(graph, [graph.total(graph.running(x, False))], ONE, FINE)
+    y = graph.density(law("Lap"))
+    with pytest.raises(ValueError, match="real and of integer"):
+        graph.times(x, y)

@@ -1,0 +1,349 @@
+"""Functions of a real variable: closed forms, Simpson's rule, and coarse grids around fine ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import factorial
+
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.kernel.accuracy import Accuracy, accuracy
+from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.evaluate import evaluate, most_factors
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.legendre import rule
+from dipapprox.kernel.nodes import Graph, Node
+from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
+from kernel.simpson import simpson
+
+FAMILIES = ["Gauss", "Lap", "LapPlus", "LapMinus"]
+THIN = 2.0**-50
+
+
+def normal(z: arb) -> arb:
+    """Pr[Z <= z] of the standard Gaussian."""
+    return (-z / arb(2).sqrt()).erfc() / 2
+
+
+def less(graph: Graph, one: Law, other: Law) -> Node:
+    """Pr[X < Y] for independent samples."""
+    return graph.total(graph.times(graph.running(graph.density(one), True), graph.density(other)))
+
+
+# --- rules -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 31])
+def test_rules_are_exact_for_polynomials(n: int) -> None:
+    with precision(150):
+        made = rule(n, 120)
+        for degree in range(2 * n):
+            powers = [x**degree for x in made.points]
+            whole = sum((w * p for w, p in zip(made.weights, powers, strict=True)), arb(0))
+            assert whole.overlaps(arb(2) / (degree + 1) * (1 - degree % 2))
+            assert abs(whole.rad()) < arb(2) ** -100
+            if degree >= n:
+                continue
+            for j, x in enumerate(made.points):
+                left = sum((made.from_left[i, j] * powers[i] for i in range(n)), arb(0))
+                right = sum((made.from_right[i, j] * powers[i] for i in range(n)), arb(0))
+                assert left.overlaps((x ** (degree + 1) - (-1) ** (degree + 1)) / (degree + 1))
+                assert right.overlaps((1 - x ** (degree + 1)) / (degree + 1))
+                assert left.rad() + right.rad() < arb(2) ** -100
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+@pytest.mark.parametrize("rho", [Fraction(5, 4), Fraction(2), Fraction(8)])
+def test_error_bounds_are_bounds_and_nearly_attained(n: int, rho: Fraction) -> None:
+    """On the first polynomial of Chebyshev that a rule does not integrate exactly."""
+    with precision(200):
+        made, r = rule(n, 200), to_ball(rho)
+        k = 2 * n
+        largest = (r**k + r**-k) / 2
+        values = [x.chebyshev_t(k) for x in made.points]
+        whole = sum((w * v for w, v in zip(made.weights, values, strict=True)), arb(0))
+        wrong = abs(whole + arb(2) / (k * k - 1))
+        bound = made.whole_error(rho) * largest
+        assert wrong <= bound
+        assert bound * (1 - 1 / (r * r)) <= 2 * wrong
+
+        largest = (r**n + r**-n) / 2
+        values = [x.chebyshev_t(n) for x in made.points]
+        worst = arb(0)
+        for j, x in enumerate(made.points):
+            row = [made.from_left[i, j] for i in range(n)]
+            stand_in = sum((a * v for a, v in zip(row, values, strict=True)), arb(0))
+            # The integral of T_n from -1.
+            ends = [(e.chebyshev_t(n + 1), e.chebyshev_t(n - 1)) for e in (arb(-1), x)]
+            before, after = (a / (n + 1) - b / (n - 1) for a, b in ends)
+            exact = (after - before) / 2
+            worst = worst.max(abs(exact - stand_in))
+            assert made.spread >= 1 + x + sum((abs(a) for a in row), arb(0)) - arb(2) ** -150
+        bound = made.running_error(rho) * largest
+        assert worst <= bound
+        assert bound * (1 - 1 / r) <= 10 * n * worst
+        assert 3 < made.spread < 4
+
+
+# --- closed forms ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_orders_of_equal_laws(family: str, n: int) -> None:
+    graph = Graph()
+    density = graph.density(law(family, Fraction(1, 3), 2))
+    up, down = density, density
+    for _ in range(n - 1):
+        up = graph.times(density, graph.running(up, True))
+        down = graph.times(density, graph.running(down, False))
+    for ends in enclosed(graph, [graph.total(up), graph.total(down)]):
+        assert holds(ends, Fraction(1, factorial(n)), THIN)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [2, 25, 1000])
+def test_powers(family: str, n: int) -> None:
+    """The largest of n is any of them; so is the smallest."""
+    graph = Graph()
+    density = graph.density(law(family, -7, Fraction(1, 9)))
+    for from_left in (True, False):
+        product = density
+        running = graph.running(density, from_left)
+        for _ in range(n - 1):
+            product = graph.times(product, running)
+        total = graph.total(product)
+        assert most_factors(graph, [total]) == n
+        (ends,) = enclosed(graph, [total], ONE, accuracy(60, n))
+        assert holds(ends, Fraction(1, n), THIN)
+
+
+@pytest.mark.parametrize("eps", [Fraction(1, 10**6), Fraction(1, 2), Fraction(50)])
+@pytest.mark.parametrize("mean", [0, 1, 30])
+def test_differences_of_two(eps: Fraction, mean: int) -> None:
+    graph = Graph()
+    gauss = less(graph, law("Gauss", 0, 2, -1), law("Gauss", mean, 3, -1))
+    laplace = less(graph, law("Lap", 0, 2, -1), law("Lap", mean, 2, -1))
+    mixed = less(graph, law("Lap", 0, 2, -1), law("LapPlus", mean, 2, -1))
+    equal = less(graph, law("Lap", mean, 1, -1), law("Lap", mean, 1, -1))
+    found = enclosed(graph, [gauss, laplace, mixed, equal], eps)
+    with precision(200):
+        z = to_ball(mean * eps)
+        oracles = (
+            normal(z / arb(13).sqrt()),
+            1 - (2 + z / 2) * (-z / 2).exp() / 4,
+            # Pr[X < mean + Y] = 1 - E exp(-(mean + Y) / 2) / 2 = 1 - exp(-mean / b) / 4.
+            1 - (-z / 2).exp() / 4,
+            arb(1) / 2,
+        )
+    for ends, oracle in zip(found, oracles, strict=True):
+        assert holds(ends, oracle, THIN)
+
+
+def test_a_mean_far_away() -> None:
+    graph = Graph()
+    asked = [
+        less(graph, law("Gauss"), law("Gauss", mean, scale))
+        for mean, scale in [(10**9, 1), (-(10**9), 1), (10**9, 10**9), (10**9, Fraction(1, 10**9))]
+    ]
+    with precision(200):
+        values = [arb(1), arb(0), normal(1 / (1 + arb(10) ** -18).sqrt()), arb(1)]
+    for ends, value in zip(enclosed(graph, asked), values, strict=True):
+        assert holds(ends, value, THIN)
+
+
+@pytest.mark.parametrize("families", [("Gauss",) * 3, ("Lap", "Gauss", "Lap"), ("Lap",) * 3])
+def test_scales_that_differ_by_18_digits(families: tuple[str, str, str]) -> None:
+    """x < y < z is nearly whether y and z are on the sides of 0 that are needed."""
+    graph = Graph()
+    x, y, z = (
+        graph.density(law(family, 0, scale))
+        for family, scale in zip(families, (Fraction(1, 10**9), 1, 10**9), strict=True)
+    )
+    inner = graph.times(y, graph.running(x, True))
+    ordered = graph.total(graph.times(z, graph.running(inner, True)))
+    same = graph.total(graph.times(graph.running(inner, True), x))
+    (ends, product) = enclosed(graph, [ordered, same])
+    assert abs(ends[0] - Fraction(1, 4)) < 1e-8
+    assert ends[1] - ends[0] <= THIN
+    assert product[1] - product[0] <= THIN
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("eps", [Fraction(1, 3), Fraction(4)])
+def test_restrictions(family: str, eps: Fraction) -> None:
+    graph = Graph()
+    laws = law(family, 1, 2, -1)
+    density = graph.density(laws)
+    places = [-(10**12), -9, Fraction(-1, 3), 1, 2, 5, 10**12]
+    for low in [None, *places]:
+        for high in [*places, None]:
+            cut = graph.restrict(
+                density, *(None if b is None else Fraction(b) for b in (low, high))
+            )
+            if cut == density:
+                continue
+            (ends,) = enclosed(graph, [graph.total(cut)], eps)
+            with precision(200):
+                known, scale = laws.on_reals, laws.scale(eps)
+                value = arb(1)
+                if high is not None:
+                    value = known.below(to_ball((high - 1) / scale))
+                if low is not None:
+                    value = value - known.below(to_ball((low - 1) / scale))
+                if low is not None and high is not None and low >= high:
+                    value = arb(0)
+            assert holds(ends, value, THIN), (low, high)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rises(family: str) -> None:
+    """Pr[X - 1 <= Y <= X] is that up to X less that up to X - 1."""
+    graph = Graph()
+    y = graph.density(law(family, 1, 3))
+    up = graph.running(y, True)
+    x = graph.density(law("Gauss", 2))
+    rise = graph.rise(up, graph.moved(up, ONE, Fraction(-1)))
+    fall = graph.rise(
+        graph.moved(graph.running(y, False), ONE, Fraction(-1)), graph.running(y, False)
+    )
+    whole, again, one, other = enclosed(
+        graph,
+        [graph.total(graph.times(x, rise)), graph.total(graph.times(x, fall))]
+        + [less(graph, law(family, 1 + k, 3), law("Gauss", 2)) for k in (0, 1)],
+    )
+    value = one[0] - other[0]
+    assert meet(whole, (value - Fraction(THIN), value + Fraction(THIN)))
+    assert meet(whole, again)
+    assert whole[1] - whole[0] + again[1] - again[0] < THIN
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [3, 1000])
+def test_powers_of_rises(family: str, n: int) -> None:
+    """All of n samples within 1/2 below another: with 1000 of them, next to never."""
+    graph = Graph()
+    up = graph.running(graph.density(law(family)), True)
+    rise = graph.rise(up, graph.moved(up, ONE, -ONE / 2))
+    product = graph.density(law("Gauss"))
+    for _ in range(n):
+        product = graph.times(product, rise)
+    total = graph.total(product)
+    (ends,) = enclosed(graph, [total], ONE, accuracy(60, n))
+    assert ends[1] - ends[0] <= THIN
+    if n == 3:
+        assert abs(ends[0] - Fraction(float(simpson(graph, 1.0)[total]))) < 1e-8
+
+
+def test_mixtures_and_scalars() -> None:
+    graph = Graph()
+    third, fifth = graph.rational(Fraction(1, 3)), graph.rational(Fraction(1, 5))
+    one, other = law("Gauss"), law("Lap", 2)
+    mixed = graph.mix([(third, graph.density(one)), (fifth, graph.density(other))])
+    scaled = graph.scaled(mixed, Fraction(3))
+    half = less(graph, one, one)
+    product = graph.by(graph.by(half, half), graph.by(third, half))
+    total = graph.plus(graph.plus(half, product), half)
+    found = enclosed(graph, [graph.total(mixed), graph.total(scaled), product, total, fifth])
+    values = [Fraction(8, 15), Fraction(8, 5), Fraction(1, 24), Fraction(25, 24), Fraction(1, 5)]
+    for ends, value in zip(found, values, strict=True):
+        assert holds(ends, value, THIN)
+
+
+# --- oracles -----------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
+def test_graphs_against_simpson(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+    graph, scalars = made
+    found, floats = enclosed(graph, scalars, eps), simpson(graph, float(eps))
+    for (low, high), scalar in zip(found, scalars, strict=True):
+        slack = Fraction(1e-7) * (1 + abs(high))
+        assert low - slack <= Fraction(float(floats[scalar])) <= high + slack
+        assert high - low <= 2.0**-40 * max(1, high)
+
+
+@settings(max_examples=60, deadline=None)
+@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)]))
+def test_coarse_enclosures_hold_fine_ones(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+    graph, scalars = made
+    fine = enclosed(graph, scalars, eps)
+    for asked in COARSE:
+        for one, other in zip(enclosed(graph, scalars, eps, asked), fine, strict=True):
+            assert meet(one, other)
+            assert one[0] * 10**6 >= -one[1]
+
+
+# --- limits ------------------------------------------------------------------------------------
+
+
+def test_deep_graphs() -> None:
+    graph = Graph()
+    density = graph.density(law("Lap"))
+    function = density
+    for _ in range(3000):
+        function = graph.restrict(graph.running(function, True), -ONE, 2 * ONE)
+    cheap = Accuracy(10, 4, Fraction(2), ONE, (ONE, Fraction(2)))
+    (ends,) = enclosed(graph, [graph.total(graph.times(density, function))], ONE, cheap)
+    assert 0 <= ends[0] <= ends[1]
+
+
+def test_an_integral_without_a_bound_is_not_proved() -> None:
+    graph = Graph()
+    running = graph.running(graph.density(law("Gauss")), True)
+    for scalar in (graph.total(running), graph.total(graph.running(running, False))):
+        with pytest.raises(NotProved):
+            evaluate(graph, [scalar], ONE, FINE)
+    cut = graph.restrict(running, Fraction(-1), Fraction(1))
+    (ends,) = enclosed(graph, [graph.total(cut)])
+    assert holds(ends, Fraction(1), THIN)
+
+
+def test_what_is_beyond_limits_is_refused() -> None:
+    graph = Graph()
+    scalars = [
+        graph.total(graph.times(graph.density(law("Lap", k)), graph.density(law("Lap", 0))))
+        for k in range(100)
+    ]
+    with pytest.raises(Refused):
+        evaluate(graph, scalars, ONE, replace(FINE, panels=50))
+    with pytest.raises(Refuted):
+        evaluate(graph, [graph.density(law("Lap"))], ONE, FINE)
+    for eps in (0, -1):
+        with pytest.raises(Refuted):
+            evaluate(graph, scalars, Fraction(eps), FINE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bits": 2001},
+        {"bits": 0},
+        {"nodes": 1},
+        {"nodes": 201},
+        {"spacing": Fraction(0)},
+        {"spacing": Fraction(5)},
+        {"growth": Fraction(-1)},
+        {"growth": Fraction(2)},
+        {"ellipses": ()},
+        {"ellipses": (Fraction(2),)},
+        {"ellipses": (ONE, Fraction(3), Fraction(2))},
+        {"ellipses": (ONE, Fraction(101))},
+        {"panels": 10_001},
+        {"panels": 0},
+        {"integers": 0},
+        {"integers": 100_001},
+    ],
+)
+def test_accuracies_have_limits(change: dict[str, object]) -> None:
+    with pytest.raises(Refused):
+        replace(FINE, **change)
+    for bits in (0, 501):
+        with pytest.raises(Refused):
+            accuracy(bits)
