@@ -185,7 +185,8 @@ class _Evaluation:
             case Rational(value):
                 return to_ball(value)
             case Weight(value):
-                return value.ball(self.eps)
+                weight: arb = value.ball(self.eps)
+                return weight
             case Total(function):
                 return self._space(function).total(self.functions[function])
             case ScalarProduct(factors):

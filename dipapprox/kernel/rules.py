@@ -15,7 +15,7 @@ from typing import Any
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forward import Run
@@ -69,8 +69,8 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     _no(premises)
     eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     graph, found, outputs = _outcomes(proof, eps, step["inputs"])
-    aim = accuracy(bits)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
+    aim = accuracy(bits, most_factors(graph, wanted))
     values = evaluate(graph, wanted, eps, aim, proof.ask)
     places = bits + 16
     bounds = {}
