@@ -8,6 +8,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer
+from dipapprox.privacy.options import Engine
 
 _HALF = """input q in {0, 1}
 output o in {0, 1}
@@ -92,3 +93,34 @@ def test_integer_noise_on_an_interval(noise: str, eps_prv: str, delta: str, answ
 def test_deltas_outside_the_class_stay_open() -> None:
     found = verify(_INTEGERS.format("DLap"), "1/2..1", "eps", "sqrt(eps)/100")
     assert found.answer is Answer.UNKNOWN
+
+
+_THIRD = """input q in {{0, 1}}
+output o in 0..2
+adjacent all
+a <- {0}(0, 1/eps)
+b <- {0}(0, 1/eps)
+c <- {0}(0, 1/eps)
+d <- {0}(q, 1/eps)
+o <- 0
+if a >= b and a >= c then
+    if q = 1 then o <- 1 end
+else
+    if d >= {1} then o <- 2 end
+end"""
+
+
+def test_the_least_budget_of_a_delta_that_is_attained_for_ever() -> None:
+    """One output has probability 1/3, and none for the other input: δ is 1/3 from ε_prv 1 on."""
+    program = dipapprox.parse(_THIRD.format("Lap", 0))
+    found = dipapprox.profile(program, eps=1, delta="1/3").eps_prv_enclosure
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= 1 <= found.upper
+    assert found.upper - found.lower < F(1, 10**9)
+
+
+def test_who_asks_for_enclosures_gets_what_they_tell() -> None:
+    program = dipapprox.parse(_THIRD.format("Lap", 0))
+    options = dipapprox.Options(engine=Engine.ELIMINATION)
+    found = dipapprox.profile(program, eps=1, delta="1/3", options=options).eps_prv_enclosure
+    assert found.lower is not None and found.upper is None

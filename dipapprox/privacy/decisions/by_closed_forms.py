@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -75,7 +75,7 @@ def settle(
     question = _question(claim, EpsilonInterval(lower, upper, True, True))
     if question is None or states.program.real_outputs:
         return None
-    own = replace(limits, seconds=_share(limits))
+    own = limits.ending_within(_SECONDS)
     signs = Signs(question.epsilons, own)
     source = ExactDistributions(states, None, own)
     functions = Functions(source, exponential_factor(question.budget))
@@ -121,10 +121,3 @@ def _budget(claim: FormulaClaim, epsilons: EpsilonInterval) -> Fraction | None:
             return factor
         case _:
             return None
-
-
-def _share(limits: Limits) -> float:
-    elapsed = limits.elapsed()
-    if limits.seconds is None:
-        return elapsed + _SECONDS
-    return min(elapsed + _SECONDS, limits.seconds)

@@ -27,7 +27,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.search import Progress, precisions, silent
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
@@ -106,6 +106,7 @@ _REAL_WIDTH = Fraction(1, 10**6)
 """Of answers for real inputs, relative, where nothing else is asked for."""
 
 _WITNESS_BITS = 80
+_SECONDS = 20.0  # for closed forms, the last resort
 _WIDE = Fraction(1, 10**6)
 """When a point of a curve is wider than this, the reason is given."""
 
@@ -256,22 +257,40 @@ class Profiler:
 
     def _least_eps_prv(self, delta: Fraction, width: Fraction) -> EpsPrvBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
-        shifts = None
-        if self._published is not None and self._options.compares_exactly:
-            shifts = self._published.shifts()
+        exactly = self._options.compares_exactly
+        shifts = self._published.shifts() if self._published is not None and exactly else None
         if shifts is not None:
             return published_shifts.least_of_shifts(shifts, delta, width)
         with nullcontext() if self._real is None else self._real.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width)
-        if delta or found.eps_prv.infinite or found.eps_prv.upper is not None:
+        if found.eps_prv.infinite or found.eps_prv.upper is not None or self._states is None:
             return found
-        if self._states is None:
-            return found
-        possible = possibilities.PossibleOutputs(self._states, self._eps, self._options.limits)
-        for pair in select_pairs(self._program, self._selection):
-            outputs = possible.only_first(pair)
-            if outputs:
-                return EpsPrvBounds(INFINITE, pair, outputs, None, found.bits)
+        if not delta:
+            possible = possibilities.PossibleOutputs(self._states, self._eps, self._options.limits)
+            for pair in select_pairs(self._program, self._selection):
+                outputs = possible.only_first(pair)
+                if outputs:
+                    return EpsPrvBounds(INFINITE, pair, outputs, None, found.bits)
+        return self._exactly(self._states, delta, width) or found
+
+    def _exactly(
+        self, states: FinalStates, delta: Fraction, width: Fraction
+    ) -> EpsPrvBounds | None:
+        """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
+        limits, asked = self._options.limits, self._options.engine
+        gaussian = any(sample.family.is_gaussian for sample in states.samples)
+        if gaussian or asked is Engine.EXACT or not self._options.compares_exactly:
+            return None
+        own = replace(self._options, engine=Engine.EXACT, limits=limits.ending_within(_SECONDS))
+        exact = Profiler(states, self._eps, self._selection, own)
+        try:
+            found = exact._least_eps_prv(delta, width)
+        except LimitReached:
+            limits.check()
+            return None
+        if found.eps_prv.upper is None:
+            return None
+        self._source, self.maxima, self.details = exact._source, exact.maxima, exact.details
         return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
