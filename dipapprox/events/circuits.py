@@ -260,7 +260,7 @@ class _Maker:
         return number
 
 
-_LONG = 256
+_LONG = 64
 """Polynomials with more terms are not compared."""
 
 _DIGIT = 32

@@ -1,8 +1,9 @@
 """Functions of the input with small numbers as values, as algebraic decision diagrams.
 
 A diagram is a number: of a value, or of a cell with a diagram for each value of its domain. Cells
-are asked in the order of the program, and equal functions have equal numbers: what depends on how
-many of N cells are 1 has N (N + 1) / 2 of them.
+are asked in the order of the program, the last one first, for programs mostly read them in their
+order, and what is read last is asked for on top. Equal functions have equal numbers: what depends
+on how many of N cells are 1 has N (N + 1) / 2 of them.
 
 References:
     R. I. Bahar et al.: Algebraic decision diagrams and their applications, 1993.
@@ -14,9 +15,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 from dipapprox.errors import LimitReached
+from dipapprox.limits import ask
 
-MOST_DIAGRAMS = 500_000
+MOST_DIAGRAMS = 2_000_000
 """More are not made: then what is published is different at nearly every input."""
+
+_BETWEEN = 256
+"""Diagrams between two looks at the clock."""
 
 Terms = tuple[tuple[int, int], ...]
 """(weight, diagram), ascending."""
@@ -48,9 +53,9 @@ class InputDiagrams:
         return found[0] if cell == _VALUE else None
 
     def cells(self, diagram: int) -> tuple[int, ...]:
-        """Return the places of the cells that a diagram depends on, ascending."""
+        """Return the places of the cells that a diagram depends on, in the order of asking."""
         mask = self._cells[diagram]
-        return tuple([place for place in range(mask.bit_length()) if mask >> place & 1])
+        return tuple([place for place in reversed(range(mask.bit_length())) if mask >> place & 1])
 
     def values(self, diagram: int) -> Iterator[int]:
         """Yield all values that a diagram has, each once."""
@@ -71,7 +76,7 @@ class InputDiagrams:
         return found[0]
 
     def step(self, diagram: int, cell: int, value: int) -> int:
-        """Return what is left of a diagram that asks for no smaller cell, where one has a value."""
+        """Return what is left of a diagram that asks for no later cell, where one has a value."""
         own, found = self._things[diagram]
         return found[value] if own == cell else diagram
 
@@ -85,7 +90,7 @@ class InputDiagrams:
 
         def parts(key: tuple[int, tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
             top = self._first(key[1])
-            if not _VALUE < top < cell:
+            if top <= cell:
                 return []
             return [(cell, tuple(own)) for own in self._columns(key[1], top)]
 
@@ -163,8 +168,7 @@ class InputDiagrams:
 
     def _first(self, diagrams: Sequence[int]) -> int:
         """Return the first cell that some diagrams ask for."""
-        cells = [cell for each in diagrams if (cell := self._things[each][0]) != _VALUE]
-        return min(cells, default=_VALUE)
+        return max([self._things[each][0] for each in diagrams])
 
     def _columns(self, diagrams: Sequence[int], cell: int) -> list[list[int]]:
         """Return what diagrams are for each value of the first cell that they ask for."""
@@ -180,6 +184,8 @@ class InputDiagrams:
     def _number(self, cell: int, below: tuple[int, ...]) -> int:
         found = self._numbers.setdefault((cell, below), len(self._things))
         if found == len(self._things):
+            if not found % _BETWEEN:
+                ask()
             if found >= MOST_DIAGRAMS:
                 raise LimitReached(
                     f"more than {MOST_DIAGRAMS} different probabilities of choices at the inputs"
