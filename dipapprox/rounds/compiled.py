@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import floor, lcm
+from math import ceil, floor, lcm
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, State, Transition
 from dipapprox.automata.validity import check
@@ -138,14 +138,36 @@ def _changes(program: core.Program, steps: Steps) -> tuple[Fraction, list[str]]:
     if bounded:
         losses.append("inputs lie between bounds")
     integers = any(noise.is_integer for noise in steps.noises)
-    radius = Fraction(floor(adjacency.radius)) if integers else adjacency.radius
-    factors = {abs(noise.reads) for noise in steps.noises if noise.reads}
+    reach = {cell.name: _reach(cell, adjacency.radius, integers) for cell in program.inputs}
+    factors = {
+        abs(noise.reads) * reach[noise.input.rpartition(" ")[0]]
+        for noise in steps.noises
+        if noise.reads and noise.input is not None
+    }
     if len(factors) > 1:
         losses.append("inputs have different factors")
     if steps.shares is not None:
         line = "" if steps.shares.span is None else f"line {steps.shares.span.line}: "
         losses.append(f"{line}an input is read by several samples")
-    return radius * max(factors, default=Fraction(1)), losses
+    return max(factors, default=Fraction(1)), losses
+
+
+def _reach(cell: core.Cell, radius: Fraction, integers: bool) -> Fraction:
+    """Return how much an input may change: the radius, or what its bounds leave of it."""
+    bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+    if integers:
+        radius = Fraction(floor(radius))
+    if bounds is None:
+        return radius
+    low, high = bounds
+    if not integers:
+        return min(radius, high - low)
+    if floor(high) < ceil(low):
+        raise refusal(
+            f"the noise is of integers, and none lies between the bounds of '{cell.name}'",
+            cell.span,
+        )
+    return min(radius, Fraction(floor(high) - ceil(low)))
 
 
 class _Compiler:

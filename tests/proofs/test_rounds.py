@@ -313,6 +313,42 @@ def test_a_number_that_is_shown_holds_one_direction_back(
     assert proof.upper == budget and (budget is None or proof.is_exact)
 
 
+@pytest.mark.parametrize(
+    ("domain", "noise", "upper"),
+    [
+        ("real 0..1/2", "Lap", "1/2"),
+        ("real 0..5", "Lap", "1"),
+        ("real -1/3..1/3", "Lap", "2/3"),
+        ("real 0..1/2", "DLap", "0"),
+        ("real 1/2..5/2", "DLap", "1"),
+    ],
+)
+def test_inputs_change_by_no_more_than_their_bounds_allow(
+    domain: str, noise: str, upper: str
+) -> None:
+    text = SPARSE.replace("in real", f"in {domain}").replace("Lap", noise)
+    proof = of_text(text)
+    assert proof.upper == Fraction(upper)
+    svt = (PROGRAMS / "svt_laplace.dpg").read_text(encoding="utf-8")
+    svt = svt.replace("in {0, 1}\noutput", f"in {domain}\noutput").replace("Lap(", f"{noise}(")
+    every = dipapprox.prove(dipapprox.parse(svt, for_all="N"))
+    some = dipapprox.prove(dipapprox.parse(svt, {"N": 4}), reals=True)
+    assert every.upper == some.upper == Fraction(upper)
+
+
+def test_integer_inputs_need_an_integer_between_their_bounds() -> None:
+    text = SPARSE.replace("in real", "in real 1/3..1/2").replace("Lap", "DLap")
+    with pytest.raises(SourceError, match="none lies between the bounds of 'q'"):
+        of_text(text)
+
+
+def test_each_stream_has_bounds_of_its_own() -> None:
+    text = SPARSE.replace("stream q in real", "stream q in real 0..1/4\nstream p in real 0..1/2")
+    text = text.replace("read q", "read q; read p")
+    other = text.replace("Lap(q,", "Lap(2 * p,")
+    assert (of_text(text).upper, of_text(other).upper) == (Fraction(1, 4), 1)
+
+
 def test_a_published_sample_is_no_bound_of_those_before() -> None:
     """The number that a threshold is below, published, costs more with every round before it."""
     proof = of_text(SAMPLE)
