@@ -71,18 +71,23 @@ class Compiled:
     Attributes:
         automaton: With radius 1 and inputs as they are drawn.
         words: For each of its transitions.
+        seen: What each of them publishes.
         factor: What its budgets are multiplied by: how much a mean may change.
         losses: Why a lower bound for the automaton is none for the program; empty if it is.
         numbers: Initial steps that stand for numbers.
         integers: Whether inputs are integers, as noise is.
+        tells: Whether what is published tells steps; if not, a lower bound of the automaton is one
+            of the program only if its run is told by itself (`visible`).
     """
 
     automaton: Automaton
     words: tuple[Words, ...] = field(repr=False)
+    seen: tuple[Seen, ...] = field(repr=False)
     factor: Fraction
     losses: tuple[str, ...]
     numbers: int
     integers: bool
+    tells: bool
 
     @property
     def is_one_way(self) -> bool:
@@ -202,9 +207,11 @@ class _Compiler:
             distinct(self._variables), tuple(self._states), tuple(self._transitions), changes
         )
         check_determinism(automaton)
-        if not tells_steps(automaton, self._seen):
-            losses = [*losses, "steps that publish nothing are not told from others"]
-        return Compiled(automaton, tuple(self._words), factor, tuple(losses), first, integers)
+        tells = tells_steps(automaton, self._seen)
+        return Compiled(
+            automaton, tuple(self._words), tuple(self._seen), factor, tuple(losses), first,
+            integers, tells,
+        )  # fmt: skip
 
     # --- samples on lines ---------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
@@ -24,7 +24,7 @@ from dipapprox.certificates.budgets import (
 from dipapprox.certificates.reading import OfBudget
 from dipapprox.checking.budgets.cells import machine_of_cells
 from dipapprox.checking.budgets.joined import examine_joined
-from dipapprox.checking.budgets.knowledge import follow, places
+from dipapprox.checking.budgets.knowledge import NOTHING, Place, follow, moves_from, places
 from dipapprox.checking.budgets.machine import (
     STOPPED,
     Machine,
@@ -47,6 +47,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG, parse_program
 from dipapprox.limits import Limits
 from dipapprox.rounds.compiled import compile_program
+from dipapprox.rounds.visible import is_told
 
 
 def claim_of(record: OfBudget) -> BudgetClaim:
@@ -162,7 +163,9 @@ def _examine_lower(
         return machine.unproved[0]
     match lower:
         case RecordedRun():
-            return examine_run(machine, lower, bound, limits)
+            found = examine_run(machine, lower, bound, limits)
+            run = [step.step for step in lower.steps]
+            return found or (None if _is_told(machine, run, ()) else _NOT_TOLD)
         case RecordedWord():
             if not machine.words:
                 return "words of this automaton are none of the program"
@@ -176,7 +179,26 @@ def _examine_structure(
 ) -> str | None:
     if machine.unproved:
         return machine.unproved[0]
-    return examine_structure(machine, structure, limits)
+    found = examine_structure(machine, structure, limits)
+    if found is not None:
+        return found
+    run, cycles = list[int](), list[range]()
+    for part in structure.parts:
+        if part.repeated:
+            cycles.append(range(len(run), len(run) + len(part.steps)))
+        run += part.steps
+    return None if _is_told(machine, run, cycles) else _NOT_TOLD
+
+
+_NOT_TOLD = "other runs may publish the same"
+
+
+def _is_told(machine: Machine, run: Sequence[int], cycles: Sequence[range]) -> bool:
+    """Whether no other run publishes what a run does, however often its cycles are gone round."""
+    if machine.seen is None:
+        return True
+    start: Place = machine.initial, NOTHING
+    return is_told(start, lambda place: moves_from(machine, place), machine.seen, run, cycles)
 
 
 # --- where no guard holds -------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.automata import INSAMPLE, INSAMPLE_PRIME, AutomatonText, Noise
 from dipapprox.rounds.compiled import Compiled
+from dipapprox.rounds.visible import Seen
 
 STOPPED = ""
 """The state after a visible stop, and the symbol that it shows; no text can have such a name."""
@@ -66,6 +67,7 @@ class Machine:
         factor: What budgets are multiplied by.
         unproved: Why a lower bound of its budget is none; empty if it is.
         words: Whether words prove lower bounds.
+        seen: What each move publishes of a program that publishes less than its steps; else None.
         ways: What is feasible at a place and where it leads, as far as it was asked for.
     """
 
@@ -81,6 +83,7 @@ class Machine:
     factor: Fraction = Fraction(1)
     unproved: tuple[str, ...] = ()
     words: bool = True
+    seen: tuple[Seen, ...] | None = None
     ways: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads(self, move: Move) -> bool:
@@ -176,7 +179,8 @@ def machine_of_rounds(compiled: Compiled) -> Machine:
         changes=automaton.changes,
         factor=compiled.factor,
         unproved=compiled.losses,
-        words=compiled.is_plain,
+        words=compiled.is_plain and compiled.tells,
+        seen=None if compiled.tells else compiled.seen,
     )
 
 

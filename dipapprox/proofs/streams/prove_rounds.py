@@ -12,6 +12,7 @@ from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import rounds_needed, rounds_of
 from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded
+from dipapprox.proofs.streams.told import as_seen
 from dipapprox.rounds.compiled import Compiled, compile_program
 
 
@@ -34,7 +35,8 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     beyond: int | None = None
     with EarlyEnd() as end:
         compiled = compile_program(program, limits)
-        analysis = analyse(compiled.automaton, limits, with_words=compiled.is_plain)
+        with_words = compiled.is_plain and compiled.tells
+        analysis = as_seen(compiled, analyse(compiled.automaton, limits, with_words=with_words))
     unbounded = is_unbounded(compiled, analysis)
     if unbounded and compiled is not None and analysis is not None:
         factor = compiled.factor

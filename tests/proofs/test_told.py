@@ -1,0 +1,80 @@
+"""Programs whose published words do not tell all steps: runs that are told by themselves."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dipapprox
+from dipapprox import StreamProof
+from dipapprox.automata.analysis import RunBound
+from dipapprox.checking.check import check
+from dipapprox.checking.result import Outcome
+from dipapprox.rounds.visible import is_told
+from tests.proofs.test_random_streams import Writer, of_rounds
+
+GRAPH = {0: [(0, 0), (1, 1), (2, 2)], 1: [(3, 1)], 2: [(4, 3)], 3: []}
+SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
+
+
+@pytest.mark.parametrize(
+    ("run", "cycles", "told"),
+    [
+        ((1,), (), False),  # after a silent step, too
+        ((2, 4), (), False),
+        ((), (), True),
+    ],
+)
+def test_silent_steps_leave_runs_open(
+    run: tuple[int, ...], cycles: tuple[range, ...], told: bool
+) -> None:
+    assert is_told(0, GRAPH.__getitem__, SEEN, run, cycles) == told
+
+
+@pytest.mark.parametrize(
+    ("run", "cycles", "told"),
+    [
+        ((1, 3), (), True),
+        ((1, 3, 3), (range(1, 2),), True),
+        ((2, 4), (), True),
+        ((2,), (), True),
+        ((1, 3), (range(0, 1),), False),  # it does not lead back
+    ],
+)
+def test_runs_are_told_where_no_step_is_silent(
+    run: tuple[int, ...], cycles: tuple[range, ...], told: bool
+) -> None:
+    graph = {**GRAPH, 0: GRAPH[0][1:]}
+    assert is_told(0, graph.__getitem__, SEEN, run, cycles) == told
+    both = (*SEEN[:2], ("a",), *SEEN[3:])  # 1 and 2 look alike; only 4 ends
+    assert is_told(0, graph.__getitem__, both, (2, 4), ())
+    assert not is_told(0, graph.__getitem__, both, (1, 3), ())
+
+
+def test_what_is_published_later_may_be_published_at_once() -> None:
+    graph = {0: [(0, 1), (1, 0)], 1: []}
+    seen = (("a", "exit"), ("a",))
+    assert is_told(0, graph.__getitem__, seen, (0,))
+    assert not is_told(0, graph.__getitem__, seen, (1,))
+    graph = {0: [(0, 1), (1, 0), (2, 1)], 1: []}
+    assert not is_told(0, graph.__getitem__, (*seen, ("exit",)), (0,))
+
+
+@pytest.mark.parametrize("seed", [113, 155, 222, 26, 275, 286, 1061, 154, 175, 21, 271])
+def test_runs_of_random_programs_are_told(seed: int) -> None:
+    """Written out for as many rounds the program needs as much; certificates are confirmed."""
+    text = Writer(seed).program()
+    proof = dipapprox.prove(dipapprox.parse(text))
+    assert isinstance(proof, StreamProof)
+    assert proof.compiled is not None and not proof.compiled.tells
+    if proof.has_none:
+        few, more = of_rounds(text, 2), of_rounds(text, 5)
+        assert more.upper is None or more.upper > few.lower
+    else:
+        assert proof.lower > 0 and isinstance(proof.evidence, RunBound)
+        rounds = len(proof.evidence.candidate.run)
+        assert of_rounds(text, min(rounds, 6)).lower >= proof.lower
+    fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
+    result = check(fields)
+    assert result.outcome is Outcome.CONFIRMED, result.differences
