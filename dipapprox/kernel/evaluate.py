@@ -185,8 +185,8 @@ class _Evaluation:
             case Rational(value):
                 return to_ball(value)
             case Weight(value):
-                weight: arb = value.ball(self.eps)
-                return weight
+                found: arb = value.ball(self.eps)
+                return found
             case Total(function):
                 return self._space(function).total(self.functions[function])
             case ScalarProduct(factors):

@@ -142,8 +142,8 @@ class _Evaluation:
                     weight = self._scalars[scalar]
                     if weight.denominator != Sum.constant(Fraction(1)):
                         raise Refused("a sum of functions whose weights are quotients")
-                    factor = Pieces((), ({(0, Fraction(0)): weight.numerator},))
-                    found = _sum(found, self._product(factor, known[function]))
+                    constant = Pieces((), ({(0, Fraction(0)): weight.numerator},))
+                    found = _sum(found, self._product(constant, known[function]))
                 return found
             case _:
                 assert_never(node)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -35,6 +36,7 @@ from dipapprox.kernel.machine import (
     If,
     Input,
     Machine,
+    Number,
     Operation,
     Repeat,
     Set,
@@ -42,13 +44,13 @@ from dipapprox.kernel.machine import (
     Value,
     While,
 )
-from dipapprox.kernel.measures import Component, Form, Measure, assume, draw, forget
+from dipapprox.kernel.measures import Component, Form, Inequality, Measure, assume, draw, forget
 from dipapprox.kernel.nodes import Graph, Node
 
 Stored = Value | Form
 """A number, a named value, or a linear form that has samples."""
 
-Store = dict[str, Stored]
+Store = Mapping[str, Stored]
 
 MOST_STATES = 50_000
 """Most states at a time."""
@@ -59,9 +61,16 @@ MOST_STEPS = 3_000_000
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store; who splits it copies the store."""
+    """All runs with this store; who splits it copies what it changes.
 
-    store: Store
+    Attributes:
+        store: The cells.
+        random: Those that hold forms.
+        measure: Of the samples.
+    """
+
+    store: dict[str, Stored]
+    random: frozenset[str]
     measure: Measure
 
 
@@ -106,22 +115,21 @@ class Run:
             raise Refused("outputs are real numbers")
         self._ended = {}
         names = [name for name, _ in self.machine.inputs]
-        store: Store = dict(zip(names, input, strict=True))
-        states = self._block(self.machine.body, [State(store, Measure(self.graph.one))])
+        store: dict[str, Stored] = dict(zip(names, input, strict=True))
+        start = State(store, frozenset(), Measure(self.graph.one))
+        states = self._block(self.machine.body, [start])
         for state in states:
             self._end(state)
         return self._ended
 
     def _end(self, state: State) -> None:
-        output = []
-        for name in self._outputs:
-            value = state.store.get(name)
-            if value is None or isinstance(value, Form):
-                raise NotProved(f"'{name}' ends without a value")
-            output.append(value)
+        output = tuple(map(state.store.get, self._outputs))
+        if None in output:
+            raise NotProved("an output ends without a value")
         scalar = forget(self.graph, state.measure, ()).scalar
         if scalar != self.graph.zero:
-            self._ended.setdefault(tuple(output), []).append(scalar)
+            # Output cells hold values of their domains.
+            self._ended.setdefault(cast("tuple[Value, ...]", output), []).append(scalar)
 
     # --- statements --------------------------------------------------------------------------
 
@@ -170,9 +178,11 @@ class Run:
     def _tidied(self, states: list[State], unused: tuple[str, ...]) -> list[State]:
         """Drop what is not used any more, and join states that are alike."""
         for state in states:
-            dropped = [state.store.pop(name) for name in unused if name in state.store]
-            if any(isinstance(value, Form) for value in dropped):
-                forms = [value for value in state.store.values() if isinstance(value, Form)]
+            for name in unused:
+                state.store.pop(name, None)
+            if not state.random.isdisjoint(unused):
+                state.random = state.random.difference(unused)
+                forms = [cast("Form", state.store[name]) for name in state.random]
                 held = {atom for form in forms for atom, _ in form.terms}
                 state.measure = forget(self.graph, state.measure, held)
         return states if len(states) < 2 else self._joined(states)
@@ -187,7 +197,7 @@ class Run:
             for number, other in enumerate(alike):
                 together = self._sum(other.measure, renamed.measure)
                 if together is not None:
-                    alike[number] = State(other.store, together)
+                    alike[number] = State(other.store, other.random, together)
                     break
             else:
                 alike.append(renamed)
@@ -221,15 +231,17 @@ class Run:
         if name in self._reals:
             raise Refused("outputs are real numbers")
         state.store[name] = value
+        if isinstance(value, Form):
+            state.random |= {name}
+        elif name in state.random:
+            state.random -= {name}
 
     def _draw(self, state: State, statement: Draw) -> None:
         mean = self._number(statement.mean, state.store)
         key = statement.family, mean, statement.coefficient, statement.power
         function = self._laws.get(key)
         if function is None:
-            law = Law(statement.family, mean, statement.coefficient, statement.power)
-            if law.is_discrete and mean.denominator != 1:
-                raise NotProved("integer noise with a mean that is no integer")
+            law = Law(statement.family, Fraction(mean), statement.coefficient, statement.power)
             function = self._laws[key] = self.graph.density(law)
         measure = state.measure
         atom = 1 + max([a for c in measure.components for a, _ in c.functions], default=-1)
@@ -253,7 +265,8 @@ class Run:
         for (expression, _), weight, sign in zip(statement.options, weights, signs, strict=True):
             if sign:
                 scalar = self.graph.by(state.measure.scalar, self.graph.weight(weight))
-                after = State(dict(state.store), Measure(scalar, state.measure.components))
+                measure = Measure(scalar, state.measure.components)
+                after = State(dict(state.store), state.random, measure)
                 self._assign(after, statement.target, self._value(expression, state.store))
                 found.append(after)
         return found
@@ -298,7 +311,7 @@ class Run:
 
     def _where(self, state: State, form: Form, relation: str) -> list[State]:
         parts = assume(self.graph, state.measure, form, relation)
-        return [State(dict(state.store), part) for part in parts]
+        return [State(dict(state.store), state.random, part) for part in parts]
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -323,7 +336,7 @@ class Run:
                 one, other = self._value(left, store), self._value(right, store)
                 if isinstance(one, str) or isinstance(other, str):
                     raise NotProved("named values are no numbers")
-                if isinstance(one, Fraction) and isinstance(other, Fraction):
+                if not isinstance(one, Form) and not isinstance(other, Form):
                     return one + other if word == "+" else one * other
                 if word == "+":
                     return _plain(_form(one).plus(_form(other)))
@@ -331,13 +344,13 @@ class Run:
                     raise NotProved("a product of two random numbers")
                 if isinstance(one, Form):
                     one, other = other, one
-                assert isinstance(one, Fraction) and isinstance(other, Form)
-                return _plain(other.scaled(one))
+                assert isinstance(other, Form) and not isinstance(one, Form)
+                return _plain(other.scaled(Fraction(one)))
         raise NotProved("not an expression")
 
-    def _number(self, expression: Expression, store: Store) -> Fraction:
+    def _number(self, expression: Expression, store: Store) -> Number:
         value = self._value(expression, store)
-        if not isinstance(value, Fraction):
+        if isinstance(value, Form | str):
             raise NotProved("a value that is no number")
         return value
 
@@ -353,7 +366,7 @@ class Run:
                 one, other = self._weight(left, store), self._weight(right, store)
                 return one + other if word == "+" else one * other
             case Constant() | Cell() | Element():
-                return Ratio.constant(self._number(weight, store))
+                return Ratio.constant(Fraction(self._number(weight, store)))
         raise NotProved("not a weight")
 
 
@@ -370,8 +383,8 @@ _HOLDS = {
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
 
-def _form(value: Fraction | Form) -> Form:
-    return value if isinstance(value, Form) else Form(value)
+def _form(value: Number | Form) -> Form:
+    return value if isinstance(value, Form) else Form(Fraction(value))
 
 
 def _plain(form: Form) -> Stored:
@@ -381,19 +394,14 @@ def _plain(form: Form) -> Stored:
 def _canonical(state: State) -> tuple[object, State]:
     """Number the samples by where the store has them; return what alike states have in common."""
     order: dict[int, int] = {}
-    values, forms = [], []
-    for name in sorted(state.store):
-        value = state.store[name]
-        if isinstance(value, Form):
-            forms.append((name, value))
-            for atom, _ in value.terms:
-                order.setdefault(atom, len(order))
-        else:
-            values.append((name, value))
+    forms = [(name, cast("Form", state.store[name])) for name in sorted(state.random)]
+    for _, form in forms:
+        for atom, _ in form.terms:
+            order.setdefault(atom, len(order))
     for component in state.measure.components:
         for atom, _ in component.functions:
             order.setdefault(atom, len(order))
-    store: Store = dict(values)
+    store = dict(state.store)
     for name, form in forms:
         store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
     components = []
@@ -406,16 +414,17 @@ def _canonical(state: State) -> tuple[object, State]:
         for component in components
     )
     measure = Measure(state.measure.scalar, tuple(components))
-    return (frozenset(store.items()), shape), State(store, measure)
+    return (frozenset(store.items()), shape), State(store, state.random, measure)
 
 
-def _renamed(component: Component, order: Mapping[int, int]) -> tuple[object, ...]:
+def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality, ...]:
     """The inequalities, in the new numbers; again primitive, with the first coefficient > 0."""
     found = []
     for terms, (low, high) in component.bounds:
         renamed = tuple(sorted((order[a], c) for a, c in terms))
+        bounds = low, high
         if renamed[0][1] < 0:
             renamed = tuple([(a, -c) for a, c in renamed])
-            low, high = (None if high is None else -high), (None if low is None else -low)
-        found.append((renamed, (low, high)))
+            bounds = (None if high is None else -high), (None if low is None else -low)
+        found.append((renamed, bounds))
     return tuple(sorted(found, key=lambda bound: bound[0]))

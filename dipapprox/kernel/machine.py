@@ -43,7 +43,10 @@ from dipapprox.kernel.reading import (
     as_word,
 )
 
-Value = Fraction | str
+Number = int | Fraction
+"""Exact. Whole numbers that are read are `int`: they are compared by the million."""
+
+Value = Number | str
 Input = tuple[Value, ...]
 
 RELATIONS = ("<", "<=", ">", ">=", "=", "!=")
@@ -212,12 +215,12 @@ class Adjacency:
             return (first, second) in self.pairs
         if self.norm == "l0":
             return sum(u != v for u, v in zip(first, second, strict=True)) <= self.radius
-        changes = [_change(u, v) for u, v in zip(first, second, strict=True)]
+        changes = [change_of(u, v) for u, v in zip(first, second, strict=True)]
         match self.norm:
             case "linf":
-                return max(map(abs, changes)) <= self.radius
+                return max(abs(change) for change in changes) <= self.radius
             case "l1":
-                return sum(map(abs, changes)) <= self.radius
+                return sum(abs(change) for change in changes) <= self.radius
             case "increasing":
                 return min(changes) >= 0 and max(changes) <= self.radius
             case "decreasing":
@@ -226,10 +229,15 @@ class Adjacency:
                 raise BadProof(f"unknown norm {self.norm!r}")
 
 
-def _change(before: Value, after: Value) -> Fraction:
+def change_of(before: Value, after: Value) -> Fraction:
+    """Return after - before.
+
+    Raises:
+        BadProof: If one is a named value.
+    """
     if isinstance(before, str) or isinstance(after, str):
         raise BadProof("named values have no distance")
-    return after - before
+    return Fraction(after - before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +297,8 @@ def read_value(json: object) -> Value:
     """Read a number or a named value."""
     if isinstance(json, dict):
         return as_name(as_record(json, "a value", ("name",))["name"], "a value")
-    return as_number(json, "a value")
+    value = as_number(json, "a value")
+    return value.numerator if value.denominator == 1 else value
 
 
 def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
@@ -299,7 +308,7 @@ def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
         low, high = (as_integer(record[end], "a domain") for end in ("from", "to"))
         if not 0 <= high - low < LARGEST_DOMAIN:
             raise BadProof("a domain is empty or too large")
-        return as_name(name, "a cell"), tuple(map(Fraction, range(low, high + 1)))
+        return as_name(name, "a cell"), tuple(range(low, high + 1))
     values = tuple(read_value(each) for each in as_list(domain, "a domain"))
     if not values or len(set(values)) < len(values) or len(values) > LARGEST_DOMAIN:
         raise BadProof("a domain is empty, too large, or has a value twice")

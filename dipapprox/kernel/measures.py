@@ -67,6 +67,8 @@ Bounds = tuple[Fraction | None, Fraction | None]
 Terms = tuple[tuple[Atom, int], ...]
 """A form without its constant: primitive integers, the first one > 0."""
 
+Inequality = tuple[Terms, Bounds]
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
@@ -78,7 +80,7 @@ class Component:
     """
 
     functions: tuple[tuple[Atom, Node], ...]
-    bounds: tuple[tuple[Terms, Bounds], ...] = ()
+    bounds: tuple[Inequality, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _union(components: list[Component]) -> Component:
     return Component(functions, tuple(sorted((b for c in components for b in c.bounds), key=_key)))
 
 
-def _key(bound: tuple[Terms, Bounds]) -> Terms:
+def _key(bound: Inequality) -> Terms:
     return bound[0]
 
 
@@ -214,9 +216,9 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
     return Measure(scalar, tuple(components))
 
 
-def _neighbours(component: Component, atom: Atom) -> dict[Atom, list[tuple[Terms, Bounds]]] | None:
+def _neighbours(component: Component, atom: Atom) -> dict[Atom, list[Inequality]] | None:
     """The inequalities of a sample by the other one in them; None if one has three samples."""
-    found: dict[Atom, list[tuple[Terms, Bounds]]] = {}
+    found: dict[Atom, list[Inequality]] = {}
     for terms, bounds in component.bounds:
         if any(atom == own for own, _ in terms):
             if len(terms) > 2:
@@ -227,11 +229,15 @@ def _neighbours(component: Component, atom: Atom) -> dict[Atom, list[tuple[Terms
 
 
 def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Component:
-    """Integrate out unused samples with one neighbour each, until none is left."""
+    """Integrate out unused samples with one neighbour each, until none is left.
+
+    Whole laws come first: their integrals are known, and shared by many states.
+    """
     progress = True
     while progress:
         progress = False
-        for atom, function in component.functions:
+        waiting = sorted(component.functions, key=lambda own: not graph.is_law(own[1]))
+        for atom, function in waiting:
             if atom in kept:
                 continue
             around = _neighbours(component, atom)

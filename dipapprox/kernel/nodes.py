@@ -191,6 +191,10 @@ class Graph:
 
     # --- functions ---------------------------------------------------------------------------
 
+    def is_law(self, function: Node) -> bool:
+        """Whether a function is the density of a law."""
+        return isinstance(self.nodes[function], Density)
+
     def density(self, law: Law) -> Node:
         """Return the density of a law."""
         return self.add(Density(law))
@@ -262,18 +266,18 @@ class Graph:
             case Running(inner, from_left):
                 # The integral of f up to slope * t + offset is that of |slope| * f(slope * s +
                 # offset) over s, up to t or, where the slope is negative, from t on.
-                whole = self.scaled(self.moved(inner, slope, offset), abs(slope))
-                return self.running(whole, from_left == (slope > 0))
+                inside = self.scaled(self.moved(inner, slope, offset), abs(slope))
+                return self.running(inside, from_left == (slope > 0))
             case Rise(upper_node, lower_node):
                 return self.rise(
                     self.moved(upper_node, slope, offset), self.moved(lower_node, slope, offset)
                 )
             case Product(factors):
                 found: Node | None = None
-                for factor, exponent in factors:
-                    other_factor = self.moved(factor, slope, offset)
+                for part, exponent in factors:
+                    other_part = self.moved(part, slope, offset)
                     for _ in range(exponent):
-                        found = other_factor if found is None else self.times(found, other_factor)
+                        found = other_part if found is None else self.times(found, other_part)
                 assert found is not None
                 return found
             case Mix(terms):

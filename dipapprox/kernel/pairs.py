@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dipapprox.kernel.errors import BadProof
-from dipapprox.kernel.machine import Input, Machine, Value
+from dipapprox.kernel.machine import Input, Machine, Value, change_of
 
 
 def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
@@ -55,9 +54,7 @@ def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple
             if norm == "l0":
                 near.append((after, Fraction(before != after)))
                 continue
-            if isinstance(before, str) or isinstance(after, str):
-                raise BadProof("named values have no distance")
-            change = after - before
+            change = change_of(before, after)
             if abs(change) > radius:
                 continue
             if (norm == "increasing" and change < 0) or (norm == "decreasing" and change > 0):

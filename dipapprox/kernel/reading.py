@@ -14,6 +14,8 @@ LONGEST_NUMBER = 4_000
 
 LONGEST_NAME = 200
 
+_TOO_LARGE = 10**LONGEST_NUMBER
+
 _RATIONAL = re.compile(r"-?[0-9]+/[0-9]+", re.ASCII)
 
 
@@ -33,7 +35,7 @@ def as_list(json: object, what: str, length: int | None = None) -> list[Any]:
 
 def as_integer(json: object, what: str) -> int:
     """Take an integer; true and false are none."""
-    if type(json) is not int or abs(json) >= 10**LONGEST_NUMBER:
+    if type(json) is not int or abs(json) >= _TOO_LARGE:
         raise BadProof(f"{what} is no integer, or too long")
     return json
 
