@@ -14,6 +14,28 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialRatio
 
 
+class Decay(Enum):
+    """What a standard law's density, or its probabilities, are in proportion to on its support."""
+
+    LINEAR = "exp(-|z|)"
+    SQUARED = "exp(-z²/2)"
+
+
+_LEFT, _RIGHT = (-1,), (1,)
+BOTH_SIDES = (-1, 1)
+"""Of its mean, where a family may lie."""
+
+_FACTS: Mapping[str, tuple[bool, Decay, tuple[int, ...]]] = {
+    "Gauss": (False, Decay.SQUARED, BOTH_SIDES),
+    "Lap": (False, Decay.LINEAR, BOTH_SIDES),
+    "LapPlus": (False, Decay.LINEAR, _RIGHT),
+    "LapMinus": (False, Decay.LINEAR, _LEFT),
+    "DLap": (True, Decay.LINEAR, BOTH_SIDES),
+    "DGauss": (True, Decay.SQUARED, BOTH_SIDES),
+}
+"""Of each family whether it is discrete, how it decays, and on which sides of its mean it lies."""
+
+
 class Family(Enum):
     """A location-scale family; the value is the name in programs.
 
@@ -27,7 +49,10 @@ class Family(Enum):
 
     Attributes:
         is_discrete: Whether samples are integers.
+        decay: Of its density, or its probabilities.
+        sides: Of the mean on which samples may lie, -1 and 1.
         is_gaussian: Whether exponents are squares: then no probability has a closed form in eps.
+        is_exponential: Whether they are linear: then shifts have a price, the shift in scales.
     """
 
     GAUSSIAN = "Gauss"
@@ -38,9 +63,10 @@ class Family(Enum):
     DISCRETE_GAUSSIAN = "DGauss"
 
     def __init__(self, word: str) -> None:
-        # Attributes: they are asked for by the million.
-        self.is_discrete = word.startswith("D")
-        self.is_gaussian = word.endswith("Gauss")
+        # Attributes: they are asked for by the million. A family of which nothing is known is none.
+        self.is_discrete, self.decay, self.sides = _FACTS[word]
+        self.is_gaussian = self.decay is Decay.SQUARED
+        self.is_exponential = self.decay is Decay.LINEAR
 
 
 MIRRORED: Mapping[Family, Family] = {

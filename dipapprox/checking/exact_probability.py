@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from dipapprox.checking.decisions import geometric
 from dipapprox.checking.decisions.piecewise import LAPLACE_TYPE, ExactFunctions, Piecewise
 from dipapprox.checking.decisions.quotients import Quotient
-from dipapprox.checking.integrands import Densities, Discrete, Masses, Smooth
+from dipapprox.checking.integrands import SIDES, Densities, Discrete, Masses, Smooth
 from dipapprox.checking.orders import General
 from dipapprox.checking.regions import integrated
 from dipapprox.checking.trees import Forest, Messages
@@ -108,7 +108,7 @@ def exact_probability(general: General, limits: Limits) -> ExactProbability:
         for (q, _, _, below), c in sums.items():
             terms[q, 0, 0, below] = fmpq(c.numerator, c.denominator)
         return ExactProbability(Geometric(terms, Fraction(-1, masses.unit)))
-    if any(law.family.is_discrete or law.family is Family.GAUSSIAN for law in laws):
+    if not all(law.family in SIDES for law in laws):
         raise Stuck("comparisons of more than two samples with Gaussian noise among them")
     walk = walk_of(general)
     if walk is not None:

@@ -38,7 +38,7 @@ def radius(law: Distribution, bits: int) -> int:
 
     For discrete Gaussians about that much: what is lost, `lost` says.
     """
-    if law.family is Family.DISCRETE_GAUSSIAN:
+    if _is_square(law):
         # r² / 2s² >= ln 2 (bits + 2)
         return isqrt(ceil(law.scale**2 * Fraction(14, 10) * (bits + 2))) + 1
     # 2 q^(r + 1) <= 2^-bits, as ln 2 < 0.7
@@ -48,20 +48,34 @@ def radius(law: Distribution, bits: int) -> int:
 def lost(law: Distribution, bits: int) -> arb:
     """Bound the mass beyond `radius`."""
     first = radius(law, bits) + 1
-    if law.family is Family.DISCRETE_GAUSSIAN:
+    if _is_square(law):
         return (2 * _power(law, first**2) / (1 - _power(law, 2 * first + 1))).upper()
     return (2 * _power(law, first) / (1 + _power(law, 1))).upper()
 
 
 def _power(law: Distribution, exponent: int) -> arb:
     """q^exponent; balls next to 0 have no powers in flint, but exponentials."""
-    square = law.family is Family.DISCRETE_GAUSSIAN
-    return (-exponent / to_ball(2 * law.scale**2 if square else law.scale)).exp()
+    return (-exponent / to_ball(2 * law.scale**2 if _is_square(law) else law.scale)).exp()
+
+
+def _is_square(law: Distribution) -> bool:
+    """Whether a law's exponents are squares, or linear.
+
+    Raises:
+        ValueError: If it is no law of integers.
+    """
+    match law.family:
+        case Family.DISCRETE_GAUSSIAN:
+            return True
+        case Family.DISCRETE_LAPLACE:
+            return False
+        case _:
+            raise ValueError(f"{law.family.value} is no noise of integers that is known here")
 
 
 def _probabilities(law: Distribution, reach: int) -> list[arb]:
     """Enclose Pr[mean + d] for d = 0, …, reach."""
-    if law.family is Family.DISCRETE_GAUSSIAN:
+    if _is_square(law):
         norm = _theta(law)
         return [_power(law, d * d) / norm for d in asking(range(reach + 1))]
     q = _power(law, 1)

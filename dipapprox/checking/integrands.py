@@ -29,6 +29,10 @@ Discrete = dict[tuple[int, Powers, tuple[int, ...], Below], Fraction]
 """(q, powers, rates, below) -> c != 0."""
 
 
+SIDES = {Family.LAPLACE: 2, Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: 1}
+"""Of its mean on which a law has mass, by the laws that are integrated here: their number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Densities:
     """Laplace noise and its halves."""
@@ -41,7 +45,7 @@ class Densities:
         c, q, rates = _ONE, _ZERO, list[Fraction]()
         for law, side in zip(self.laws, sides, strict=True):
             rate = 1 / law.scale
-            c *= rate / 2 if law.family is Family.LAPLACE else rate
+            c *= rate / SIDES[law.family]
             q += side * rate * law.mean
             rates.append(-side * rate)
         return {(0, q, (0,) * len(rates), tuple(rates)): c}

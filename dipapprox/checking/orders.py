@@ -30,7 +30,7 @@ from fractions import Fraction
 from dipapprox.checking.cycles import Order, Sample, Trees, components, is_cyclic, trees
 from dipapprox.checking.facts import GROUND, Contradiction, Line, distance
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
@@ -316,9 +316,9 @@ def _supports(laws: Sequence[Distribution]) -> list[tuple[tuple[int, int], Fract
     """What holds of one-sided samples anyway, as bounds."""
     found: list[tuple[tuple[int, int], Fraction]] = []
     for k, law in enumerate(laws):
-        if law.family is Family.EXPONENTIAL:
+        if -1 not in law.family.sides:
             found.append(((GROUND, k), -law.mean))
-        elif law.family is Family.REFLECTED_EXPONENTIAL:
+        if 1 not in law.family.sides:
             found.append(((k, GROUND), law.mean))
     return found
 

@@ -25,13 +25,16 @@ from typing import assert_never
 from flint import arb, arb_poly
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Decay, Distribution, Family
 from dipapprox.limits import asking
 from dipapprox.numerics.precision import to_ball
 
 _ZERO = arb(0)
 _ONE = arb(1)
 
+
+_WIDTHS = {Decay.SQUARED: 1, Decay.LINEAR: 2}
+"""Of the widest panels, in scales."""
 
 _TOWARDS_THE_EDGE = [Fraction(part, 2**k) for k in range(2, 12) for part in (2, 3)]
 
@@ -54,15 +57,27 @@ def reach(law: Distribution, bits: int) -> Fraction:
 
     exp(-z²/2) bounds both Gaussian tails together, exp(-z) those of Laplace and one-sided laws.
     """
-    if law.family is Family.GAUSSIAN:
-        return law.scale * ceil(sqrt(1.4 * bits) + 1)
-    return law.scale * 2 * ceil(0.35 * bits + 1)
+    decay = law.family.decay
+    match decay:
+        case Decay.SQUARED:
+            return law.scale * ceil(sqrt(1.4 * bits) + 1)
+        case Decay.LINEAR:
+            return law.scale * 2 * ceil(0.35 * bits + 1)
+        case _:
+            assert_never(decay)
 
 
 def lost(law: Distribution, bits: int) -> arb:
     """Bound the mass beyond `reach`."""
     z = to_ball(reach(law, bits) / law.scale)
-    exponent = z * z / 2 if law.family is Family.GAUSSIAN else z
+    decay = law.family.decay
+    match decay:
+        case Decay.SQUARED:
+            exponent = z * z / 2
+        case Decay.LINEAR:
+            exponent = z
+        case _:
+            assert_never(decay)
     return (-exponent).exp().upper()
 
 
@@ -88,7 +103,7 @@ class Grid:
         self._spans: dict[Distribution, tuple[Fraction, Fraction]] = {}
         for law in self.laws:
             extent = reach(law, bits)
-            width = law.scale * (1 if law.family is Family.GAUSSIAN else 2) / 2**fineness
+            width = law.scale * _WIDTHS[law.family.decay] / 2**fineness
             sides = [side for side in (-1, 1) if _mass(law.family, side)]
             start, stop = law.mean + min(0, *sides) * extent, law.mean + max(0, *sides) * extent
             self._spans[law] = start, stop
@@ -125,16 +140,20 @@ class Grid:
         z, k = (middle - law.mean) / law.scale, half / law.scale
         u, step = to_ball(z), to_ball(k)
         nearest = to_ball(max(Fraction(0), abs(z) - k))
-        if law.family is Family.GAUSSIAN:
-            linear, square = -u * step, -step * step / 2
-            steepest = (abs(u) + step) * step
-            value, peak = (-u * u / 2).exp(), (-nearest * nearest / 2).exp()
-            height = step / (2 * arb.pi()).sqrt()
-        else:
-            linear, square = (-step if z > 0 else step), _ZERO
-            steepest = step
-            value, peak = (-abs(u)).exp(), (-nearest).exp()
-            height = step * to_ball(_mass(law.family, 1 if z > 0 else -1))
+        decay = law.family.decay
+        match decay:
+            case Decay.SQUARED:
+                linear, square = -u * step, -step * step / 2
+                steepest = (abs(u) + step) * step
+                value, peak = (-u * u / 2).exp(), (-nearest * nearest / 2).exp()
+                height = step / (2 * arb.pi()).sqrt()
+            case Decay.LINEAR:
+                linear, square = (-step if z > 0 else step), _ZERO
+                steepest = step
+                value, peak = (-abs(u)).exp(), (-nearest).exp()
+                height = step * to_ball(_mass(law.family, 1 if z > 0 else -1))
+            case _:
+                assert_never(decay)
         coefficients = exponential_coefficients(linear, square, self.degree + 1)
         majorant = exponential_coefficients(steepest, abs(square), self.degree + 2)
         remainder = (height * peak * majorant[-1]).upper()

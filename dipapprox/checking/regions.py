@@ -23,7 +23,7 @@ from typing import Protocol, TypeVar
 
 from dipapprox.checking.facts import Line
 from dipapprox.checking.values import Stuck
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 
 _MOST_CASES = 5_000
@@ -74,7 +74,7 @@ def by_sides(
     laws: Sequence[Distribution], lines: Sequence[Line], calculus: Calculus[T]
 ) -> Iterator[Case[T]]:
     """Yield the density for each way in which samples lie on sides of their means."""
-    for sides in product(*map(_sides, laws)):
+    for sides in product(*(law.family.sides for law in laws)):
         kinks = [
             _kink(k, law.mean, side, calculus.integers)
             for k, (law, side) in enumerate(zip(laws, sides, strict=True))
@@ -110,17 +110,6 @@ def left_over(
             left = _reduced(case, calculus.integers)
             if left is not None:
                 waiting.append((left, variables - {x}, calculus.between(terms, x, lower, upper)))
-
-
-def _sides(law: Distribution) -> tuple[int, ...]:
-    """The sides of the mean on which a law has mass."""
-    match law.family:
-        case Family.EXPONENTIAL:
-            return (1,)
-        case Family.REFLECTED_EXPONENTIAL:
-            return (-1,)
-        case _:
-            return (-1, 1)
 
 
 def _kink(variable: int, mean: Fraction, side: int, integers: bool) -> Line:

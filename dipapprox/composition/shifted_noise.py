@@ -57,6 +57,10 @@ class ShiftedNoise:
     square: Fraction
     shift: Fraction
 
+    def __post_init__(self) -> None:
+        if self.family not in (Family.GAUSSIAN, Family.LAPLACE):
+            raise ValueError(f"no closed form of shifted {self.family.value} noise")
+
     def divergence(self, budget: Fraction, bits: int) -> Enclosure:
         """Enclose sup over S of P(S) - e^L Q(S) for a budget L >= 0, to about 2**-bits."""
         if self.family is Family.LAPLACE and budget >= self.shift:

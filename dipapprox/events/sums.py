@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import MIRRORED, Distribution, Family
@@ -89,14 +90,17 @@ def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:
     others: list[tuple[Fraction, Distribution]] = []
     for symbol, c in form.terms:
         law = laws[int(symbol)]
-        if law.family is Family.GAUSSIAN:
-            mean += c * law.mean
-            variance += (c * law.scale) ** 2
-        elif law.family.is_discrete:  # all of them are symmetric
-            sign = Fraction(1 if c > 0 else -1)
-            others.append((abs(c), law.affine(sign, Fraction(0))))
-        else:
-            others.append((Fraction(1), law.affine(c, Fraction(0))))
+        match law.family:
+            case Family.GAUSSIAN:
+                mean += c * law.mean
+                variance += (c * law.scale) ** 2
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:  # both are symmetric
+                sign = Fraction(1 if c > 0 else -1)
+                others.append((abs(c), law.affine(sign, Fraction(0))))
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
+                others.append((Fraction(1), law.affine(c, Fraction(0))))
+            case _:
+                assert_never(law.family)
     return LawOfSum(mean, variance, tuple(_two_sided(others)))
 
 

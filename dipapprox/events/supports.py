@@ -11,7 +11,7 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import BOTH_SIDES, Distribution
 from dipapprox.events.event import Event, Star
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import difference, has_interior
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dipapprox.events import integer_points
 else:
     integer_points = Deferred("dipapprox.events.integer_points")
-
-_EVERYWHERE = (Family.GAUSSIAN, Family.LAPLACE)
 
 
 def is_possible(event: Event | Star) -> bool:
@@ -33,10 +31,10 @@ def is_possible(event: Event | Star) -> bool:
     if isinstance(event, Star):
         return _star_is_possible(event)
     families = {law.family for law in event.samples}
-    if families.issubset(_EVERYWHERE):
-        return True
     if any(family.is_discrete for family in families):
         return _have_integer_points(event) is not False
+    if all(family.sides == BOTH_SIDES for family in families):
+        return True
     supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
     return not supports or has_interior([*event.guards, *supports])
 
@@ -54,13 +52,10 @@ def is_surely_possible(event: Event | Star) -> bool:
 
 def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
     """Yield the bound of a one-sided law."""
-    match law.family:
-        case Family.EXPONENTIAL:
-            yield LinearForm(((sample, Fraction(-1)),), law.mean)
-        case Family.REFLECTED_EXPONENTIAL:
-            yield LinearForm(((sample, Fraction(1)),), -law.mean)
-        case _:
-            pass
+    if -1 not in law.family.sides:
+        yield LinearForm(((sample, Fraction(-1)),), law.mean)
+    if 1 not in law.family.sides:
+        yield LinearForm(((sample, Fraction(1)),), -law.mean)
 
 
 def range_of(
@@ -70,10 +65,9 @@ def range_of(
     ends: list[Fraction | None] = [form.constant, form.constant]
     for sample in form.samples():
         law, factor = samples[sample], form.coefficient(sample)
-        bounded = {Family.EXPONENTIAL: 0, Family.REFLECTED_EXPONENTIAL: 1}.get(law.family)
         for side, end in enumerate(ends):
-            own = side if factor > 0 else 1 - side
-            known = end is not None and own == bounded
+            own = (-1, 1)[side if factor > 0 else 1 - side]
+            known = end is not None and own not in law.family.sides
             ends[side] = end + factor * law.mean if known and end is not None else None
     return ends[0], ends[1]
 
@@ -83,12 +77,12 @@ def _star_is_possible(star: Star) -> bool:
 
     Only bounds that a chain of comparisons connects count: of an x and c, of c and a y, of both.
     """
-    lowest = [law.mean for law, _ in star.below if law.family is Family.EXPONENTIAL]
-    highest = [law.mean for law, _ in star.above if law.family is Family.REFLECTED_EXPONENTIAL]
+    lowest = [law.mean for law, _ in star.below if -1 not in law.family.sides]
+    highest = [law.mean for law, _ in star.above if 1 not in law.family.sides]
     centre = star.centre
-    if centre.family is Family.EXPONENTIAL:
+    if -1 not in centre.family.sides:
         lowest.append(centre.mean)
-    if centre.family is Family.REFLECTED_EXPONENTIAL:
+    if 1 not in centre.family.sides:
         highest.append(centre.mean)
     return not lowest or not highest or max(lowest) < min(highest)
 

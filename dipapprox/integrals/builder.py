@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.distributions import Decay
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral
 from dipapprox.limits import Limits
@@ -27,8 +27,8 @@ from dipapprox.semantics.polyhedra import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
 
-_SUPPORT = {Family.EXPONENTIAL: (_ABOVE,), Family.REFLECTED_EXPONENTIAL: (_BELOW,)}
-"""The only sides of the mean on which one-sided laws have mass."""
+_KINKED = {Decay.SQUARED: False, Decay.LINEAR: True}
+"""Whether densities are analytic on either side of the mean only."""
 
 Bound = LinearForm | None
 Buckets = Mapping[int, tuple[LinearForm, ...]]
@@ -119,7 +119,7 @@ class _Builder:
         lowers, uppers = _bounds(variable, constraints.pop(position, ()))
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
-        kinked = law.family is not Family.GAUSSIAN
+        kinked = _KINKED[law.family.decay]
         has_body = variable in piece.mentioned or (self._literal and piece.levels is not None)
         if not (kinked and has_body):
             for lower, upper, outer in _active(lowers, uppers):
@@ -129,7 +129,7 @@ class _Builder:
                     else:
                         yield self._grown(piece, assumed, Level(variable, lower, upper))
             return
-        for side in _SUPPORT.get(law.family, (_BELOW, _ABOVE)):
+        for side in law.family.sides:
             below = _with_bound(uppers, mean) if side == _BELOW else uppers
             above = _with_bound(lowers, mean) if side == _ABOVE else lowers
             for lower, upper, outer in _active(above, below):

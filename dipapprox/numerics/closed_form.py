@@ -55,11 +55,7 @@ def is_half_space(event: Connected) -> TypeGuard[Event]:
     if not isinstance(event, Event) or len(event.guards) != 1:
         return False
     families = {law.family for law in event.samples}
-    if any(family.is_discrete for family in families):
-        return False
-    return families == {Family.GAUSSIAN} or (
-        Family.GAUSSIAN not in families and len(event.samples) <= 2
-    )
+    return families == {Family.GAUSSIAN} or (families <= _SIGNS.keys() and len(event.samples) <= 2)
 
 
 def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:

@@ -204,14 +204,8 @@ STANDARD_LAWS: Mapping[Family, StandardLaw] = {
 }
 """The numerical side of every continuous family; a test compares the keys with `Family`."""
 
-KINKED = STANDARD_LAWS.keys() - {Family.GAUSSIAN}
+KINKED = frozenset(family for family in STANDARD_LAWS if family.is_exponential)
 """Families whose density is analytic on either side of the mean only."""
-
-LEFT_SUPPORT = KINKED - {Family.EXPONENTIAL}
-"""Kinked families with mass below the mean."""
-
-RIGHT_SUPPORT = KINKED - {Family.REFLECTED_EXPONENTIAL}
-"""Kinked families with mass above the mean."""
 
 
 def mass_bound(law: StandardLaw, lower: Box, upper: Box, lower_side: int, upper_side: int) -> arb:

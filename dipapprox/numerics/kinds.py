@@ -49,7 +49,7 @@ def is_ratio(event: Connected) -> bool:
     """Whether an event is discrete, and its probability a ratio of exponential polynomials."""
     if isinstance(event, Chosen | Mixture):
         return isinstance(event, Chosen)
-    return is_discrete(event) and not any(law.family.is_gaussian for law in _laws(event))
+    return is_discrete(event) and all(law.family.is_exponential for law in _laws(event))
 
 
 def has_density(event: Connected) -> bool:

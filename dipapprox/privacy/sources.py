@@ -294,7 +294,7 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     if not claim.delta:
         outputs = possible.PossibleOutputs(states, claim.eps, options.limits)
         deciders.append(possible.PureViolations(outputs, claim.growth))
-    if not any(sample.family.is_gaussian for sample in states.samples):
+    if all(sample.family.is_exponential for sample in states.samples):
         source = distributions.ExactDistributions(states, claim.eps, options.limits)
         deciders.append(exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits))
     return possible.FirstThat(*deciders) if deciders else None

@@ -20,9 +20,10 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from math import gcd, lcm
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Family
+from dipapprox.distributions import Decay
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import Side
@@ -154,20 +155,20 @@ class ConeBuilder:
         return Row(_integers(noise, scale), _integers(change, scale))
 
 
+_SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
+"""Where shifts of samples may lie that stay on these sides of their means."""
+
+
 def _source(sample: Sample, inputs: dict[str, int]) -> Source:
-    side = Side.ANY
-    match sample.family:
-        case Family.EXPONENTIAL:
-            side = Side.AT_LEAST_ZERO
-        case Family.REFLECTED_EXPONENTIAL:
-            side = Side.AT_MOST_ZERO
+    side = _SIDES[sample.family.sides]
+    decay = sample.family.decay
+    match decay:
+        case Decay.SQUARED:
+            pricing = Pricing.GAUSSIAN
+        case Decay.LINEAR:
+            pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
         case _:
-            pass
-    pricing = Pricing.LINEAR
-    if sample.family.is_gaussian:
-        pricing = Pricing.GAUSSIAN
-    elif sample.scale.power != -1:
-        pricing = Pricing.SCALE
+            assert_never(decay)
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete

@@ -183,7 +183,7 @@ def _keeps_pace(states: FinalStates) -> bool:
 
 def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
     """Raise NotReal unless one eps, or one limit of eps, is the worst for all samples."""
-    powers = {sample.scale.power for sample in samples if not sample.family.is_gaussian}
+    powers = {sample.scale.power for sample in samples if sample.family.is_exponential}
     others = powers - {-1}
     if others and (min(others) < -1 < max(others) or has_choices):
         raise NotReal("scales of noise that are no multiples of 1/eps, with others or choices")

@@ -24,7 +24,6 @@ from operator import xor
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
@@ -206,13 +205,10 @@ def supports(guards: Iterable[Guard], samples: Sequence[Sample]) -> Iterator[Gua
     for number in sorted(mentioned):
         sample = samples[number]
         above = LinearForm.symbol(number) - sample.mean
-        match sample.family:
-            case Family.EXPONENTIAL:
-                yield Guard((-above).normalised(), False)
-            case Family.REFLECTED_EXPONENTIAL:
-                yield Guard(above.normalised(), False)
-            case _:
-                pass
+        if -1 not in sample.family.sides:
+            yield Guard((-above).normalised(), False)
+        if 1 not in sample.family.sides:
+            yield Guard(above.normalised(), False)
 
 
 def _parted(form: LinearForm) -> tuple[LinearForm, LinearForm]:

@@ -32,7 +32,7 @@ from collections.abc import Hashable, Iterable
 from functools import reduce
 from operator import xor
 
-from dipapprox.distributions import Family
+from dipapprox.distributions import BOTH_SIDES, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.semantics.configuration import Cone, State
 from dipapprox.semantics.linear import LinearForm
@@ -41,8 +41,6 @@ from dipapprox.semantics.state import Comparison, Constraint, Guard, guard_of, s
 
 _MANY = 40
 """So many states that meet and stay apart are too many; then all that meet are dealt with."""
-
-_ONE_SIDED = (Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
 
 _Outcomes = tuple[tuple[int, Guard], ...]
 """Spent samples, ascending, with the guards about them."""
@@ -107,7 +105,7 @@ def _parted(
     for guard in guards:
         samples = samples_of(guard)
         spent = [s for s in samples if s not in held and s not in run.unspent and uses[s] == 1]
-        if spent and len(samples) <= 2 and families[max(spent)] not in _ONE_SIDED:
+        if spent and len(samples) <= 2 and families[max(spent)].sides == BOTH_SIDES:
             outcomes.append((max(spent), guard_of(guard)))
         else:
             base.append(guard)

@@ -248,7 +248,7 @@ def general_outcomes(
         LimitReached: If a limit is reached.
     """
     for statement in statements_in(handler.body):
-        if isinstance(statement, core.Draw) and statement.family.is_gaussian:
+        if isinstance(statement, core.Draw) and not statement.family.is_exponential:
             line = "" if statement.span is None else f"line {statement.span.line}: "
             what = "Gaussian noise has no finite pure budget: 'unroll' calls, and ask 'profile'"
             raise Inexpressible(f"{line}{what}")

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
+from typing import assert_never
 
 from dipapprox.checking.boxes.sets import Range
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.facts import Line
 from dipapprox.checking.paths import symbolic_paths
 from dipapprox.checking.values import Stuck
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Decay, Distribution, Family
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
@@ -116,6 +117,11 @@ def _far(noise: Sequence[tuple[Family, Fraction]], room: Fraction) -> Fraction:
 
 def _reach(family: Family, x: int) -> Fraction:
     """Return t, at least, such that e^-x, x in parts, bounds what is beyond."""
-    if family.is_gaussian:
-        return Fraction(isqrt(2 * x * _PARTS) + 1, _PARTS)
-    return Fraction(x, _PARTS)
+    decay = family.decay
+    match decay:
+        case Decay.SQUARED:
+            return Fraction(isqrt(2 * x * _PARTS) + 1, _PARTS)
+        case Decay.LINEAR:
+            return Fraction(x, _PARTS)
+        case _:
+            assert_never(decay)

@@ -37,7 +37,7 @@ from dipapprox.checking.published.outcomes import Marginal
 from dipapprox.checking.regions import by_sides, left_over
 from dipapprox.checking.trees import Forest, Messages, TreeValues
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.precision import to_ball
@@ -107,7 +107,7 @@ class Densities1D:
             rooted = self._rooted(marginal)
             if rooted is not None:
                 return rooted
-        if any(law.family is Family.GAUSSIAN for law in marginal.laws):
+        if not all(law.family.is_exponential for law in marginal.laws):
             raise NoBounds("the check knows no density of sums with Gaussian noise in them")
         return _exact(marginal, self.limits)
 

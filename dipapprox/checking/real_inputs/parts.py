@@ -25,7 +25,7 @@ from dipapprox.checking.facts import Line
 from dipapprox.checking.inputs import values_of
 from dipapprox.checking.real_inputs.boxes import Box, cover, is_within
 from dipapprox.checking.real_inputs.choices import Choices, case_of
-from dipapprox.checking.real_inputs.runs import runs, tape_of
+from dipapprox.checking.real_inputs.runs import is_outside, rate_of, runs, tape_of
 from dipapprox.checking.real_inputs.states import (
     Atoms,
     Geometry,
@@ -36,7 +36,6 @@ from dipapprox.checking.real_inputs.states import (
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import brief_text
-from dipapprox.distributions import Family
 from dipapprox.errors import UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
@@ -147,17 +146,14 @@ class PartCheck:
         return seen
 
     def _require_one_direction(self) -> None:
-        scales = [d.scale for d in self.tape.draws.values() if not d.family.is_gaussian]
+        scales = [d.scale for d in self.tape.draws.values() if d.family.is_exponential]
         others = {scale.power for scale in scales} - {-1}
         if others and (min(others) < -1 < max(others) or len(self.choices)):
             raise Stuck("scales that are no multiples of 1/eps, of both kinds or beside choices")
 
     def rate(self, symbol: int) -> Fraction | None:
         """What a shift by 1 costs, in multiples of eps; None: no finite budget pays for it."""
-        draw = self._draw(symbol)
-        if draw.family.is_gaussian or draw.scale.power != -1:
-            return None
-        return 1 / draw.scale.coefficient
+        return rate_of(self._draw(symbol))
 
     def _draw(self, symbol: int) -> core.Draw:
         return self.draws[symbol - self.tape.inputs]
@@ -243,9 +239,7 @@ class PartCheck:
                 raise Untrue(where, "no shift of this noise has a finite price")
             if draw.family.is_discrete and x.denominator != 1:
                 raise Untrue(where, "integer noise is moved by a fraction")
-            if x < 0 and draw.family is Family.EXPONENTIAL:
-                raise Untrue(where, "one-sided noise leaves its side")
-            if x > 0 and draw.family is Family.REFLECTED_EXPONENTIAL:
+            if is_outside(draw, x):
                 raise Untrue(where, "one-sided noise leaves its side")
             cost += rate * abs(x)
         return cost
@@ -312,13 +306,11 @@ class PartCheck:
     def _require_within_rates(self, total: dict[int, Fraction], finite: bool, where: str) -> None:
         """Raise Untrue if a flow through noise is more than its rate, or than 0 if not `finite`."""
         for symbol, a in total.items():
-            rate, family = self.rate(symbol), self._draw(symbol).family
+            rate, sides = self.rate(symbol), self._draw(symbol).family.sides
             if rate is None:
                 continue  # it is never shifted; Gaussian noise has all exponential moments
             most = rate if finite else _ZERO
-            if (a > most and family is not Family.EXPONENTIAL) or (
-                a < -most and family is not Family.REFLECTED_EXPONENTIAL
-            ):
+            if (a > most and -1 in sides) or (a < -most and 1 in sides):
                 raise Untrue(where, "a flow is larger than the rate")
 
     # --- between two inputs -----------------------------------------------------------------------
@@ -379,9 +371,7 @@ class PartCheck:
                 raise Untrue("places", "Gaussian noise is not 0")
             if draw.family.is_discrete and e.denominator != 1:
                 raise Untrue("places", "integer noise is a fraction")
-            if (e < 0 and draw.family is Family.EXPONENTIAL) or (
-                e > 0 and draw.family is Family.REFLECTED_EXPONENTIAL
-            ):
+            if is_outside(draw, e):
                 raise Untrue("places", "one-sided noise is on the other side")
             cost += rate * abs(e)
         return cost

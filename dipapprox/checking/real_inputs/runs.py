@@ -18,7 +18,7 @@ from dipapprox.checking.paths import Rest
 from dipapprox.checking.values import Datum, Stuck, place_of, value_of
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import brief_text
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Decay, Distribution, Family
 from dipapprox.language import core
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
@@ -67,9 +67,9 @@ class Tape:
     def supports(self) -> Iterator[Line]:
         """Yield what always holds of one-sided noise, as lines <= 0."""
         for symbol, law in enumerate(self.laws):
-            if law.family is Family.EXPONENTIAL:
+            if -1 not in law.family.sides:
                 yield Line(_ZERO, ((symbol, -_ONE),))
-            elif law.family is Family.REFLECTED_EXPONENTIAL:
+            if 1 not in law.family.sides:
                 yield Line(_ZERO, ((symbol, _ONE),))
 
 
@@ -87,6 +87,23 @@ def tape_of(program: core.Program) -> Tape:
     laws = [Distribution(input, _ZERO, _ONE) for _ in program.inputs]
     laws += [Distribution(each.family, _ZERO, _ONE) for each in draws.values()]
     return Tape(len(program.inputs), draws, tuple(laws))
+
+
+def rate_of(draw: core.Draw) -> Fraction | None:
+    """Return what a shift by 1 costs, in multiples of eps; None: no finite budget pays for it."""
+    decay = draw.family.decay
+    match decay:
+        case Decay.SQUARED:
+            return None
+        case Decay.LINEAR:
+            return 1 / draw.scale.coefficient if draw.scale.power == -1 else None
+        case _:
+            assert_never(decay)
+
+
+def is_outside(draw: core.Draw, noise: Fraction) -> bool:
+    """Whether noise is never on this side of its mean."""
+    return (noise < 0 and -1 not in draw.family.sides) or (noise > 0 and 1 not in draw.family.sides)
 
 
 def _draws(block: core.Block) -> Iterator[core.Draw]:

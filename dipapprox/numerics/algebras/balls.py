@@ -360,7 +360,7 @@ class BallAlgebra:
                 self._check()
                 center = ((low + high) / 2 - law.mean) / law.scale
                 half = (high - low) / 2 / law.scale
-                if center * _ONLY_SIDE.get(law.family, 0) < 0:
+                if (center > 0) - (center < 0) not in (0, *law.family.sides):
                     pieces.append(None)
                     continue
                 series = DENSITY_SERIES[law.family]
@@ -378,6 +378,3 @@ def _trimmed(panels: Panels, least: arb) -> tuple[int, Panels]:
 
 def _minus(f: Piece, g: Piece) -> Piece:
     return Piece(f.polynomial - g.polynomial, f.radius + g.radius)
-
-
-_ONLY_SIDE = {Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: -1}

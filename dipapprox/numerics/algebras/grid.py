@@ -24,8 +24,8 @@ from math import inf, lcm
 from typing import NamedTuple
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
-from dipapprox.numerics.densities import KINKED, LEFT_SUPPORT, RIGHT_SUPPORT, cutoff
+from dipapprox.distributions import Decay, Distribution, Family
+from dipapprox.numerics.densities import KINKED, cutoff
 from dipapprox.numerics.enclosure import NotEnclosed
 
 MAX_PANELS = 4096
@@ -193,12 +193,7 @@ def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
 def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
     """How many scales to the left and to the right of its mean a law is kept."""
     reach, none = cutoff(family, bits).distance, Fraction(0)
-    if family in KINKED:
-        return (
-            reach if family in LEFT_SUPPORT else none,
-            reach if family in RIGHT_SUPPORT else none,
-        )
-    return reach, reach
+    return reach if -1 in family.sides else none, reach if 1 in family.sides else none
 
 
 class _Shape(NamedTuple):
@@ -214,12 +209,12 @@ def _shape(law: Distribution, bits: int, fineness: int) -> _Shape:
     # Widths in scales at distance d: where the density is small, a coarser panel has the same
     # absolute error. The least of many one-sided samples lies next to the edge of the support:
     # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
-    width, slope = _EXPONENTIAL if law.family in KINKED else _GAUSSIAN
+    width, slope = _SHAPES[law.family.decay]
     edge = inf if all(_reaches(law.family, bits)) else width / 2 / fineness**4
     return _Shape(float(law.scale), width / fineness, slope / fineness, edge)
 
 
-_GAUSSIAN, _EXPONENTIAL = (0.9, 0.18), (1.9, 0.16)
+_SHAPES = {Decay.SQUARED: (0.9, 0.18), Decay.LINEAR: (1.9, 0.16)}
 
 
 def _narrow_enough(

@@ -25,7 +25,7 @@ from math import ceil, floor, gcd, lcm, log1p
 
 from flint import arb
 
-from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.distributions import MIRRORED, Decay, Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import asking
 from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
@@ -36,7 +36,7 @@ from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 MOST_PANELS = 2048
 """Convolutions take a time that grows with the square of the number of panels."""
 
-_GAUSSIAN, _EXPONENTIAL = Fraction(4, 5), Fraction(2, 5)
+_WIDTHS = {Decay.SQUARED: Fraction(4, 5), Decay.LINEAR: Fraction(2, 5)}
 """Widths of panels in scales: a kink's next to a function make errors grow with every sum."""
 
 _BITS = 64
@@ -94,7 +94,7 @@ def build_lattice(
 
 
 def _widest(law: Distribution) -> Fraction:
-    return law.scale * (_EXPONENTIAL if law.family in KINKED else _GAUSSIAN)
+    return law.scale * _WIDTHS[law.family.decay]
 
 
 def _common_measure(left: Fraction, right: Fraction) -> Fraction:
@@ -114,7 +114,7 @@ def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
     """t with Pr[sum - mean > t] <= 2**-bits, for about the best of a few λ."""
     variance = float(sum((law.scale**2 for law in asking(laws)), Fraction(0)))
     tries = [Fraction((1.4 * bits / variance) ** 0.5).limit_denominator(2**40)]
-    steepest = max((law.scale for law in laws if law.family is not Family.GAUSSIAN), default=None)
+    steepest = max((law.scale for law in laws if law.family.is_exponential), default=None)
     if steepest is not None:
         tries = [k / steepest / 16 for k in range(1, 16)]
     scales = [(law.family, float(law.scale)) for law in laws]

@@ -302,10 +302,10 @@ def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> lis
     # By function and law: the masses left of the span for the distribution function, right of it
     # for the survival function.
     outside, outside_error = np.zeros((2, 3, len(laws)))
-    if family is not Family.EXPONENTIAL:
+    if -1 in family.sides:
         outside[1] = standard.values[1, 0, starts]
         outside_error[1] = standard.error[1, starts]
-    if family is not Family.REFLECTED_EXPONENTIAL:
+    if 1 in family.sides:
         outside[2] = standard.values[2, -1, ends - 1]
         outside_error[2] = standard.error[2, ends - 1]
     scale = np.ones((3, len(laws)))

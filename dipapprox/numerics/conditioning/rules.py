@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, log, log2, sqrt
+from typing import assert_never
 
 from flint import arb
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Decay, Distribution
 from dipapprox.numerics.algebras.grid import cutoff_interval
 from dipapprox.numerics.algebras.legendre import legendre_nodes
 from dipapprox.numerics.conditioning.separators import Separator
@@ -98,7 +99,7 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
     if not all(abs(x) <= _LARGEST for x in (low, high, separator.strength, 1 / law.scale)):
         return None
     strength, scale = float(separator.strength), float(law.scale)
-    gaussian = law.family is Family.GAUSSIAN
+    decay = law.family.decay
     length = 1 / sqrt(strength + 1 / scale**2)
     best: Panels | None = None
     for width in _WIDTHS:
@@ -110,10 +111,13 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
         for ratio in _RATIOS:
             wide, high_axis = (ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2
             exponent = (half * high_axis) ** 2 * strength / 2
-            if gaussian:
-                exponent += (half * high_axis / scale) ** 2 / 2
-            else:
-                exponent += half * (wide - 1) / scale
+            match decay:
+                case Decay.SQUARED:
+                    exponent += (half * high_axis / scale) ** 2 / 2
+                case Decay.LINEAR:
+                    exponent += half * (wide - 1) / scale
+                case _:
+                    assert_never(decay)
             digits = bits + 4 + exponent / log(2) + log2(max(sum(counts), 1))
             digits += log2(max(8 * half / scale, 2.0**-60))
             nodes = max(ceil((digits / log2(ratio) + 1) / 2), 2)

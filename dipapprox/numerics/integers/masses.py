@@ -22,11 +22,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from math import ceil, isqrt
+from typing import assert_never
 
 from flint import arb, fmpz_poly
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.distributions import Decay, Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import ask, asking
 from dipapprox.numerics.decimals import rational
@@ -141,9 +142,21 @@ def _radius(law: Distribution, unit: int) -> int:
 
 def _probabilities(law: Distribution, radius: int) -> list[arb]:
     """Enclose Pr[mean + d] for d = 0, …, radius, or at least bound it from below."""
-    if law.family is Family.DISCRETE_LAPLACE:
-        q = (-1 / to_ball(law.scale)).exp()
-        return list(_products((1 - q) / (1 + q), q, arb(1), radius))
+    if not law.family.is_discrete:
+        raise ValueError(f"{law.family.value} is not discrete")
+    decay = law.family.decay
+    match decay:
+        case Decay.LINEAR:
+            q = (-1 / to_ball(law.scale)).exp()
+            return list(_products((1 - q) / (1 + q), q, arb(1), radius))
+        case Decay.SQUARED:
+            return _bells(law, radius)
+        case _:
+            assert_never(decay)
+
+
+def _bells(law: Distribution, radius: int) -> list[arb]:
+    """Those of discrete Gaussian noise: f(d) = q^(d²), and the norm is at most 2 Σ f + 1."""
     q = (-1 / (2 * to_ball(law.scale * law.scale))).exp()
     # f(d + 1) / f(d) = q^(2 d + 1)
     bells = list(_products(arb(1), q, q * q, radius))

@@ -33,9 +33,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
+from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
+from dipapprox.distributions import Decay, Family
 from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
@@ -208,4 +209,11 @@ def _far(family: Family) -> Fraction:
         raise OutOfReach(f"{family.value} noise around inputs without bounds")
     exponent = Fraction(7 * _BITS, 10)
     # t²/2 >= exponent.
-    return Fraction(isqrt(int(2 * exponent)) + 1) if family.is_gaussian else exponent
+    decay = family.decay
+    match decay:
+        case Decay.SQUARED:
+            return Fraction(isqrt(int(2 * exponent)) + 1)
+        case Decay.LINEAR:
+            return exponent
+        case _:
+            assert_never(decay)

@@ -50,9 +50,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import isqrt
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.distributions import Decay, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
@@ -165,12 +166,16 @@ def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
     gaussian = laplace = gaussian_square = laplace_square = Fraction(0)
     for _, sample in samples:
         speed = Fraction(abs(sample.scale.power))
-        if sample.family is Family.GAUSSIAN:
-            gaussian += speed
-            gaussian_square += speed**2
-        else:
-            laplace += speed
-            laplace_square += speed**2
+        decay = sample.family.decay
+        match decay:
+            case Decay.SQUARED:
+                gaussian += speed
+                gaussian_square += speed**2
+            case Decay.LINEAR:
+                laplace += speed
+                laplace_square += speed**2
+            case _:
+                assert_never(decay)
     level = gaussian * 2 * _density(_FIRST_CUT) + laplace * _exponential(-_FIRST_CUT)
     first = [Affine(Fraction(0), level)]
     for cut in _CUTS:
@@ -185,13 +190,18 @@ def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
     """Return bounds of p' and p'' from velocities, in standard units per unit of eps."""
     square = laplace = laplace_square = one_sided = Fraction(0)
     for family, speed in velocity:
-        if family is Family.GAUSSIAN:
-            square += speed**2
-        elif family is Family.LAPLACE:
-            laplace += abs(speed)
-            laplace_square += speed**2
-        else:
-            one_sided += abs(speed)
+        match family:
+            case Family.GAUSSIAN:
+                square += speed**2
+            case Family.LAPLACE:
+                laplace += abs(speed)
+                laplace_square += speed**2
+            case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
+                one_sided += abs(speed)
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
+                raise ValueError("integer noise does not move by degrees")
+            case _:
+                assert_never(family)
     gaussian = root_above(square)
     first, second = [], []
     for cut in (Fraction(0), Fraction(1, 2), *_CUTS):

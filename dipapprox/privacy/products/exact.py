@@ -212,7 +212,7 @@ def open_exact_product(
 ) -> ExactProduct | None:
     """Open the closed forms of a product; None if the options forbid it or none can exist."""
     samples = (sample for states in product.states for sample in states.samples)
-    gaussian = any(sample.family.is_gaussian for sample in samples)
-    if gaussian or not options.compares_exactly:
+    closed = all(sample.family.is_exponential for sample in samples)
+    if not closed or not options.compares_exactly:
         return None
     return ExactProduct(product, eps, options.limits)
