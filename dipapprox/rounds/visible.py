@@ -205,9 +205,9 @@ def is_told(
                 if own[:common] == lead[:common]:
                     rest = own[common:] or lead[common:]
                     found.append((following, other, rest, bool(own[common:])))
-        for place, *more in found:
+        for place, other, lead, is_behind in found:
             for each in (place, back[place]) if place in back else (place,):
-                state = (each, *more)
+                state = each, other, lead, is_behind
                 if state not in known:
                     known.add(state)
                     waiting.append(state)
