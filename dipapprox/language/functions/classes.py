@@ -21,17 +21,17 @@ from types import (
 )
 from typing import Any
 
-_OF_TWO = (
-    "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()  # noqa: SIM905
-)
-_OPERATORS = frozenset(
-    [f"__{prefix}{name}__" for name in _OF_TWO for prefix in ("", "r", "i")]
-    + [f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs")]
-    + [f"__{name}__" for name in ("invert", "index", "int", "float", "complex", "bool", "round")]
-    + [f"__{name}__" for name in ("trunc", "floor", "ceil", "len", "getitem", "contains", "iter")]
-    + [f"__{name}__" for name in ("getattribute", "class")]
-)
-"""What a class must leave as it is, to be like the class of Python that it is derived from."""
+_OWN = """
+    __annotations__ __class_getitem__ __dict__ __dir__ __doc__ __format__ __getnewargs__ __hash__
+    __init__ __init_subclass__ __match_args__ __module__ __new__ __orig_bases__ __parameters__
+    __reduce_ex__ __repr__ __slots__ __str__ __weakref__ __firstlineno__ __static_attributes__
+    __annotate_func__ __annotations_cache__ __signature__
+"""
+_HARMLESS = frozenset(_OWN.split())
+"""What a class may say otherwise, and be still like the class of Python that it is derived from.
+
+All other names with two underscores, and those that the class of Python has, it must leave alone.
+"""
 
 _NUMBERS = (bool, int, Fraction)
 _TEXTS = (str,)
@@ -52,10 +52,15 @@ def base_of(kind: type) -> type | None:
 
     Classes between must be written in Python, and leave all operators as they are.
     """
+    said = set[str]()
     for base in _MRO(kind):
         if base in _NUMBERS or base in _TEXTS or base in _APART:
-            return base
-        if not base.__flags__ & _OF_PYTHON or not _OPERATORS.isdisjoint(vars(base)):
+            if not said:
+                return base
+            special = {name for name in said if name.startswith("__") and name.endswith("__")}
+            return base if not special | (said & set(dir(base))) else None
+        said |= vars(base).keys() - _HARMLESS
+        if not base.__flags__ & _OF_PYTHON:
             return None
     return None
 

@@ -154,8 +154,13 @@ class _Ended(BaseException):
     """Ends a run of which `failure` says why; `except Exception` does not catch it."""
 
 
-def _failed(run: PathRun, error: BaseException, trace: TracebackType | None) -> SourceError:
-    """Return the error for what the function raised."""
+_CAUGHT = "an error of this kind ends the run, also where the function catches it"
+
+
+def _failed(
+    run: PathRun, error: BaseException, trace: TracebackType | None, hint: str = ""
+) -> SourceError:
+    """Return the error for what the function raised, with a hint or how the run got there."""
     if isinstance(error, SourceError):
         hint = _path_text(run)
         return SourceError(replace(d, hint=d.hint or hint) for d in error.diagnostics)
@@ -166,7 +171,7 @@ def _failed(run: PathRun, error: BaseException, trace: TracebackType | None) -> 
     message = f"the function fails: {type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, RecursionError):
         return refusal("limit", f"{message}: a recursion without end?", "", place)
-    return refusal("error", message, _path_text(run), place)
+    return refusal("error", message, hint or _path_text(run), place)
 
 
 def _path_text(run: PathRun) -> str:
@@ -224,7 +229,7 @@ def _counting(run: PathRun, code: CodeType) -> Iterator[None]:
         if event == "return" and frame.f_code is code:
             run.last_line = frame.f_lineno
         if event == "exception" and outside.tells_symbols(frame, *argument[1:]):
-            run.failure = run.failure or _failed(run, argument[1], argument[2])
+            run.failure = run.failure or _failed(run, argument[1], argument[2], _CAUGHT)
             raise _Ended
         for place in written.unanswered(frame, event):
             end("type error", inversions.MESSAGE, inversions.HINT, place)

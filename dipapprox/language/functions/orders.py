@@ -15,7 +15,7 @@ import dis
 import linecache
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from dipapprox.language.functions import places
@@ -57,11 +57,31 @@ def orders_asked_in(code: CodeType, named: Mapping[str, Any]) -> Iterator[Span |
         if _makes_sets(code):
             yield None
         return
-    known = {name for name in code.co_names if isinstance(named.get(name), set | frozenset)}
+    known = set(_sets_among(code.co_names, named))
     lines = [line for _, _, line in code.co_lines() if line is not None]
     for node in file.asking(frozenset(known)):
         if min(lines) <= node.lineno <= max(lines):
             yield places.span_of_node(code.co_filename, node)
+
+
+def _sets_among(names: tuple[str, ...], named: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a function names that holds a set: globals, and attributes of these."""
+    values = [named[name] for name in names if name in named]
+    for name in names:
+        spaces = [vars(each) for each in values if isinstance(each, type | ModuleType)]
+        held = [space[name] for space in (named, *spaces) if name in space]
+        if any(map(_holds_set, held)):
+            yield name
+
+
+def _holds_set(value: object, depth: int = 3) -> bool:
+    """Whether a value is a set, or a container that has one."""
+    if isinstance(value, set | frozenset):
+        return True
+    if depth == 0 or not isinstance(value, dict | list | tuple):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return any(_holds_set(each, depth - 1) for each in inside)
 
 
 @lru_cache(maxsize=1024)
@@ -75,6 +95,12 @@ class _File:
     """The expressions of a file, and what each stands in."""
 
     def __init__(self, tree: ast.Module) -> None:
+        self._declared = {
+            word
+            for node in ast.walk(tree)
+            if isinstance(node, ast.arg | ast.AnnAssign) and _is_of_sets(node.annotation)
+            if (word := node.arg if isinstance(node, ast.arg) else _word(node.target))
+        }
         self._above: dict[ast.AST, ast.AST] = {}
         self._nodes: list[ast.expr] = []
         waiting: list[ast.AST] = [tree]
@@ -94,7 +120,7 @@ class _File:
             known: Global names that hold sets.
         """
         if known not in self._asking:
-            names = set(known)
+            names = {*known, *self._declared}
             while more := {*self._assigned(names)} - names:
                 names |= more
             found = [node for node in self._nodes if not self._is_fine(node, names)]
@@ -139,6 +165,8 @@ class _File:
                 return name in _READING and given == [node]
             case ast.Call(func=ast.Attribute(value=of, attr=name)):
                 return node in above.args and _is_set(of, names) and name in (_HARMLESS | _MERGING)
+            case ast.Subscript(value=of):
+                return of is node
             case ast.Attribute(attr=name):
                 call = self._above[above]
                 called = isinstance(call, ast.Call) and call.func is above
@@ -181,10 +209,18 @@ def _is_set(node: ast.expr, names: set[str]) -> bool:
             return isinstance(operator, _ALGEBRA) and any(
                 _is_set(side, names) or _is_view(side) for side in sides
             )
-        case ast.NamedExpr(value=value):
-            return _is_set(value, names)
+        case ast.NamedExpr(value=value) | ast.Subscript(value=value):
+            return _is_set(value, names)  # a container may hold it
         case ast.IfExp(body=one, orelse=other):
             return _is_set(one, names) or _is_set(other, names)
+        case _:
+            return False
+
+
+def _is_of_sets(annotation: ast.expr | None) -> bool:
+    match annotation:
+        case ast.Name(id=word) | ast.Subscript(value=ast.Name(id=word)):
+            return word in _MAKERS
         case _:
             return False
 

@@ -14,7 +14,7 @@ import dis
 import gc
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.functions import arrays, identities, orders, places
@@ -99,10 +99,15 @@ def _opcode(code: CodeType, offset: int) -> str:
 
 
 def _place(frame: FrameType | None) -> Span | None:
-    """Return the place of the innermost call that no library makes."""
-    while frame is not None and places.is_library(frame):
+    """Return the place of the innermost call that no library makes, and whose source is there."""
+    while frame is not None:
+        found = None
+        if not places.is_library(frame):
+            found = places.span_of(frame.f_code, frame.f_lasti)
+        if found is not None:
+            return found
         frame = frame.f_back
-    return None if frame is None else places.span_of(frame.f_code, frame.f_lasti)
+    return None
 
 
 def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
@@ -114,15 +119,18 @@ def _wrong_with_code(frame: FrameType, mechanism: CodeType) -> Wrong | None:
             f"the function calls '{ending}', which ends or doubles the process", _place(frame)
         )
     values = [named[name] for name in code.co_names if name in named]
+    for module in filter(None, map(_of_machine, values)):
+        message = f"the function uses '{module}', which depends on more than its arguments"
+        return Wrong(message, _place(frame), _ALONE)
     if any(_draws(type(value)) for value in values):
         return Wrong(RANDOMNESS, _place(frame), DRAW)
     asked = next(identities.asked_in(code, named), None)
     if asked is not None:
         return Wrong(asked.message, places.span_of(code, asked.offset), asked.hint)
     for place in orders.orders_asked_in(code, named):
-        return Wrong(orders.MESSAGE, place, orders.HINT)
+        return Wrong(orders.MESSAGE, place or _place(frame), orders.HINT)
     for place in arrays.arrays_in(code, named):
-        return Wrong(arrays.MESSAGE, place, arrays.HINT)
+        return Wrong(arrays.MESSAGE, place or _place(frame), arrays.HINT)
     if _folder(code) != _folder(mechanism):
         return None
     if (place := endless_in(code)) is not None:
@@ -159,6 +167,22 @@ def _draws(kind: type) -> bool:
         or (base.__module__.startswith("numpy.random") and base.__name__ in names)
         for base in kind.__mro__
     )
+
+
+def _of_machine(value: object) -> str | None:
+    """Return the module that a value is, or is from, if it looks at the machine or the run."""
+    is_module = type(value) is ModuleType
+    name = getattr(value, "__name__" if is_module else "__module__", None)
+    root = str(name).partition(".")[0]
+    return root if root in _OF_MACHINE and (is_module or callable(value)) else None
+
+
+_LOOKING = """
+    ctypes gc inspect multiprocessing platform resource select signal socket subprocess time
+    traceback tracemalloc weakref
+"""
+_OF_MACHINE = frozenset(_LOOKING.split())
+_ALONE = "a mechanism depends on its arguments and draws alone"
 
 
 @lru_cache(maxsize=1024)

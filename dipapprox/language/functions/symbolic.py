@@ -111,7 +111,7 @@ class Symbolic(ABC):
 
     def __float__(self) -> float:
         message = f"{self.WHAT} is no float: it is exact, and not known"
-        raise self.run.refusal("type error", message, "lists hold it, and arrays of dtype=object")
+        raise self.run.refusal("type error", message, "lists hold it, and no array of numpy")
 
     def __copy__(self) -> Self:
         return self  # nothing in it changes
@@ -253,7 +253,8 @@ def hint_for_class(value: object) -> str:
         return "numbers of numpy have operators of their own: int(…) makes Python's"
     if name == "Decimal":
         return f'write Fraction("{value}")' if module in ("decimal", "_decimal") else ""
-    if issubclass(kind, int | Fraction | str | tuple | list | dict):
+    derived = issubclass(kind, int | Fraction | str | tuple | list | dict)
+    if derived and classes.base_of(kind) is None:
         return f"'{name}' may have operators of its own, which are not followed"
     return ""
 

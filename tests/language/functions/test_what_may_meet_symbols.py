@@ -12,7 +12,8 @@ from dipapprox.language.functions.modules import read_mechanism
 
 HEAD = """
 import collections, contextlib, decimal, enum, fractions, functools, itertools, math, operator
-import statistics, sys
+import statistics, sys, time
+from time import perf_counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
@@ -42,6 +43,13 @@ class Percent(Fraction):
     def __mul__(self, other): return Percent(round(Fraction(self) * Fraction(other), 2))
     __rmul__ = __mul__
 
+class Renamed(Fraction):
+    @property
+    def numerator(self): return 5
+
+class Reaching(int):
+    def __getattr__(self, name): return 5
+
 class Loud(str):
     def __eq__(self, other): return True
     __hash__ = str.__hash__
@@ -69,6 +77,9 @@ class Meta(type):
 class Strange(metaclass=Meta): pass
 
 NAMES = {"low", "mid", "high"}
+GROUPS = {"a": {"x", "yy"}, "b": {"z"}}
+class Held:
+    names = {"a", "bb"}
 LIMITS = np.array([3, 5, 7])
 """
 
@@ -148,6 +159,8 @@ REFUSED = {
     "percent as a mean": "return 1 if laplace(Percent(1, 3), 1 / eps) * q > 0 else 0",
     "percent in where": "return 1 if where(q > 0, Percent(1, 3), 0) * Percent(1, 3) > 0 else 0",
     "percent as probability": "return choose([0, 1], [Percent(1, 3), Percent(2, 3)])",
+    "numerator": "return int(q + Renamed(1, 1))",
+    "attribute": "return q + Reaching(1)",
     "named tuple": "return 1 if q == Point(1, 2) else 0",
     "list": "return 1 if q == Row([1]) else 0",
     "dict": "return 1 if q != Table() else 0",
@@ -234,12 +247,20 @@ REFUSED = {
     "views": "d = {'a': 1, 'bb': 2}\nreturn len(list(d.keys() & {'a', 'bb'})[0])",
     "set in a list": "sets = [{'a', 'bb'}]\nreturn len(next(iter(sets[0])))",
     "set in a tuple": "def words(): return {'a', 'bb'}\nreturn len(next(iter(words())))",
+    "set in a global": "return len(next(iter(GROUPS['a'])))",
+    "set of a class": "return len([w for w in Held.names][0])",
+    "set of an argument": "def first(s: set[str]): return [*s][0]\nreturn len(first([]))",
+    "sorted by key": "return len(sorted({'a', 'b'}, key=len)[0])",
+    "in code of a text": 'return eval(\'len(list({"a", "bb"})[0])\')',
     "hash of a text": "return hash('a') % 3",
     "hash by name": "return 'a'.__hash__() % 3",
     "defaultdict of sets": (
         "d = collections.defaultdict(set)\nd[0].add('a')\nreturn len(next(iter(d[0])))"
     ),
     "map of set": "return len(next(iter(list(map(set, [['a', 'bb']]))[0])))",
+    # the machine
+    "time": "return int(time.time()) % 2",
+    "clock": "return int(perf_counter()) % 2",
     # not of Python's own truth values
     "not of a bool": "return 1 if ~(N > 2) else 0",
     "not by operator": "return 1 if operator.invert(N > 2) else 0",
@@ -286,6 +307,10 @@ FOLLOWED = {
     "user's comparison": ("return 1 if q < Money(1) else 0", "q < 1"),
     "fraction": ("return 1 if Fraction(1, 3) * q > 0 else 0", "1 / 3 * q"),
     "set membership": ("return 1 if N in {1, 3} else 0", "out <- 1"),
+    "set in a table": (
+        "return 1 if 'x' in GROUPS['a'] and len(GROUPS['b']) == 1 else 0",
+        "out <- 1",
+    ),
     "sorted set": ("return len(sorted({'a', 'bb', 'ab'})[0]) + len({'a', 'b'})", "out <- 3"),
     "seen": (
         "seen = set()\nfor i in (1, 2, 1):\n    if i not in seen: seen.add(i)\n"
