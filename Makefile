@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar completion soundness bench tables schemas docs vsix clean
+.PHONY: run test check grammar completion soundness corpus bench tables schemas docs vsix clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -23,6 +23,10 @@ completion: $(VENV)/.installed
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested
 	$(BIN)/python tests/numerics/soundness.py 1000000 1
+
+# Thousands of questions and their answers, asked again: some minutes. `--write` makes them anew.
+corpus: $(VENV)/.tested
+	$(BIN)/python -m tests.corpus
 
 # Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
 bench: $(VENV)/.tested

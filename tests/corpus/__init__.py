@@ -1,0 +1,15 @@
+"""The net: thousands of questions through the public interfaces, with their answers, as data.
+
+    questions.py   what is asked: rules for every kind of program, asked.txt, slow.txt
+    asking.py      the question to the command line, or in Python
+    answers.py     what an answer says: status, verdict, ends of enclosures, witness
+    law.py         what a new answer may be where an old one is known
+    agreement.py   stored answers about one program against each other
+    running.py     a process for each question, on all processors
+    work.py        the work of some of them, in calls of functions
+    seams/         the same for three places inside the pipeline
+    recording.py   collects texts and command lines of the tests: programs/, asked.txt
+    __main__.py    `make corpus`: ask all, report; `--write`: make the data
+
+The data are answers.jsonl, a line a question, seams/*.jsonl and work.json. Read `law.py` first.
+"""

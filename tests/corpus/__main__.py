@@ -1,0 +1,108 @@
+"""python -m tests.corpus: ask all questions again and say what has become of the answers.
+
+python -m tests.corpus                        compare; the status is 1 if the law is broken
+python -m tests.corpus --only "svt_gauss"     those whose words contain this
+python -m tests.corpus --write                ask what `questions` lists, and write the data
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from tests.corpus import questions
+from tests.corpus.asking import ask
+from tests.corpus.law import BROKEN, Finding, Kind, compare, compare_seconds
+from tests.corpus.running import Run, run_all
+from tests.corpus.seams import data
+from tests.corpus.store import Answer, Row, Words, read_rows, write_rows
+from tests.corpus.work import write_work
+
+LONGEST = 2.5
+"""Calibrated seconds: what takes longer is no question of the corpus, unless it is in `SLOW`."""
+
+LONGEST_OF_SLOW = 60.0
+
+BAD_INPUT = 0.15
+"""The share of bad input that is kept of the questions that the rules make."""
+
+
+def findings_of(row: Row, run: Run[Words, Answer]) -> list[Finding]:
+    """Return what a new answer is to an old one."""
+    if run.answer is None:
+        return [Finding(Kind.LOST, f"no answer after {run.seconds:.0f} s, or a crash")]
+    return compare(row.answer, run.answer) + compare_seconds(row.seconds, run.seconds)
+
+
+def report(found: dict[str, list[Finding]]) -> int:
+    """Print what was found; return the exit status."""
+    for question, findings in sorted(found.items()):
+        for finding in findings:
+            if finding.kind is not Kind.NARROWER:
+                print(f"{finding.kind.value}: {question}\n    {finding.words}")
+    counts = Counter(finding.kind for findings in found.values() for finding in findings)
+    met = sum(not findings for findings in found.values())
+    parts = [f"{len(found)} questions", f"{met} met"]
+    parts += [f"{counts[kind]} {kind.value}" for kind in Kind]
+    print(", ".join(parts))
+    return int(any(counts[kind] for kind in BROKEN))
+
+
+def compare_all(only: str, jobs: int) -> int:
+    """Ask every question of the data again, and the seams."""
+    rows = {row.words: row for row in read_rows() if only in shlex.join(row.words)}
+    hardest = sorted(rows, key=lambda words: -rows[words].seconds)
+    found = {}
+    for run in run_all(ask, hardest, jobs, lambda words: 6 * rows[words].seconds + 6):
+        found[shlex.join(run.question)] = findings_of(rows[run.question], run)
+        if sys.stderr.isatty():
+            print(f"\r{len(found)} of {len(rows)}", end="", file=sys.stderr)
+    for name, findings in data.compare_all(jobs, only):
+        found[name] = findings
+    return report(found)
+
+
+def write_all(jobs: int) -> int:
+    """Ask all questions and write the answers; say what was left out."""
+    slow = set(questions.slow())
+    asked = [*questions.slow(), *(words for words in questions.questions() if words not in slow)]
+    kept, left_out = [], []
+    for run in run_all(ask, asked, jobs, lambda w: LONGEST_OF_SLOW if w in slow else LONGEST):
+        if run.answer is None:
+            left_out.append(run.question)
+        elif run.answer.status != 2 or questions.is_kept(run.question, BAD_INPUT):
+            kept.append(Row(run.question, run.answer, run.seconds))
+    before = {row.words: row for row in read_rows()}
+    write_rows(kept)
+    data.write_all(jobs)
+    write_work(kept)
+    now = {row.words: row for row in kept}
+    for words in left_out:
+        print(f"left out, no answer in time: {shlex.join(words)}")
+    for words in sorted(before.keys() - now.keys() - set(left_out)):
+        print(f"not asked any more: {shlex.join(words)}")
+    return report(
+        {
+            shlex.join(words): compare(before[words].answer, row.answer)
+            for words, row in now.items()
+            if words in before
+        }
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the data anew")
+    parser.add_argument("--only", default="", metavar="TEXT", help="questions with this text")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args(words)
+    return write_all(given.jobs) if given.write else compare_all(given.only, given.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""The net: a part of the corpus is asked in every run of the tests, all of it by `make corpus`.
+
+The part is the quickest questions of every stratum, command by verdict, as many of each as there is
+time for: the same ones in every run, in this process. Nothing here depends on a clock.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+from tests.corpus import __main__ as command
+from tests.corpus import questions, store, work
+from tests.corpus.agreement import contradictions
+from tests.corpus.answers import Answer, number
+from tests.corpus.asking import ROOT, ask
+from tests.corpus.law import BROKEN, Kind, compare
+from tests.corpus.running import Run
+
+ROWS = store.read_rows()
+
+SECONDS = 1.2
+"""Of a stratum, by the seconds that are stored."""
+
+QUICK = 0.12
+"""What takes longer is left to `make corpus`."""
+
+
+def strata() -> dict[str, list[store.Row]]:
+    """Return the part: rows drawn by their words, of each stratum as many as its time allows."""
+    found: dict[str, list[store.Row]] = {}
+    spent: dict[str, float] = {}
+    for row in sorted(ROWS, key=lambda row: questions.drawn(f"part {row.words}")):
+        spent.setdefault(row.stratum, 0.0)
+        if row.seconds <= QUICK and spent[row.stratum] + row.seconds <= SECONDS:
+            spent[row.stratum] += row.seconds + 0.005
+            found.setdefault(row.stratum, []).append(row)
+    return found
+
+
+PART = strata()
+
+
+@pytest.mark.parametrize("stratum", sorted(PART))
+def test_new_answers_meet_the_old_ones(stratum: str) -> None:
+    broken = []
+    for row in PART[stratum]:
+        findings = compare(row.answer, ask(row.words))
+        broken += [(shlex.join(row.words), f) for f in findings if f.kind in BROKEN]
+    assert not broken
+
+
+def test_the_part_has_every_command_and_verdict() -> None:
+    assert set(PART) == {row.stratum for row in ROWS if row.seconds <= QUICK}
+    assert {name.split()[0] for name in PART} >= {
+        *("verify", "profile", "calibrate", "decide", "prove", "compose", "probability", "python")
+    }
+
+
+def test_answers_agree_with_each_other() -> None:
+    assert contradictions(ROWS) == []
+
+
+def test_a_verdict_that_contradicts_others_is_noticed() -> None:
+    program = ("verify", "x.dpg", "--eps", "1", "--delta", "1/10")
+    profile = ("profile", "x.dpg", "--eps", "1", "--eps-prv", "1/2")
+    enclosed = store.Row(profile, Answer(0, ends={"delta_enclosure": ("0.2", "0.21")}), 0.1)
+    for words, verdict, wrong in [
+        ((*program, "--eps-prv", "1/2"), "DP", True),
+        ((*program, "--eps-prv", "1/2"), "Not_DP", False),
+        ((*program, "--eps-prv", "1/4"), "DP", True),
+        (program, "DP", False),
+        ((*program[:4], "--delta", "3/10"), "Not_DP", True),
+        (("decide", "x.dpg", "--budget", "1/2"), "DP", True),
+        (("decide", "x.dpg"), "DP", False),
+    ]:
+        rows = [enclosed, store.Row(words, Answer(0, verdict), 0.1)]
+        assert bool(contradictions(rows)) is wrong, words
+
+
+def test_no_question_is_much_more_work_than_before() -> None:
+    before = work.read_work()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.corpus.work"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    now: dict[str, int] = json.loads(done.stdout)
+    assert now.keys() == before.keys()
+    more = {
+        name: (before[name], calls) for name, calls in now.items() if too_many(before, name, calls)
+    }
+    assert not more
+
+
+def too_many(before: dict[str, int], name: str, calls: int) -> bool:
+    return not calls or calls > work.ALLOWED * before[name] + work.SPARE
+
+
+def test_there_are_thousands_of_questions_about_everything() -> None:
+    assert 2000 <= len(ROWS) <= 5000
+    words = {word for row in ROWS for word in row.words}
+    assert [file for file in questions.repository() if file not in words] == []
+    folders = (store.HERE, store.HERE / "seams")
+    data = [path for folder in folders for path in folder.glob("*.jsonl")]
+    data += [path for path in (store.HERE / "programs").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in data) < 2_200_000
+
+
+def test_every_file_that_is_asked_about_is_there_and_no_other() -> None:
+    texts = {str(path.relative_to(ROOT)) for path in questions.TEXTS.rglob("*.*")}
+    used = {
+        word.partition(".py:")[0] + (".py" if ".py:" in word else "")
+        for row in ROWS
+        for word in row.words
+    }
+    assert {word for word in used if word.startswith("tests/corpus/programs/")} <= texts
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.answer.verdict == "DP"][::40])
+def test_an_answer_that_is_stored_flips(row: store.Row) -> None:
+    flipped = Answer(1, "Not_DP", row.answer.ends, "00000000")
+    assert [f.kind for f in compare(row.answer, flipped)] == [Kind.FLIPPED]
+    unknown = Answer(3, "Unknown", row.answer.ends, row.answer.witness)
+    assert [f.kind for f in compare(row.answer, unknown)] == [Kind.LOST]
+    assert [f.kind for f in compare(unknown, row.answer)] == [Kind.DECIDED]
+    assert [f.kind for f in compare(row.answer, Answer(2))] == [Kind.CHANGED]
+
+
+def moved(ends: tuple[str, str], by: Fraction) -> tuple[str, str]:
+    return tuple(str(number(end) + by) for end in ends)  # type: ignore[return-value]
+
+
+def test_the_law_of_ends() -> None:
+    ends = ("0.25", "0.26")
+    old = Answer(0, ends={"delta_enclosure": ends})
+
+    def kinds(new: tuple[str, str]) -> list[Kind]:
+        return [f.kind for f in compare(old, Answer(0, ends={"delta_enclosure": new}))]
+
+    assert kinds(ends) == kinds(("0.26", "0.27")) == []
+    assert kinds(moved(ends, Fraction(2, 100))) == [Kind.APART]
+    assert kinds(("0.2", "0.4")) == [Kind.WIDER]
+    assert kinds(("0.251", "0.2510001")) == [Kind.NARROWER]
+    assert [f.kind for f in compare(old, Answer(0))] == [Kind.LOST]
+
+
+def test_the_delta_of_a_violation_belongs_to_its_witness() -> None:
+    def violated(ends: tuple[str, str], witness: str) -> Answer:
+        return Answer(1, "Not_DP", {"delta_enclosure": ends}, witness)
+
+    old = violated(("0.25", "0.26"), "a")
+    assert compare(old, violated(("0.3", "0.31"), "b")) == []
+    assert [f.kind for f in compare(old, violated(("0.3", "0.31"), "a"))] == [Kind.APART]
+
+
+def test_the_report_counts_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    row = store.Row(("verify", "x.dpg"), Answer(0, "DP"), 0.1)
+    runs = {
+        "met": Run(row.words, Answer(0, "DP"), 0.2),
+        "flipped": Run(row.words, Answer(1, "Not_DP"), 0.2),
+        "slower": Run(row.words, Answer(0, "DP"), 0.9),
+        "too slow": Run(row.words, Answer(0, "DP"), 9.0),
+        "crashed": Run(row.words, None, 1.0),
+    }
+    found = {name: command.findings_of(row, run) for name, run in runs.items()}
+    assert command.report(found) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    for part in ("5 questions", "1 met", "1 slower", "1 LOST", "1 FLIPPED", "1 TOO SLOW"):
+        assert part in last
+    assert command.report({"met": []}) == 0
