@@ -60,7 +60,8 @@ def write_rows(rows: Iterable[Row]) -> None:
 
 
 def _told(answer: Answer) -> dict[str, Any]:
-    ends = dict(list(answer.ends.items())[:: 1 + (len(answer.ends) - 1) // MOST_ENDS])
+    step = max(1, len(answer.ends) // MOST_ENDS)
+    ends = dict(list(answer.ends.items())[::step])
     return replace(answer, ends=ends).to_dict()
 
 
