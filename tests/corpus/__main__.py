@@ -35,7 +35,7 @@ def findings_of(row: Row, run: Run[Words, Answer]) -> list[Finding]:
     """Return what a new answer is to an old one."""
     if run.answer is None:
         return [Finding(Kind.LOST, f"no answer after {run.seconds:.0f} s, or a crash")]
-    return compare(row.answer, run.answer) + compare_seconds(row.seconds, run.seconds)
+    return compare(row.answer, run.answer, row.words) + compare_seconds(row.seconds, run.seconds)
 
 
 def report(found: dict[str, list[Finding]]) -> int:
@@ -66,30 +66,32 @@ def compare_all(only: str, jobs: int) -> int:
     return report(found)
 
 
-def write_all(jobs: int) -> int:
-    """Ask all questions and write the answers; say what was left out."""
+def write_all(only: str, jobs: int) -> int:
+    """Ask what is listed and write the answers; say what was left out, and what has changed."""
     slow = set(questions.slow())
-    asked = [*questions.slow(), *(words for words in questions.questions() if words not in slow)]
-    kept, left_out = [], []
+    listed = [*questions.slow(), *(words for words in questions.questions() if words not in slow)]
+    asked = [words for words in listed if only in shlex.join(words)]
+    before = {row.words: row for row in read_rows()}
+    now = {words: row for words, row in before.items() if only not in shlex.join(words)}
+    left_out = []
     for run in run_all(ask, asked, jobs, lambda w: LONGEST_OF_SLOW if w in slow else LONGEST):
         if run.answer is None:
             left_out.append(run.question)
         elif run.answer.status != 2 or questions.is_kept(run.question, BAD_INPUT):
-            kept.append(Row(run.question, run.answer, run.seconds))
-    before = {row.words: row for row in read_rows()}
-    write_rows(kept)
-    data.write_all(jobs)
-    write_work(kept)
-    now = {row.words: row for row in kept}
+            now[run.question] = Row(run.question, run.answer, run.seconds)
+    write_rows(now.values())
+    if not only:
+        data.write_all(jobs)
+        write_work(read_rows())
     for words in left_out:
         print(f"left out, no answer in time: {shlex.join(words)}")
     for words in sorted(before.keys() - now.keys() - set(left_out)):
         print(f"not asked any more: {shlex.join(words)}")
     return report(
         {
-            shlex.join(words): compare(before[words].answer, row.answer)
+            shlex.join(words): compare(before[words].answer, row.answer, words)
             for words, row in now.items()
-            if words in before
+            if words in before and only in shlex.join(words)
         }
     )
 
@@ -101,7 +103,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="questions with this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args(words)
-    return write_all(given.jobs) if given.write else compare_all(given.only, given.jobs)
+    return write_all(given.only, given.jobs) if given.write else compare_all(given.only, given.jobs)
 
 
 if __name__ == "__main__":

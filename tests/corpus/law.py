@@ -6,15 +6,22 @@ flips, none becomes Unknown, bad input stays bad input. An answer that says more
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
+from math import inf
 
-from tests.corpus.answers import Answer, meets, printed_unit, width
+from tests.corpus.answers import Answer, Number, meets, number, printed_unit, width
 
 VERDICTS = ("DP", "Not_DP")
 
 MOST_WIDER = 10
-"""Times an enclosure may be as wide as before, and a unit of the last digit printed."""
+"""Times an enclosure may be as wide as before, and a unit of the last digit printed; and as wide as
+was asked for. Where there is a verdict, it may be as wide as the verdict allows."""
+
+ASKED_OF_COMPOSE = Fraction(1, 1000)
+"""The width that `compose` is asked for by default: this share of δ, this much of ε_prv."""
 
 NOTICED = 2
 """Times as long as before: reported, where it is more than `FREE` seconds longer."""
@@ -51,8 +58,14 @@ class Finding:
     words: str
 
 
-def compare(old: Answer, new: Answer) -> list[Finding]:
-    """Compare two answers to one question; no finding where the new one meets the old one."""
+def compare(old: Answer, new: Answer, words: Sequence[str] = ()) -> list[Finding]:
+    """Compare two answers to one question; no finding where the new one meets the old one.
+
+    Args:
+        old: What was answered.
+        new: What is answered now.
+        words: The question.
+    """
     if old.verdict != new.verdict and {old.verdict, new.verdict} == set(VERDICTS):
         return [Finding(Kind.FLIPPED, f"{old.verdict} became {new.verdict}")]
     if old.status == 2 or new.status == 2:
@@ -73,8 +86,18 @@ def compare(old: Answer, new: Answer) -> list[Finding]:
         # δ of a violation belongs to its witness.
         of_witness = old.verdict == "Not_DP" and place == "delta_enclosure"
         if not of_witness or old.witness == new.witness:
-            found += _compare_ends(place, ends, new.ends.get(place))
+            enough = inf if old.verdict in VERDICTS else asked_width(words, place, ends)
+            found += _compare_ends(place, ends, new.ends.get(place), enough)
     return found
+
+
+def asked_width(words: Sequence[str], place: str, ends: tuple[str, str]) -> Number:
+    """Return how wide an enclosure may be by what was asked; 0 where the law alone says."""
+    if "--width" in words and words[0] != "calibrate":
+        return Fraction(words[words.index("--width") + 1])
+    if words[:1] == ("compose",):
+        return ASKED_OF_COMPOSE * (number(ends[1]) if "delta" in place else 1)
+    return Fraction(0)
 
 
 def _compare_bad_input(old: Answer, new: Answer) -> list[Finding]:
@@ -84,13 +107,15 @@ def _compare_bad_input(old: Answer, new: Answer) -> list[Finding]:
     return []
 
 
-def _compare_ends(place: str, old: tuple[str, str], new: tuple[str, str] | None) -> list[Finding]:
+def _compare_ends(
+    place: str, old: tuple[str, str], new: tuple[str, str] | None, enough: Number
+) -> list[Finding]:
     if new is None:
         return [Finding(Kind.LOST, f"{place} is not enclosed any more")]
     words = f"{place} [{', '.join(old)}] became [{', '.join(new)}]"
     if not meets(old, new):
         return [Finding(Kind.APART, words)]
-    if width(new) > MOST_WIDER * width(old) + printed_unit(old):
+    if width(new) > max(MOST_WIDER * width(old) + printed_unit(old), enough):
         return [Finding(Kind.WIDER, words)]
     if MOST_WIDER * width(new) + printed_unit(new) < width(old):
         return [Finding(Kind.NARROWER, words)]

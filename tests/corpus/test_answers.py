@@ -50,7 +50,7 @@ PART = strata()
 def test_new_answers_meet_the_old_ones(stratum: str) -> None:
     broken = []
     for row in PART[stratum]:
-        findings = compare(row.answer, ask(row.words))
+        findings = compare(row.answer, ask(row.words), row.words)
         broken += [(shlex.join(row.words), f) for f in findings if f.kind in BROKEN]
     assert not broken
 
@@ -148,6 +148,9 @@ def test_the_law_of_ends() -> None:
     assert kinds(ends) == kinds(("0.26", "0.27")) == []
     assert kinds(moved(ends, Fraction(2, 100))) == [Kind.APART]
     assert kinds(("0.2", "0.4")) == [Kind.WIDER]
+    wide = Answer(0, ends={"delta_enclosure": ("0.2", "0.4")})
+    assert compare(old, wide, ("profile", "x.dpg", "--width", "0.3")) == []
+    assert compare(Answer(0, "DP", old.ends), Answer(0, "DP", wide.ends)) == []
     assert kinds(("0.251", "0.2510001")) == [Kind.NARROWER]
     assert [f.kind for f in compare(old, Answer(0))] == [Kind.LOST]
 
