@@ -3,6 +3,11 @@
 See `rounded_scales`. With the slack s at an eps_prv of at most E, of which delta(eps_prv) of the
 rational program is a falling function: the least eps_prv for delta is at least that of the rational
 program for delta + s, and at most that for delta - s, as far as these are at most E.
+
+Where none is enough for the rational program, because outputs that the adjacent input never has are
+more likely than delta + s, none is for the other: laws of one family about one mean are possible
+at the same places, whatever their scales, so these outputs stay impossible, and have more than
+delta.
 """
 
 from __future__ import annotations
@@ -16,15 +21,15 @@ from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import Progress, silent
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
 from dipapprox.source import Diagnostic
 
-_LARGEST = Fraction(64)
-"""E: as large as anybody wants, and so small that e^E times an error is nothing."""
+_LARGEST = (Fraction(64), Fraction(128))
+"""E: so small that e^E times an error is nothing, and where that is not enough, little."""
 
 
 def profile_rounded(
@@ -53,13 +58,21 @@ def profile_rounded(
                 witness=widened_witness(found.witness, error, by),
             )
         case AtDelta(delta, width):
-            by = slack(error, Growth(_LARGEST))
-            if by < delta < 1 - by:
-                bounds = [
+            answer: LeastEpsPrv | None = None
+            for largest in _LARGEST:
+                by = slack(error, Growth(largest))
+                if not by < delta < 1 - by:
+                    break
+                low, high = (
                     profile(rational, eps, AtDelta(each, width), selection, options, progress)
                     for each in (delta + by, delta - by)
-                ]
-                return _between(bounds[0], bounds[1], delta, error, by)
+                )
+                answer = _between(low, high, delta, error, by, largest)
+                least = answer.eps_prv_enclosure
+                if least.infinite or least.upper is not None:
+                    break
+            if answer is not None:
+                return answer
             what = "δ = 0" if not delta else f"δ = {delta}"
         case _:
             what = "a curve, or Rényi divergences"
@@ -70,21 +83,22 @@ def profile_rounded(
 
 
 def _between(
-    low: object, high: object, delta: Fraction, error: Fraction, by: Fraction
+    low: object, high: object, delta: Fraction, error: Fraction, by: Fraction, largest: Fraction
 ) -> LeastEpsPrv:
     assert isinstance(low, LeastEpsPrv)
     assert isinstance(high, LeastEpsPrv)
-    lower = low.eps_prv_enclosure.lower
-    upper = high.eps_prv_enclosure.upper
-    least = _LARGEST if lower is None else min(lower, _LARGEST)
-    most = None if upper is None or upper > _LARGEST else upper
+    lower, upper = low.eps_prv_enclosure.lower, high.eps_prv_enclosure.upper
     reason = high.run.reason or low.run.reason
-    if most is None:
-        reason = reason or f"scales are irrational: beyond ε_prv = {_LARGEST} nothing is known"
+    least = INFINITE
+    if lower is not None:
+        most = None if upper is None or upper > largest else upper
+        least = Extended(min(lower, largest), most)
+        if most is None:
+            reason = reason or f"scales are irrational: beyond ε_prv = {largest} nothing is known"
     return replace(
         low,
         run=replace(low.run, reason=reason),
         delta=delta,
-        eps_prv_enclosure=Extended(least, most),
+        eps_prv_enclosure=least,
         witness=widened_witness(low.witness, error, by),
     )
