@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable
 
+from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds
@@ -39,9 +40,16 @@ def question_of(words: argparse.Namespace, question: type[AnyQuestion]) -> AnyQu
     return read(question, vars(words), spelled_as_flag)
 
 
-def add_computing(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> None:
-    """Add some of the flags of how it is computed."""
-    add_arguments(parser, computing_arguments(names))
+def add_computing(
+    parser: argparse.ArgumentParser, names: tuple[str, ...], timeout: str | None = None
+) -> None:
+    """Add some of the flags of how it is computed; `timeout` is what a command takes by default."""
+    declared = computing_arguments(names)
+    add_arguments(
+        parser,
+        [replace(each, default=timeout) if each.name == "timeout" else each for each in declared],
+    )
+    parser.set_defaults(timeout=timeout)
     if "optimizer" in names:
         parser.add_argument(
             "--no-optimize",

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _MOST_INPUTS = 1_000
 
+_SECONDS = "60"
+"""Of the command, if it is not told: plans of integrals may take time beyond any patience."""
+
 _FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
 
 _EXAMPLES = """examples:
@@ -86,7 +89,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="show every output's probability as a formula in ε instead, valid for all ε > 0",
     )
-    arguments.add_computing(parser, (*STRUCTURE, *LIMITS))
+    arguments.add_computing(parser, (*STRUCTURE, *LIMITS), timeout=_SECONDS)
     parser.add_argument(
         "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
     )

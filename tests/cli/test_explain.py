@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.cli.app import build_parser
+from dipapprox.cli.arguments import limits_of
 from dipapprox.cli.explanation import explain
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
@@ -236,3 +238,12 @@ def test_stopped_explanations_are_whole(
     assert fields["reason"].startswith(reason)
     assert run("explain", "svt.dpg") == (status, "")
     assert f"unknown: {reason}" in capsys.readouterr().err
+
+
+def test_explanations_end_after_a_minute_unless_told_otherwise() -> None:
+    def seconds(*words: str) -> float | None:
+        given = ["explain", "svt.dpg", *words]
+        return limits_of(build_parser(given).parse_args(given)).seconds
+
+    assert seconds() == 60
+    assert seconds("--timeout", "5") == 5
