@@ -15,7 +15,7 @@ from flint import arb
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import (
@@ -39,6 +39,9 @@ from dipapprox.kernel.nodes import (
 from dipapprox.kernel.panels import Panels
 from dipapprox.kernel.sampled import Sampled, Space
 
+MOST_VALUES = 10**7
+"""Of all functions that are kept at a time: a gigabyte."""
+
 
 def evaluate(
     graph: Graph,
@@ -58,7 +61,7 @@ def evaluate(
 
     Raises:
         Refuted: If a node is no scalar, or eps is not > 0.
-        Refused: If the grids would be too large.
+        Refused: If the grids would be too large, or too many functions were needed at a time.
         NotProved: If an integral could not be bounded.
     """
     wanted = set(scalars)
@@ -144,18 +147,25 @@ class _Evaluation:
 
     def run(self, ask: Callable[[], None]) -> dict[Node, arb]:
         """Evaluate all that is needed; return what is wanted."""
+        held = 0
         for number in sorted(self.parts):
             ask()
             node = self.graph.nodes[number]
             if isinstance(node, Function):
-                self.functions[number] = self._function(number, node)
+                found = self.functions[number] = self._function(number, node)
+                held += len(found.values)
+                if held > MOST_VALUES:
+                    raise Refused(f"more than {MOST_VALUES} values of functions at a time")
             else:
                 self.scalars[number] = self._scalar(number, node)
             for part in self.parts[number]:
                 self.uses[part] -= 1
-                if not self.uses[part]:
-                    self.functions.pop(part, None)
-                    self.scalars.pop(part, None)
+                if self.uses[part]:
+                    continue
+                if part in self.functions:
+                    held -= len(self.functions.pop(part).values)
+                else:
+                    del self.scalars[part]
         return {number: self.scalars[number] for number in self.wanted}
 
     def _function(self, number: Node, node: Function) -> Sampled:

@@ -29,23 +29,24 @@ def ends_of_panels(
         Refused: If there would be too many panels.
     """
     marks = set(bounds)
-    means: dict[Fraction, set[Fraction]] = {}
+    means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
     reached: list[Fraction] = []
     for law in set(laws):
-        scale = law.scale(eps)
-        left, right = law.on_reals.reach(accuracy.bits)
+        family, scale = law.on_reals, law.scale(eps)
+        left, right = family.reach(accuracy.bits)
         reached += [law.mean - left * scale, law.mean + right * scale]
-        means.setdefault(scale, set()).add(law.mean)
-        if law.on_reals.has_kink:
+        widths = accuracy.kinked if family.has_kink else accuracy.smooth
+        means.setdefault((widths.spacing * scale, widths.growth), set()).add(law.mean)
+        if family.has_kink:
             marks.add(law.mean)
     first, last = min(reached), max(reached)
-    widths = _Widths(means, accuracy)
+    around = {widths: sorted(found) for widths, found in means.items()}
     ends = [first]
     for mark in [*sorted(mark for mark in marks if first < mark < last), last]:
         while (gap := mark - ends[-1]) > 0:
             if len(ends) > accuracy.panels:
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
-            width = widths.after(ends[-1])
+            width = _width(ends[-1], around)
             if gap <= width:
                 ends.append(mark)
             else:
@@ -53,28 +54,22 @@ def ends_of_panels(
     return ends
 
 
-class _Widths:
-    """How wide panels may be: a law allows spacing * scale + growth * distance from its mean.
+def _width(start: Fraction, around: dict[tuple[Fraction, Fraction], list[Fraction]]) -> Fraction:
+    """Return how wide a panel may be that begins at a place.
 
-    On the ellipses around panels of such widths, densities are hardly larger than on the panel,
-    and where the distance is large, tiny.
+    A law with the width w at its mean and the growth g allows w(t) = w + g * distance from it.
+    That falls by at most g times the way: a panel of the width w(start) / (1 + g) is nowhere wider
+    than w(t). So on the ellipses around panels, densities are hardly larger than on the panel, and
+    where the distance is large, tiny.
+
+    Args:
+        start: The place.
+        around: By w and g, the means, ascending.
     """
-
-    def __init__(self, means: dict[Fraction, set[Fraction]], accuracy: Accuracy) -> None:
-        self._means = {scale: sorted(found) for scale, found in means.items()}
-        self._spacing, self._growth = accuracy.spacing, accuracy.growth
-
-    def after(self, start: Fraction) -> Fraction:
-        """Return how wide a panel may be that begins at a place.
-
-        The law's w(t) falls by at most growth times the way: a panel of the width
-        w(start) / (1 + growth) is nowhere wider than w(t).
-        """
-        least = min(
-            self._spacing * scale + self._growth * _distance(start, means)
-            for scale, means in self._means.items()
-        )
-        return least / (1 + self._growth)
+    return min(
+        (width + growth * _distance(start, means)) / (1 + growth)
+        for (width, growth), means in around.items()
+    )
 
 
 def _distance(place: Fraction, means: list[Fraction]) -> Fraction:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb
 from hypothesis import strategies as st
 
-from dipapprox.kernel.accuracy import Accuracy, accuracy
+from dipapprox.kernel.accuracy import Accuracy, Widths, accuracy
 from dipapprox.kernel.balls import lower, precision, upper
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.laws import Law
@@ -16,13 +16,20 @@ from dipapprox.kernel.nodes import Graph, Node
 
 ONE = Fraction(1)
 FINE = accuracy(60)
+
+
+def widths(spacing: int | str, growth: int | str) -> Widths:
+    """Widths of panels."""
+    return Widths(Fraction(spacing), Fraction(growth))
+
+
 COARSE = tuple(
-    Accuracy(bits, nodes, Fraction(spacing), Fraction(growth), tuple(map(Fraction, ellipses)))
-    for bits, nodes, spacing, growth, ellipses in [
-        (3, 2, 2, 1, [1]),
-        (8, 3, 1, 1, [1, 2]),
-        (20, 5, 4, 0, [1, "3/2", 3]),
-        (40, 9, 1, "1/2", [1, 4]),
+    Accuracy(bits, nodes, smooth, kinked, tuple(map(Fraction, ellipses)))
+    for bits, nodes, smooth, kinked, ellipses in [
+        (3, 2, widths(2, 1), widths(3, 1), [1]),
+        (8, 3, widths(1, 1), widths(2, 0), [1, 2]),
+        (20, 5, widths(4, 0), widths(1, 1), [1, "3/2", 3]),
+        (40, 9, widths(1, "1/2"), widths(1, "1/2"), [1, 4]),
     ]
 )
 """Whose enclosures are wide, and right nevertheless."""

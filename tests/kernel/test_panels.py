@@ -11,13 +11,14 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.kernel.accuracy import Accuracy, accuracy
+from dipapprox.kernel.accuracy import Widths, accuracy
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.legendre import rule
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.panels import Panels
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 from kernel.simpson import simpson
 
@@ -289,7 +290,7 @@ def test_deep_graphs() -> None:
     function = density
     for _ in range(3000):
         function = graph.restrict(graph.running(function, True), -ONE, 2 * ONE)
-    cheap = Accuracy(10, 4, Fraction(2), ONE, (ONE, Fraction(2)))
+    cheap = replace(FINE, bits=10, nodes=4)
     (ends,) = enclosed(graph, [graph.total(graph.times(density, function))], ONE, cheap)
     assert 0 <= ends[0] <= ends[1]
 
@@ -320,6 +321,23 @@ def test_what_is_beyond_limits_is_refused() -> None:
             evaluate(graph, scalars, Fraction(eps), FINE)
 
 
+def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph()
+    density = graph.density(law("Gauss"))
+    running, product = graph.running(density, True), density
+    scalars = []
+    for _ in range(20):
+        product = graph.times(product, running)
+        scalars.append(graph.total(product))
+    one = len(Panels([law("Gauss")], [], ONE, FINE).density(law("Gauss"), ONE).values)
+    # The latest two products, and the density and its integral.
+    monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 4 * one)
+    assert len(evaluate(graph, scalars, ONE, FINE)) == 20
+    monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 3 * one)
+    with pytest.raises(Refused):
+        evaluate(graph, scalars, ONE, FINE)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -327,10 +345,6 @@ def test_what_is_beyond_limits_is_refused() -> None:
         {"bits": 0},
         {"nodes": 1},
         {"nodes": 201},
-        {"spacing": Fraction(0)},
-        {"spacing": Fraction(5)},
-        {"growth": Fraction(-1)},
-        {"growth": Fraction(2)},
         {"ellipses": ()},
         {"ellipses": (Fraction(2),)},
         {"ellipses": (ONE, Fraction(3), Fraction(2))},
@@ -344,6 +358,9 @@ def test_what_is_beyond_limits_is_refused() -> None:
 def test_accuracies_have_limits(change: dict[str, object]) -> None:
     with pytest.raises(Refused):
         replace(FINE, **change)
+    for spacing, growth in [(0, 1), (5, 1), (1, -1), (1, 2)]:
+        with pytest.raises(Refused):
+            Widths(Fraction(spacing), Fraction(growth))
     for bits in (0, 501):
         with pytest.raises(Refused):
             accuracy(bits)
