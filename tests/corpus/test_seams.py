@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -105,3 +106,16 @@ def test_no_fault_is_noticed_where_there_is_none() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_only_adaptors_know_what_is_inside_the_package() -> None:
+    """A redesign mends these files and no others."""
+    inside = re.compile(r"^(?:from|import) dipapprox\.", re.MULTILINE)
+    knowing = {
+        str(path.relative_to(ROOT / "tests" / "corpus"))
+        for folder in ("tests/corpus", "tests/corpus/seams")
+        for path in (ROOT / folder).glob("*.py")
+        if inside.search(path.read_text(encoding="utf-8"))
+    }
+    seams = {f"seams/{name}.py" for name in ("divergences", "events", "outcomes")}
+    assert knowing == {"asking.py", *seams}
