@@ -24,7 +24,7 @@ mechanism is taken to reveal nothing from below, and the interval stays wide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -256,6 +256,7 @@ class _Search:
         self._first, self._exact = first_step(self._mechanisms, size)
         self._steepness = 0.0
         self._steep: Callable[[], float] | None = None
+        self._endless: set[bool] = set()
         self._number = 1
         self._atoms = 0
         self._single = not self._exact
@@ -286,6 +287,9 @@ class _Search:
                 if reason != INTERRUPTED and not self._attained:
                     reason += f"; {_UNATTAINED}"
                 return Answer(after, used, self._atoms, reason)
+            if self._is_misled(found, after):
+                self._steepness, self._steep = 0.0, None
+                continue
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
             if self._is_fine(step) and (idle or self._resolved or not self._attained):
@@ -298,6 +302,19 @@ class _Search:
             if not self._exact:
                 hurry = self._attained and idle > 0
                 step = refined(self._mechanisms, step, self._parts(step, after, hurry=hurry))
+
+    def _is_misled(
+        self, found: Mapping[bool, tuple[Bounds, ...]], greatest: tuple[Bounds, ...]
+    ) -> bool:
+        """Whether a grid has no upper end where one matters, and a guessed steepness is why.
+
+        A coarse grid tells too little of how steep H is. With too small a steepness knots end where
+        there still is more mass than δ, on every grid: that is no sign that finer grids are of no
+        use, and the same grid tells more without any guess.
+        """
+        endless = [found[added] for added in self._endless]
+        self._endless.clear()
+        return any(known[0].upper == greatest[0].upper for known in endless)
 
     def _is_fine(self, step: Step) -> bool:
         """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
@@ -318,6 +335,8 @@ class _Search:
             losses = product(each, cuts, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
             read.append(self._read(losses, grid.step, slip))
+        if self._steepness and None in read[-1]:
+            self._endless.add(added)
         if self._delta is not None and (high := read[-1][0]):
             self._steep = partial(steepness, losses, grid.step, high)
             self._number = sum(factor.times for factor in factors.above)
