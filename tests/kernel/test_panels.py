@@ -330,10 +330,10 @@ def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -
         product = graph.times(product, running)
         scalars.append(graph.total(product))
     one = len(Panels([law("Gauss")], [], ONE, FINE).density(law("Gauss"), ONE).values)
-    # The latest two products, and the density and its integral.
-    monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 4 * one)
-    assert len(evaluate(graph, scalars, ONE, FINE)) == 20
+    # The running integral and two products, the first of which is the density.
     monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 3 * one)
+    assert len(evaluate(graph, scalars, ONE, FINE)) == 20
+    monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 2 * one)
     with pytest.raises(Refused):
         evaluate(graph, scalars, ONE, FINE)
 
