@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from dipapprox.certificates.sign_evidence import proof_of
 from dipapprox.certificates.writing import fields_of
 from dipapprox.exact.signs.evidence import (
     DerivativeChain,
@@ -23,7 +24,6 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.privacy.decisions.certificate import proof_of
 from exact.sign_functions import EPS, OMEGA, ONE, coarse_functions, constant, exp, functions
 
 LIMITS = Limits()

@@ -17,15 +17,18 @@ from dipapprox.checking.chains import require_ending
 from dipapprox.checking.claims import DecisionClaim
 from dipapprox.checking.decisions.delta import read_delta
 from dipapprox.checking.decisions.forms import Forms
+from dipapprox.checking.decisions.meaning import chooses, require_meaning
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.factor import factor_of
-from dipapprox.checking.inputs import listed_pairs, pair_text, values_of
+from dipapprox.checking.inputs import inputs_to_derive, listed_pairs, pair_text, values_of
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import require_distribution
+from dipapprox.errors import UserError
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.language.core import Program, Value
+from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
@@ -67,13 +70,31 @@ def examine(
         return
     if all(form is None for each in evidence.outputs for form in (each.form, each.adjacent_form)):
         _by_bounds(evidence, claim, program, pair, outputs, partial, limits)
-        return
+    else:
+        try:
+            _by_forms(evidence, claim, program, pair, outputs, partial, limits)
+        except Stuck as obstacle:
+            # The forms cannot be compared, but what is said about this ε can.
+            _by_bounds(evidence, claim, program, pair, outputs, partial, limits)
+            partial.reason = partial.reason or f"the violation is true, but {obstacle}"
+    if not partial.differences:
+        _examine_meaning(program, listed, claim, partial, limits)
+
+
+def _examine_meaning(
+    program: Program,
+    listed: Sequence[pairs.Pair] | None,
+    claim: DecisionClaim,
+    partial: PartialResult,
+    limits: Limits,
+) -> None:
+    # Of real inputs those are known that are listed.
+    real = any(isinstance(cell.domain, AllReals) for cell in program.inputs)
+    inputs = inputs_to_derive(program, listed if real else None) if chooses(program) else []
     try:
-        _by_forms(evidence, claim, program, pair, outputs, partial, limits)
-    except Stuck as obstacle:
-        # The forms cannot be compared, but what is said about this ε can.
-        _by_bounds(evidence, claim, program, pair, outputs, partial, limits)
-        partial.reason = partial.reason or f"the violation is true, but {obstacle}"
+        require_meaning(program, inputs, claim, limits)
+    except UserError as error:
+        partial.differ("claim.interval", error.message)
 
 
 def _by_forms(

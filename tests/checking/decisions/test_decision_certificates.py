@@ -358,3 +358,51 @@ def test_the_command_says_why_there_is_no_certificate(
     assert run(*words, "--certificate", str(file))[0] == 0
     assert "rests on enclosures" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+HALVES = """
+input q in 0..1
+input p in 0..1
+output out in 0..1
+adjacent linf 1
+out <- choose {0 : 1/2 + (1 - 2*q) * eps / (8 - 6*p), 1 : 1/2 - (1 - 2*q) * eps / (8 - 6*p)}
+"""
+ENDING = """
+input q in 0..1
+output out in 0..1
+adjacent all
+s <- 0
+while s = 0 do
+    s <- choose {1 : (eps - 1) * (eps - 1) / 100, 0 : 1 - (eps - 1) * (eps - 1) / 100}
+end
+out <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}
+"""
+MEANINGLESS = [
+    (HALVES, "0", ("1/10", "1/2"), ("interval", ["1/10", "3"]), "below 0 at eps = 2"),
+    (HALVES, "0", ("1/10", "1"), ("interval", ["1/10", "inf"]), "below 0 at eps"),
+    (HALVES, "1/1000", ("1/10", "1"), ("delta", "1/1000 - (eps - (AT))^2"), "below 0 at eps"),
+    (ENDING, "0", ("2", "3"), ("interval", ["1/2", "3"]), "not shown to end"),
+]
+
+
+@pytest.mark.parametrize(("text", "delta", "interval", "change", "why"), MEANINGLESS)
+def test_claims_have_a_meaning_on_all_of_their_interval(
+    text: str, delta: str, interval: tuple[str, str], change: tuple[str, object], why: str
+) -> None:
+    """What `decide` refuses to answer is not confirmed, however true the violation is."""
+    program = dipapprox.parse(text)
+    decision = dipapprox.decide(program, budget="1/100", delta=delta, interval=interval)
+    fields = json.loads(dipapprox.certify(program, text, decision).to_json())
+    assert fields["verdict"] == "Not_DP"
+    assert check(fields).outcome is Outcome.CONFIRMED
+    field, value = change
+    if isinstance(value, str):  # the same where the violation is
+        value = value.replace("AT", fields["evidence"]["eps"])
+    found = check(signed(replaced(fields, ("claim", field), value)))
+    assert found.outcome is not Outcome.CONFIRMED
+    assert why in str((found.differences, found.reason))
+    claim = {"budget": "1/100", "delta": delta, "interval": interval, field: value}
+    if isinstance(value, list):
+        claim["interval"] = (value[0], None if value[1] == "inf" else value[1])
+    with pytest.raises(UserError):
+        dipapprox.decide(program, **claim)

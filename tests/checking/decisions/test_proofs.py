@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dipapprox.certificates.decisions import NonNegative
 from dipapprox.certificates.proofs import Factors, Proof
 from dipapprox.certificates.reading import convert
+from dipapprox.certificates.sign_evidence import proof_of as recorded_proof
 from dipapprox.certificates.writing import fields_of
 from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.covers import Refuted
@@ -24,7 +25,6 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits, limited
-from dipapprox.privacy.decisions.certificate import proof_of as recorded_proof
 from dipapprox.privacy.decisions.epsilons import closed_interval
 from tests.checking.certified import at, places, replaced
 
