@@ -39,7 +39,7 @@ mention smaller choices only. `NEVER` is the empty union, `ALWAYS` another node 
 NO_CHOICES: tuple[Node, ...] = ((UNION, (), ()), (UNION - 1, (), ()))
 """The nodes `NEVER` and `ALWAYS`."""
 
-_CREDIT = 64
+_CREDIT = 16
 """Nodes that unions may look at for every node that a split adds: their work grows as that of the
 paths does. What is not looked at stays a `UNION`."""
 

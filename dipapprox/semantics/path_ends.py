@@ -95,6 +95,12 @@ def _merged(run: Run, group: list[State], live: int) -> list[State]:
         group = spent_samples.unite_spent(run, group, live)
         if len(group) == 1:
             return group
+    first = group[0]
+    if all(each.path is first.path and each.knowledge is first.knowledge for each in group):
+        # They differ in outcomes alone, as the courses of a walk do that meet.
+        first.share = reduce(xor, [each.share for each in group])
+        first.outcomes = run.sets.union([each.outcomes for each in group])
+        return [first]
     points = run.points
     regions = []
     for place, state in enumerate(group):

@@ -14,6 +14,7 @@ from dipapprox.semantics.state import FinalStates
 from tests.semantics.examples import assign, cells, choose, compare, draw, program
 from tests.semantics.interpreter import set_probability
 from tests.semantics.test_choices import coin
+from tests.work import calls
 
 COINS = 20
 FEW = Limits(states=1000)
@@ -94,3 +95,20 @@ def test_states_that_are_not_merged_are_those_of_all_courses() -> None:
         body += [coin("c", site), plus("s", "c")]
     states = execute(program((), COUNTS, [*body, assign("out[1]", "s")]), False, Limits())
     assert len(states.states) == 2**5
+
+
+def test_work_of_a_walk_grows_as_its_places_do() -> None:
+    """n steps have n²/2 places, and each is left and reached in the same work."""
+    most = {}
+    for steps in (60, 90):
+        body = [assign("s", 0)]
+        for site in range(steps):
+            body += [coin("c", site), plus("s", "c")]
+        walk = program((), COUNTS, [*body, _late(steps // 2)])
+        most[steps] = calls(lambda walk=walk: execute(walk, True, Limits()))
+    assert most[90] <= 2.3 * most[60]
+    assert most[90] <= 650 * 90**2 / 2
+
+
+def _late(middle: int) -> core.Statement:
+    return choose(compare("s", ">", middle), [assign("out[1]", 1)], [assign("out[1]", 0)])
