@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
-from dipapprox.events.event import Connected, count_samples
+from dipapprox.events.event import Connected, Event, count_samples
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.numerics.closed_form import (
     CLOSED_FORM,
@@ -131,11 +131,15 @@ _LONG = 6
 """Of more integer samples a sum is found sooner than a closed form."""
 
 _LONG_TIED = 3
-"""The same where guards are about sums of samples."""
+"""The same where guards are about sums of samples, and tables are all that it takes."""
 
 
 def _is_long_sum(event: Connected) -> bool:
-    return is_sum(event) and count_samples(event) > (_LONG_TIED if has_sums(event) else _LONG)
+    if not is_sum(event) or count_samples(event) <= _LONG_TIED:
+        return False
+    if count_samples(event) > _LONG:
+        return True
+    return isinstance(event, Event) and has_sums(event) and sums.is_a_forest(event)
 
 
 def _is_laplace_sum(event: Connected) -> bool:

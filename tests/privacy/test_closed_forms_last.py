@@ -124,3 +124,36 @@ def test_who_asks_for_enclosures_gets_what_they_tell() -> None:
     options = dipapprox.Options(engine=Engine.ELIMINATION)
     found = dipapprox.profile(program, eps=1, delta="1/3", options=options).eps_prv_enclosure
     assert found.lower is not None and found.upper is None
+
+
+_GAPS = """input q[4] in {{0, 1}}
+output out in 1..3
+adjacent linf 1
+for i in 1..4 do
+    r[i] <- {}(q[i], 1/eps)
+end
+first <- r[2] - r[1]
+second <- r[3] - r[2]
+third <- r[4] - r[3]
+out <- 3
+if first >= second and first >= third then
+    out <- 1
+elif second >= third then
+    out <- 2
+end"""
+
+
+def test_sums_that_take_values_in_turn_come_after_closed_forms() -> None:
+    """The largest gap of four integers: tens of thousands of parts of one sum."""
+    program = dipapprox.parse(_GAPS.format("DLap"))
+    pair = ((0, 0, 0, 0), (0, 1, 0, 0))
+    found = dipapprox.verify(program, eps="1/4", eps_prv="1/2", delta="1/100", pairs=[pair])
+    assert found.run.engine == "exact"
+
+
+def test_sums_that_are_tables_come_first() -> None:
+    text = _GAPS.format("DLap").replace("first >= second and first >= third", "first + third >= 0")
+    program = dipapprox.parse(text.replace("second >= third", "second >= 2"))
+    pair = ((0, 0, 0, 0), (0, 1, 0, 0))
+    found = dipapprox.verify(program, eps="1", eps_prv="1", delta="1/2", pairs=[pair])
+    assert "integer sums" in found.run.engine

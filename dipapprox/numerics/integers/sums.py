@@ -108,6 +108,12 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
     return tuple(_Reduction(event).sums)
 
 
+def is_a_forest(event: Event) -> bool:
+    """Whether tables are enough: no variable takes each of its values in turn."""
+    reduction = _Reduction(event)
+    return _System(reduction.variables, reduction.inequalities).forest() is not None
+
+
 class _Reduction:
     """Variables within their bounds and the inequalities between them, as few as there can be.
 
