@@ -157,3 +157,15 @@ def test_sums_that_are_tables_come_first() -> None:
     pair = ((0, 0, 0, 0), (0, 1, 0, 0))
     found = dipapprox.verify(program, eps="1", eps_prv="1", delta="1/2", pairs=[pair])
     assert "integer sums" in found.run.engine
+
+
+@pytest.mark.parametrize("eps", ["1", "1/2..1"])
+@pytest.mark.parametrize(
+    ("delta", "answer"),
+    [("1-exp(-eps/2)", Answer.UNKNOWN), ("1-exp(-eps/2)+10^-3", Answer.DP)],
+)
+def test_numbers_with_a_delta_that_is_attained_stay_open(
+    eps: str, delta: str, answer: Answer
+) -> None:
+    text = "input q in {0, 1}\noutput y in real\nadjacent all\ny <- Lap(q, 1/eps)"
+    assert verify(text, eps, "0", delta).answer is answer
