@@ -22,10 +22,11 @@ from types import (
 from typing import Any
 
 _OWN = """
-    __annotations__ __class_getitem__ __dict__ __dir__ __doc__ __format__ __getnewargs__ __hash__
-    __init__ __init_subclass__ __match_args__ __module__ __new__ __orig_bases__ __parameters__
-    __reduce_ex__ __repr__ __slots__ __str__ __weakref__ __firstlineno__ __static_attributes__
-    __annotate_func__ __annotations_cache__ __signature__
+    __abstractmethods__ __annotations__ __class_getitem__ __dict__ __dir__ __doc__ __format__
+    __getnewargs__ __hash__ __init__ __init_subclass__ __match_args__ __module__ __new__
+    __new_member__ __orig_bases__ __parameters__ __reduce_ex__ __repr__ __slots__ __str__
+    __weakref__ __firstlineno__ __static_attributes__ __annotate_func__ __annotations_cache__
+    __signature__ _abc_impl
 """
 _HARMLESS = frozenset(_OWN.split())
 """What a class may say otherwise, and be still like the class of Python that it is derived from.

@@ -28,8 +28,10 @@ _OF_OPERATOR = frozenset(("is_", "is_not"))
 _INVERTING = frozenset(("invert", "inv"))
 """Of `operator`, too: other modules have functions of these names."""
 
-_OF_OBJECTS = frozenset(("getsizeof", "getrefcount", "_getframe"))
-"""Of `sys`: how Python holds something, and who called."""
+_OF_OBJECTS = frozenset(
+    ("getsizeof", "getrefcount", "_getframe", "settrace", "gettrace", "setprofile")
+)
+"""Of `sys`: how Python holds something, who called, and who looks on."""
 
 _BINARY = "add sub mul truediv floordiv mod pow divmod and or xor lshift rshift matmul"
 _OPERATORS = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -32,6 +33,11 @@ class Colour(enum.Enum):
     RED = 1
 
 class Plain(int): pass
+
+class Third(Fraction): pass
+
+class Word(enum.StrEnum):
+    LOW = "low"
 
 class Odd(int):
     def __radd__(self, other): return 5
@@ -232,6 +238,13 @@ REFUSED = {
                 return n
         return depth(0) % 7
         """,
+    "trace": "sys.settrace(None)\nreturn q",
+    "trace put back": (
+        "old = sys.gettrace()\nsys.settrace(None)\n"
+        "try: x = len(''.join([q]))\nexcept TypeError: x = 1\n"
+        "sys.settrace(old)\nreturn x"
+    ),
+    "everything caught": "try: return len(''.join([q]))\nexcept BaseException: return 3",
     # the order of sets, and hashes
     "first of a set": "return len(next(iter({'a', 'bb', 'ccc'})))",
     "loop over a set": "n = 0\nfor each in {'a', 'bb'}:\n    n = len(each)\nreturn n",
@@ -294,6 +307,7 @@ OF_TEXTS = {
 FOLLOWED = {
     "plain int": ("return q + Plain(1)", "q + 1"),
     "int enum": ("return 1 if q == Level.HIGH else 0", "q = 1"),
+    "plain fraction": ("return 1 if q * Third(1, 3) > 0 else 0", "q * (1 / 3)"),
     "order of an int enum": ("return 1 if q < Level.HIGH else 0", "q < 1"),
     "enum": ("return 1 if q == Colour.RED else k", "out <- k"),
     "never equal": (
@@ -336,6 +350,7 @@ FOLLOWED = {
 FOLLOWED_TEXTS = {
     "truth of a text": ("return 1 if q and q == 'low' else 0", "q = low"),
     "never a number": ("return 1 if q == 0 else 2", "out <- 2"),
+    "text enum": ("return 1 if q == Word.LOW else 0", "q = low"),
     "or": ("return 1 if (q or 'x') == 'low' else 0", "q = low"),
 }
 
@@ -397,3 +412,22 @@ def test_a_default_is_of_a_class_of_its_own() -> None:
     assert "out <- q + 1" in made(
         "return q + N", "q: Bit, eps: Weight, N: Level = Level.HIGH", "Out"
     )
+
+
+def test_another_tracer_hides_nothing_and_comes_back() -> None:
+    before = sys.gettrace()
+
+    def other(*_: object) -> None: ...
+
+    sys.settrace(other)
+    try:
+        with pytest.raises(SourceError, match="is not followed"):
+            made("try: return len(''.join([q]))\nexcept TypeError: return 3", NUMBERS, "Out")
+        assert sys.gettrace() is other
+    finally:
+        sys.settrace(before)
+
+
+def test_nobody_derives_from_a_symbol() -> None:
+    with pytest.raises(SourceError, match="'Mine' cannot be derived"):
+        made("class Mine(Quantity): pass\nreturn q", NUMBERS, "Out")
