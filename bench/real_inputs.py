@@ -9,7 +9,6 @@ from pathlib import Path
 
 from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
@@ -19,6 +18,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
+from dipapprox.replays.result import Outcome
 
 VERIFIED, CHECKED = "verify", "check"
 MOST_TIMES = 5

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # as in `typing`, which would take longer to load than al
 
 if TYPE_CHECKING:
     from dipapprox.checking.check import check
-    from dipapprox.checking.result import CheckResult, Outcome
+    from dipapprox.checking.result import CheckResult
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
     from dipapprox.language.functions.maps import clamp, rounded
@@ -72,14 +72,12 @@ if TYPE_CHECKING:
     from dipapprox.questions.pipelines import compose
     from dipapprox.questions.profiling import calibrate, profile
     from dipapprox.questions.proving import prove
+    from dipapprox.replays.result import Outcome, Replay
     from dipapprox.services.service_proof import ServiceProof
 
 _HOMES = {
     "dipapprox.checking.check": ("check",),
-    "dipapprox.checking.result": (
-        "CheckResult",
-        "Outcome",
-    ),
+    "dipapprox.checking.result": ("CheckResult",),
     "dipapprox.errors": (
         "LimitReached",
         "SourceError",
@@ -178,6 +176,10 @@ _HOMES = {
         "profile",
     ),
     "dipapprox.questions.proving": ("prove",),
+    "dipapprox.replays.result": (
+        "Outcome",
+        "Replay",
+    ),
     "dipapprox.services.service_proof": ("ServiceProof",),
 }
 """Where the public names live, the same as above."""
@@ -217,6 +219,7 @@ __all__ = [
     "Quantity",
     "RealProof",
     "RenyiProfile",
+    "Replay",
     "ServiceProof",
     "SourceError",
     "StreamProof",

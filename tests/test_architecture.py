@@ -55,6 +55,7 @@ LAYERS = (
     "proof_steps",
     "proofs",
     "services",
+    "replays",
     "questions",
     "experiments",
     "checking",

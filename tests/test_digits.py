@@ -15,13 +15,13 @@ import dipapprox
 from dipapprox import Claim
 from dipapprox.certificates.numbers import Decimal, read_rational
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.values import parse_rational
 from dipapprox.numerics.decimals import outward, rational
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import certificate
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema

@@ -74,6 +74,7 @@ from dipapprox.certificates.reading import (
     OfComposition,
     OfProgram,
     read_certificate,
+    read_json,
 )
 from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,
@@ -87,7 +88,7 @@ from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.programs import read_program
-from dipapprox.checking.result import AnyClaim, CheckResult, Outcome
+from dipapprox.checking.result import AnyClaim, CheckResult
 from dipapprox.checking.rounded_scales import examine_rounded
 from dipapprox.checking.values import Stuck
 from dipapprox.deferred import Deferred
@@ -98,6 +99,9 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
+from dipapprox.replays.check import check_proof
+from dipapprox.replays.files import FORMAT
+from dipapprox.replays.result import Outcome, Replay
 
 if TYPE_CHECKING:
     from dipapprox.checking.budgets import examine as budgets
@@ -139,12 +143,21 @@ def examine_decision(
         partial.differ("inputs, delta", error.message)
 
 
-def check(certificate: str | Mapping[str, object], limits: Limits | None = None) -> CheckResult:
+def check(
+    certificate: str | Mapping[str, object],
+    limits: Limits | None = None,
+    *,
+    explained: bool = False,
+) -> CheckResult | Replay:
     """Check a certificate.
 
     Args:
         certificate: The text of the file, or its JSON object.
         limits: Budgets; when one is reached the answer is "not confirmed".
+        explained: Whether people see every step of a proof.
+
+    Returns:
+        What the kernel says of a proof; a `CheckResult` for certificates of other kinds.
 
     Raises:
         UserError: If it is no certificate, of another version, or malformed.
@@ -156,6 +169,9 @@ def check(certificate: str | Mapping[str, object], limits: Limits | None = None)
     limits = Limits() if limits is None else limits
     if not isinstance(limits, Limits):
         raise UserError(f"limits must be Limits, got {type(limits).__name__}")
+    content = read_json(certificate) if isinstance(certificate, str) else certificate
+    if isinstance(content, Mapping) and content.get("format") == FORMAT:
+        return check_proof(content, limits, explained)
     record, own_digest = read_certificate(certificate)
     claim = _claim(record)
     partial = PartialResult()

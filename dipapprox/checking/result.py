@@ -12,22 +12,15 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
-from dipapprox.privacy.description import Description, Tone, Word, interval, known
+from dipapprox.privacy.description import Description, interval, known
 from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
 from dipapprox.privacy.run import Result
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, delta_name
+from dipapprox.replays.result import TONES, Outcome
 
 AnyClaim = Claimed | DecisionClaim | BudgetClaim | CompositionClaim
 """What a certificate states."""
-
-
-class Outcome(Word):
-    """The three answers; the value is the word in reports and JSON."""
-
-    CONFIRMED = "confirmed"
-    REFUTED = "refuted"
-    NOT_CONFIRMED = "not confirmed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ class CheckResult(Result):
         return Description(
             headline=f"{subject} is {self.outcome.value}",
             label=self.outcome.value,
-            tone=_TONES[self.outcome],
+            tone=TONES[self.outcome],
             facts=known(
                 ("states", f"{self.answer.value}{self.restriction}: {claim_text(self.claim)}"),
                 *(() if self.scope is None else self.scope.rows()),
@@ -139,13 +132,6 @@ class CheckResult(Result):
         what = "distributions" if self.inequalities is None else "closed forms"
         more = "" if self.inequalities is None else f", inequalities: {self.inequalities}"
         return f"{what} of {self.inputs} inputs, ordered pairs: {self.pairs}{more}"
-
-
-_TONES = {
-    Outcome.CONFIRMED: Tone.HOLDS,
-    Outcome.REFUTED: Tone.FAILS,
-    Outcome.NOT_CONFIRMED: Tone.OPEN,
-}
 
 
 def claim_text(claim: AnyClaim) -> str:

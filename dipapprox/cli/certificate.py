@@ -17,7 +17,7 @@ from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import Source
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
-from dipapprox.privacy.certificate import Certificate, ProgramText, certify
+from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
@@ -26,6 +26,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
+from dipapprox.replays.files import certify_verdict
 from dipapprox.semantics.inputs import has_real_inputs
 
 FLAG = "--certificate"
@@ -50,7 +51,7 @@ def write(
     match found:
         case Verdict():
             missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
-            private, certified = found.answer is Answer.DP, partial(certify, verdict=found)
+            private, certified = found.answer is Answer.DP, partial(certify_verdict, verdict=found)
         case Decision():
             missing = without_evidence(found)
             private = found.answer is Answer.DP
@@ -70,7 +71,8 @@ def write(
         print(none.message, file=sys.stderr)
         return None
     digest = _write(path, certificate)
-    if private and isinstance(selection, AllPairs):
+    kernels = isinstance(found, Verdict) and found.replayed is not None
+    if private and isinstance(selection, AllPairs) and not kernels:
         _warn(program, found.claim.eps if isinstance(found, Verdict) else None, options)
     return digest
 

@@ -12,11 +12,10 @@ from dipapprox.certificates.compositions import (
     CertificateOfComposition,
     ProgramRun,
 )
-from dipapprox.certificates.reading import AnyCertificate, read_certificate
+from dipapprox.certificates.reading import AnyCertificate, read_certificate, read_json
 from dipapprox.certificates.services import RecordedService
 from dipapprox.certificates.statement import RecordedProgram
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.cli import arguments, asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
@@ -25,6 +24,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.load import DIPA, DPG, read_text
 from dipapprox.limits import Limits
 from dipapprox.questions.computing import LIMITS
+from dipapprox.replays.result import Outcome, Replay
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,6 +65,7 @@ class CheckCommand:
 
     file: Path
     limits: Limits
+    explain: bool
     json: bool
     report: Path | None
 
@@ -80,6 +81,11 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show every step of a proof, from the claim down, with its theorem",
+    )
     arguments.add_computing(parser, LIMITS)
     arguments.add_output(parser)
     asking.add_report(parser)
@@ -87,16 +93,23 @@ def add_parser(commands: Commands) -> None:
 
 def read(words: argparse.Namespace) -> CheckCommand:
     """Turn words into values."""
-    return CheckCommand(words.file, arguments.limits_of(words), words.json, words.report)
+    limits = arguments.limits_of(words)
+    return CheckCommand(words.file, limits, words.explain, words.json, words.report)
 
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
     asking.check_places(None, command.report)
     text = read_text(command.file, _LARGEST_FILE)
-    result = check(text, command.limits)
+    result = check(text, command.limits, explained=command.explain)
     show_answer(console, result, json=command.json)
-    if command.report is not None:
+    if command.report is not None and isinstance(result, Replay):
+        content = read_json(text)
+        assert isinstance(content, dict)
+        program = content["program"]
+        listing = pages.Listing(program["name"], program["language"], program["text"])
+        review.write(command.report, result, [listing], command.file, content["digest"])
+    elif command.report is not None:
         record, _ = read_certificate(text)
         review.write(command.report, result, _listings(record), command.file, record.digest)
     return EXIT_STATUS[result.outcome]

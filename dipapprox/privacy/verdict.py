@@ -153,10 +153,17 @@ def witness_bars(
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """That the kernel has replayed a proof of a verdict, of so many steps, in some seconds."""
+    """That the kernel has replayed a proof of a verdict.
+
+    Attributes:
+        steps: How many it has.
+        seconds: How long that took.
+        finer: How many times the bits were asked for that seemed to be enough.
+    """
 
     steps: int
     seconds: float
+    finer: int = 1
 
     def fields(self) -> dict[str, object]:
         """Return the field "proved" of `to_dict`."""

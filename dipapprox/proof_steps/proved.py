@@ -33,8 +33,9 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     reason: str | None = None
     with EarlyEnd() as end:
         try:
-            steps = replayed(program, verdict, selection, limits)
-            return replace(verdict, replayed=Replayed(steps, perf_counter() - start))
+            steps, finer = replayed(program, verdict, selection, limits)
+            spent = perf_counter() - start
+            return replace(verdict, replayed=Replayed(steps, spent, finer))
         except NoCertificate as none:
             reason = none.message
         except NotProved as obstacle:
@@ -48,8 +49,10 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     )
 
 
-def replayed(program: Program, verdict: Verdict, selection: PairSelection, limits: Limits) -> int:
-    """Replay proofs until one holds; return how many steps it has.
+def replayed(
+    program: Program, verdict: Verdict, selection: PairSelection, limits: Limits
+) -> tuple[int, int]:
+    """Replay proofs until one holds; return how many steps it has, and how fine it is.
 
     Raises:
         NoCertificate: If none can be written.
@@ -66,4 +69,4 @@ def replayed(program: Program, verdict: Verdict, selection: PairSelection, limit
             if finer > FINEST:
                 raise
         else:
-            return len(proof.steps)
+            return len(proof.steps), finer

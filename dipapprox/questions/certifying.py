@@ -6,7 +6,6 @@ from dipapprox.automata.model import Automaton
 from dipapprox.errors import UserError, shorten
 from dipapprox.language.load import DPG
 from dipapprox.language.services import Service
-from dipapprox.privacy import certificate
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.decisions.certificate import certify_decision
 from dipapprox.privacy.decisions.decision import Decision
@@ -20,6 +19,7 @@ from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
+from dipapprox.replays.files import certify_verdict
 from dipapprox.services.service_proof import ServiceProof
 
 
@@ -68,7 +68,7 @@ def certify(
         case Decision():
             return certify_decision(known, source, verdict, selection, known_options(options))
         case Verdict():
-            return certificate.certify(known, source, verdict, selection, known_options(options))
+            return certify_verdict(known, source, verdict, selection, known_options(options))
         case _:
             raise UserError(
                 "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "

@@ -12,7 +12,6 @@ from typing import Any
 
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
 from dipapprox.language.load import language_of, load, read_text
 from dipapprox.privacy.certificate import ProgramText, certify
@@ -20,6 +19,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
+from dipapprox.replays.result import Outcome
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 

@@ -12,10 +12,10 @@ import pytest
 import dipapprox
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.claim import Claim
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import (
     PROGRAMS,
     Fields,

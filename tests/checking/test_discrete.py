@@ -17,7 +17,6 @@ from dipapprox.checking.chances import Chance
 from dipapprox.checking.conditions import compared_integers
 from dipapprox.checking.distributions import Distributions, NoBounds
 from dipapprox.checking.facts import Facts, Line
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.checking.weights import require_distribution
 from dipapprox.distributions import Distribution, Family
@@ -33,6 +32,7 @@ from dipapprox.language.core import (
 )
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import replaced, signed
 from tests.checking.test_distributions import probability
 

@@ -15,10 +15,11 @@ from dipapprox.certificates import decisions, verdicts
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.pairs import adjacent_indices, all_inputs, are_adjacent
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import CheckResult
 from dipapprox.language.core import Norm, Within
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.scope import scope_of
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, replaced, signed
 
 PUBLISHED = """

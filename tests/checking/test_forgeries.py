@@ -19,9 +19,9 @@ import pytest
 import dipapprox
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, at, signed
 from tests.checking.test_loops import RACE
 

@@ -18,8 +18,8 @@ from dipapprox.checking.check import check
 from dipapprox.checking.facts import Line
 from dipapprox.checking.real_inputs.runs import Run, tape_of
 from dipapprox.checking.real_inputs.states import Geometry
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import retold, signed
 
 NOISE = "".join(f"{name} <- DLap(0, 1/eps)\n" for name in "abc")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
 from dipapprox.privacy.claim import Claim
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import PROGRAMS, Fields, certificate, replaced, signed
 from tests.cli.running import run, run_json
 

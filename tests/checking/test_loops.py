@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.checking.decisions.forms import Forms
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.limits import Limits
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import replaced, signed
 from tests.checking.decisions.decided import decision_certificate
 from tests.checking.test_discrete import derived

@@ -14,7 +14,6 @@ from dipapprox.checking.check import check
 from dipapprox.checking.decisions.piecewise import ExactFunctions
 from dipapprox.checking.facts import Line
 from dipapprox.checking.orders import General, factors
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.trees import Forest, Messages, TreeValues
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
@@ -25,6 +24,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.replays.result import Outcome
 from tests.event_strategies import CONTINUOUS, difference_events, less
 from tests.numerics.alone import alone
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.checking.facts import Line
-from dipapprox.checking.result import Outcome
 from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.replays.result import Outcome
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_distributions import less, probability
 from tests.event_strategies import CONTINUOUS

@@ -15,8 +15,8 @@ from dipapprox import Limits, Options, RealProof, UserError
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.claims import BudgetClaim
-from dipapprox.checking.result import Outcome
 from dipapprox.questions.proof_certificates import without_evidence
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, at, check_changes_are_noticed, places, replaced, signed
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

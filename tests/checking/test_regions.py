@@ -16,7 +16,6 @@ from dipapprox.checking.decisions.quotients import constant
 from dipapprox.checking.exact_probability import exact_probability
 from dipapprox.checking.facts import Facts, Line
 from dipapprox.checking.orders import General
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.values import Stuck
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
@@ -25,6 +24,7 @@ from dipapprox.language.core import Relation
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.replays.result import Outcome
 from dipapprox.semantics.linear import LinearForm
 from tests.checking.test_discrete import integers, pmf
 from tests.checking.test_distributions import less, probability

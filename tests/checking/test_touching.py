@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.privacy.claim import Claim
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import PROGRAMS, Fields, certificate, replaced, signed
 
 CASES: list[tuple[str, dict[str, int], str, str]] = [

@@ -10,11 +10,11 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Claim
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.pairs.adjacency import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import PROGRAMS, certificate, replaced, signed
 
 Q = Fraction

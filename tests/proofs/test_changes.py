@@ -9,9 +9,9 @@ import pytest
 
 import dipapprox
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.language.core import Norm, Within
 from dipapprox.proofs.changes import allows, changes_of
+from dipapprox.replays.result import Outcome
 
 SUM = """input q[2] in {inputs}
 output out in {{low, high}}

@@ -10,7 +10,7 @@ import dipapprox
 from dipapprox import StreamProof
 from dipapprox.automata.analysis import RunBound
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
+from dipapprox.replays.result import Outcome
 from dipapprox.rounds.visible import is_told
 from tests.proofs.test_random_streams import Writer, of_rounds
 

@@ -8,9 +8,9 @@ import pytest
 
 import dipapprox
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.language.load import DPG, parse_program
 from dipapprox.language.services import elaborate_service
+from dipapprox.replays.result import Outcome
 
 TEXT = """state n in 0..1 <- 0
 output reply in {{0, 1, stop}}

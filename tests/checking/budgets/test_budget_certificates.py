@@ -13,13 +13,14 @@ import pytest
 from dipapprox.automata.description import text_of
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import CheckResult
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.dipa_printer import print_dipa
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_certificate import certify_budget, without_evidence
 from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.replays.result import Outcome
 from tests.automata import examples
 from tests.automata.random_automata import random_automaton
 from tests.checking.budgets.proved import budget_certificate, proved

@@ -10,10 +10,10 @@ import pytest
 
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_certificate import certify_budget, without_evidence
 from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.replays.result import Outcome
 from tests.automata import examples
 from tests.automata.running_extremes import random_text
 from tests.automata.test_cells import UNSEEN_TEST

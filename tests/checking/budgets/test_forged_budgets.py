@@ -18,13 +18,14 @@ from dipapprox.automata.stops import with_visible_stops
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.claims import BudgetClaim
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import CheckResult
 from dipapprox.errors import UserError
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.dipa_printer import print_dipa
 from dipapprox.limits import Limits
 from dipapprox.proofs.automaton_certificate import certify_budget, without_evidence
 from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.replays.result import Outcome
 from tests.automata.random_automata import random_automaton
 from tests.checking.budgets.proved import proved
 from tests.checking.certified import Fields, at, signed

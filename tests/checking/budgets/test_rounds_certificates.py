@@ -14,8 +14,8 @@ import dipapprox
 from dipapprox import Answer, StreamProof, UserError
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.questions.proof_certificates import without_evidence
+from dipapprox.replays.result import Outcome
 from tests.checking.budgets.test_budget_certificates import (
     is_another_proof,
     numbers,

@@ -13,8 +13,8 @@ import pytest
 import dipapprox
 from dipapprox.certificates.digest import digest
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
+from dipapprox.replays.result import Outcome
 from tests.cli.conftest import SVT
 from tests.schemas import check_schema
 

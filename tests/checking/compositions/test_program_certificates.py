@@ -15,8 +15,8 @@ import pytest
 import dipapprox
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.errors import UserError
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, at, replaced, signed
 from tests.schemas import check_schema
 

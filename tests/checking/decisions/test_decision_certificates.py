@@ -12,9 +12,10 @@ import pytest
 import dipapprox
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import CheckResult
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import (
     PROGRAMS,
     Fields,

@@ -13,7 +13,7 @@ import dipapprox
 from dipapprox import Limits, UserError
 from dipapprox.certificates.digest import text_hash
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, at, places, replaced, signed
 from tests.schemas import check_schema
 

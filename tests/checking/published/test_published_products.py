@@ -14,9 +14,9 @@ from dipapprox.checking.check import check
 from dipapprox.checking.distributions import Distributions
 from dipapprox.checking.published import divergences
 from dipapprox.checking.published.divergences import Divergences
-from dipapprox.checking.result import Outcome
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.replays.result import Outcome
 from tests.checking.certified import replaced, signed
 from tests.checking.published.test_published_certificates import certified, outcome_of
 

@@ -16,9 +16,10 @@ import dipapprox
 from dipapprox.bundled import BUNDLED
 from dipapprox.certificates.digest import digest
 from dipapprox.checking.check import check
-from dipapprox.checking.result import CheckResult, Outcome
+from dipapprox.checking.result import CheckResult
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
+from dipapprox.replays.result import Outcome
 from dipapprox.services.certificate import certify_service, without_evidence
 from dipapprox.services.service_proof import prove_service
 from tests.cli.running import run, run_json

@@ -18,7 +18,6 @@ from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.checking.check import check
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.facts import Line
-from dipapprox.checking.result import Outcome
 from dipapprox.checking.services.pairing import slope, total
 from dipapprox.checking.services.replies import Followed, Listed, shown_chance
 from dipapprox.checking.services.transitions import Call, Transitions
@@ -28,6 +27,7 @@ from dipapprox.distributions import Family
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.limits import Limits
+from dipapprox.replays.result import Outcome
 from dipapprox.services.certificate import certify_service, without_evidence
 from dipapprox.services.service_proof import prove_service
 from tests.schemas import check_schema

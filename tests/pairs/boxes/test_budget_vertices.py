@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dipapprox import Options, certify, check, parse, verify
-from dipapprox.checking.result import Outcome
 from dipapprox.pairs.boxes.vertices import vertex_pairs
+from dipapprox.replays.result import Outcome
 from dipapprox.semantics.execution import execute
 
 PARTS = st.fractions(Fraction(1, 4), 3, max_denominator=4)

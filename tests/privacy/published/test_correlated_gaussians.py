@@ -15,8 +15,8 @@ import pytest
 
 import dipapprox
 from dipapprox.checking.check import check
-from dipapprox.checking.result import Outcome
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+from dipapprox.replays.result import Outcome
 
 PHI = NormalDist().cdf
 

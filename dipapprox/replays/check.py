@@ -1,0 +1,171 @@
+"""The file of a proof, judged: by the kernel, and by elaborating the program's text again.
+
+refuted        the file was changed without a new digest, the text does not mean the machine, or
+               a step does not hold
+confirmed      all steps hold, and the last one is the claim, about the machine of the text
+not confirmed  a limit was reached
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.certificates.digest import digest, text_hash
+from dipapprox.certificates.statement import check_widened, widening_of
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.judgements import Judgement
+from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import RULES
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DIP, DPG, parse_program
+from dipapprox.language.values import parse_rational
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.machines import machine_json
+from dipapprox.replays.files import VERSION
+from dipapprox.replays.result import Outcome, Replay, ReplayedStep
+
+_FIELDS = (
+    "format",
+    "version",
+    "program",
+    "params",
+    "widened",
+    "scope",
+    "verdict",
+    "machine",
+    "claim",
+    "steps",
+    "computed",
+    "digest",
+)
+
+
+def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:
+    """Judge the JSON object of a file.
+
+    Args:
+        content: With the "format" of proofs.
+        limits: Asked all the time.
+        explained: Whether people shall see all steps.
+
+    Raises:
+        UserError: If it is malformed.
+    """
+    try:
+        return _Check(content, limits).judge(explained)
+    except BadProof as bad:
+        raise UserError(f"the proof is malformed: {bad}") from None
+    except RecursionError:
+        raise UserError("the proof is malformed: too deep") from None
+
+
+@dataclass(slots=True)
+class _Check:
+    """A check under way."""
+
+    content: Mapping[str, Any]
+    limits: Limits
+    steps: list[ReplayedStep] = field(default_factory=list)
+    elaborated: bool = False
+
+    def judge(self, explained: bool) -> Replay:
+        content = as_record(dict(self.content), "a proof", _FIELDS)
+        if content["version"] != VERSION or isinstance(content["version"], bool):
+            raise BadProof(
+                f"version {shorten(str(content['version']))}; this dipapprox reads {VERSION}"
+            )
+        program = as_record(
+            content["program"], "the program", ("name", "language", "text", "sha256")
+        )
+        if not all(isinstance(program[name], str) for name in program):
+            raise BadProof("the program's fields are texts")
+        name = as_name(program["name"], "the program")
+        verdict = as_word(content["verdict"], "the verdict", ("DP", "Not_DP"))
+        claim = content["claim"]
+        if not isinstance(claim, dict) or claim.get("verdict") != verdict:
+            raise BadProof("the verdict is not that of the claim")
+        parameters = self._parameters()
+        outcome, differences, reason = Outcome.CONFIRMED, [], None
+        try:
+            differences = self._differences(program, parameters)
+            if not differences:
+                self.elaborated = True
+                replay(
+                    content["machine"],
+                    claim,
+                    as_list(content["steps"], "the steps"),
+                    self._note,
+                    self.limits.check,
+                )
+        except Refuted as refuted:
+            differences = [f"step {len(self.steps)}: {refuted}"]
+        except Refused as refused:
+            reason = f"step {len(self.steps)}: {refused}"
+        except LimitReached as limit:
+            reason = limit.reason
+        except MemoryError:
+            reason = NO_MEMORY
+        if differences:
+            outcome = Outcome.REFUTED
+        elif reason is not None:
+            outcome = Outcome.NOT_CONFIRMED
+        return Replay(
+            outcome=outcome,
+            differences=tuple(differences),
+            reason=reason,
+            program=name,
+            parameters=parameters,
+            verdict=verdict,
+            elaborated=self.elaborated,
+            steps=tuple(self.steps),
+            explained=explained,
+            seconds=self.limits.elapsed(),
+        )
+
+    def _parameters(self) -> dict[str, Fraction]:
+        params = self.content["params"]
+        if not isinstance(params, dict) or not all(isinstance(v, str) for v in params.values()):
+            raise BadProof("parameters are texts of numbers")
+        return {as_name(name, "a parameter"): parse_rational(v, name) for name, v in params.items()}
+
+    def _differences(
+        self, program: Mapping[str, str], parameters: Mapping[str, Fraction]
+    ) -> list[str]:
+        """What is false without any step: the digests, and that the text means the machine."""
+        if digest(self.content) != self.content["digest"]:
+            return ["digest: the file has changed since it was written"]
+        if text_hash(program["text"]) != program["sha256"]:
+            return ["program.sha256: it is not that of the text"]
+        language = as_word(program["language"], "the language", (DPG, DIP))
+        widened = self.content["widened"]
+        if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
+            raise BadProof("wider domains are texts")
+        try:
+            check_widened(widened)
+        except ValueError as error:
+            raise BadProof(str(error)) from None
+        try:
+            parsed = parse_program(program["text"], language, program["name"])
+            read = elaborate(parsed, parameters, program["name"], widening_of(widened))
+            machine = machine_json(read)
+        except NoCertificate as none:
+            return [f"program.text: {none.message}"]
+        except UserError as error:
+            return [f"program.text: it is not a program: {error.message}"]
+        if dict(read.parameters) != dict(parameters):
+            return ["params: they are not those of the program"]
+        if machine != self.content["machine"]:
+            return ["machine: it is not what the program's text means"]
+        return []
+
+    def _note(self, number: int, judgement: Judgement) -> None:
+        step = self.content["steps"][number]
+        premises = tuple(-each - 1 if each < 0 else each for each in step["from"])
+        theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+        words = " ".join(theorem.split())
+        self.steps.append(ReplayedStep(step["rule"], premises, words, str(judgement)))

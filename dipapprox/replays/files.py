@@ -1,0 +1,77 @@
+"""The file of a proof: a program's text, the machine that it means, a claim, and steps.
+
+    {"format": "dipapprox proof", "version": 1,
+     "program": {"name": …, "language": …, "text": …, "sha256": …}, "params": {…}, "widened": {…},
+     "scope": …, "verdict": …, "machine": …, "claim": …, "steps": […], "computed": {…},
+     "digest": "sha256:…"}
+
+`kernel.machine`, `kernel.replay` and `kernel.rules` say what machine, claim and steps are. The rest
+is for people, and for the comparison of text and machine.
+"""
+
+from __future__ import annotations
+
+from dipapprox.certificates.digest import digest
+from dipapprox.digits import exact_text
+from dipapprox.language.core import Program
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.privacy.certificate import (
+    Certificate,
+    ProgramText,
+    certify,
+    recorded_program,
+    versions,
+)
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.scope import scope_of
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.proof_steps.verdicts import verdict_proof
+
+FORMAT = "dipapprox proof"
+VERSION = 1
+
+
+def certify_verdict(
+    program: Program,
+    source: ProgramText,
+    verdict: Verdict,
+    selection: PairSelection,
+    options: Options,
+) -> Certificate:
+    """Record a verdict: its proof, if the kernel has replayed it.
+
+    Args:
+        program: What was verified.
+        source: Its text.
+        verdict: The result.
+        selection: The pairs that were selected.
+        options: Those of the verification.
+
+    Raises:
+        UserError: If the verdict is Unknown, `source` is not the text of `program`, or there is no
+            certificate for it.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if verdict.replayed is None:
+        return certify(program, source, verdict, selection, options)
+    proof = verdict_proof(program, verdict, selection, verdict.replayed.finer)
+    recorded = recorded_program(program, source)
+    fields: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": {
+            "name": source.name,
+            "language": source.language,
+            "text": source.text,
+            "sha256": recorded["program"].sha256,
+        },
+        "params": {name: exact_text(value) for name, value in program.parameters.items()},
+        "widened": recorded["widened"],
+        "scope": scope_of(program, selection).text,
+        "verdict": verdict.answer.value,
+        "machine": proof.machine,
+        "claim": proof.claim,
+        "steps": list(proof.steps),
+        "computed": {"engine": verdict.engine, **versions()},
+    }
+    return Certificate({**fields, "digest": digest(fields)})
