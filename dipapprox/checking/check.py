@@ -99,9 +99,7 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
-from dipapprox.replays.check import check_proof
-from dipapprox.replays.files import FORMAT
-from dipapprox.replays.result import Outcome, Replay
+from dipapprox.replays.result import FORMAT, Outcome, Replay
 
 if TYPE_CHECKING:
     from dipapprox.checking.budgets import examine as budgets
@@ -109,6 +107,7 @@ if TYPE_CHECKING:
     from dipapprox.checking.decisions import private, violated
     from dipapprox.checking.real_inputs import examine as real_inputs
     from dipapprox.checking.services import examine as services
+    from dipapprox.replays import check as replays
 else:
     budgets = Deferred("dipapprox.checking.budgets.examine")
     compositions = Deferred("dipapprox.checking.compositions.examine")
@@ -116,6 +115,7 @@ else:
     private = Deferred("dipapprox.checking.decisions.private")
     violated = Deferred("dipapprox.checking.decisions.violated")
     services = Deferred("dipapprox.checking.services.examine")
+    replays = Deferred("dipapprox.replays.check")
 
 
 def examine_decision(
@@ -171,7 +171,7 @@ def check(
         raise UserError(f"limits must be Limits, got {type(limits).__name__}")
     content = read_json(certificate) if isinstance(certificate, str) else certificate
     if isinstance(content, Mapping) and content.get("format") == FORMAT:
-        return check_proof(content, limits, explained)
+        return replays.check_proof(content, limits, explained)
     record, own_digest = read_certificate(certificate)
     claim = _claim(record)
     partial = PartialResult()

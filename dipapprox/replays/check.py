@@ -26,8 +26,7 @@ from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import machine_json
-from dipapprox.replays.files import VERSION
-from dipapprox.replays.result import Outcome, Replay, ReplayedStep
+from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
 
 _FIELDS = (
     "format",

@@ -26,9 +26,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps.verdicts import verdict_proof
-
-FORMAT = "dipapprox proof"
-VERSION = 1
+from dipapprox.replays.result import FORMAT, VERSION
 
 
 def certify_verdict(

@@ -11,6 +11,10 @@ from dipapprox.privacy.description import Description, Table, Tone, Word, count,
 from dipapprox.privacy.notation import parameter_fields, parameters_text
 from dipapprox.privacy.run import Result
 
+FORMAT = "dipapprox proof"
+VERSION = 1
+"""Of files."""
+
 
 class Outcome(Word):
     """The three answers; the value is the word in reports and JSON."""

@@ -55,6 +55,9 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "check": (
         "dipapprox check --json",
         (
+            answers.ProofConfirmed,
+            answers.ProofRefuted,
+            answers.ProofNotConfirmed,
             answers.VerdictConfirmed,
             answers.VerdictRefuted,
             answers.VerdictNotConfirmed,
