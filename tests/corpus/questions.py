@@ -29,6 +29,9 @@ OF_REPOSITORY = 0.42
 OF_TEXTS = 0.07
 """The share that a text of the tests is asked."""
 
+OF_CALLS = 0.35
+"""The share of calls in Python: only functions are asked about by them."""
+
 OF_FEW = 3
 """Where a kind has few questions, so many times the share."""
 
@@ -173,7 +176,8 @@ def _questions_of(file: str, share: float) -> Iterator[Words]:
     if len(lines) <= 12:
         share *= OF_FEW
     for place, line in enumerate(lines):
-        if not place or drawn(f"{file} {line}") < share:
+        own = OF_CALLS if line.startswith(PYTHON) else share
+        if not place or drawn(f"{file} {line}") < own:
             words = _row(file, tuple(file if word == "FILE" else word for word in line.split()))
             if words is not None:
                 yield words
