@@ -20,6 +20,9 @@ MOST_WIDER = 10
 """Times an enclosure may be as wide as before, and a unit of the last digit printed; and as wide as
 was asked for. Where there is a verdict, it may be as wide as the verdict allows."""
 
+ASKED_OF_PROFILE = Fraction(1, 10**9)
+"""The width that `profile` is asked for by default; of δ, δ/10^12."""
+
 ASKED_OF_COMPOSE = Fraction(1, 1000)
 """The width that `compose` is asked for by default: this share of δ, this much of ε_prv."""
 
@@ -95,6 +98,8 @@ def asked_width(words: Sequence[str], place: str, ends: tuple[str, str]) -> Numb
     """Return how wide an enclosure may be by what was asked; 0 where the law alone says."""
     if "--width" in words and words[0] != "calibrate":
         return Fraction(words[words.index("--width") + 1])
+    if words[:1] == ("profile",):
+        return ASKED_OF_PROFILE if "delta" not in place else number(ends[1]) / 10**12
     if words[:1] == ("compose",):
         return ASKED_OF_COMPOSE * (number(ends[1]) if "delta" in place else 1)
     return Fraction(0)
