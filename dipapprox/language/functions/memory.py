@@ -215,7 +215,13 @@ def _names(code: CodeType) -> Iterator[str]:
 
 _OF_ANY_CLASS = frozenset(
     ("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__")
-) | {"__annotate_func__", "__annotations_cache__", "__static_attributes__", "__firstlineno__"}
+) | {
+    "__annotate_func__",
+    "__annotations_cache__",
+    "__static_attributes__",
+    "__firstlineno__",
+    "__slotnames__",
+}
 
 
 def _contents(cell: Any) -> object:

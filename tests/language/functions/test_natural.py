@@ -1,0 +1,159 @@
+"""Python as people write it: each function is followed, and does with numbers what it shows.
+
+The comparison is part of following a function (`twins`); a difference is an error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from dipapprox.language.functions.modules import read_mechanism
+
+HEAD = """
+import bisect, collections, contextlib, copy, dataclasses, decimal, enum, functools, heapq
+import itertools, math, operator, statistics, types
+from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Literal, NamedTuple
+from dipapprox import *
+
+class Level(enum.IntEnum):
+    LOW = 0
+    MID = 1
+    HIGH = 2
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+class Word(enum.StrEnum):
+    LOW = "low"
+    HIGH = "high"
+
+@dataclass
+class Box:
+    v: object
+    n: int = 0
+    def grow(self, by): self.v, self.n = self.v + by, self.n + 1; return self
+
+@dataclass(frozen=True, order=True)
+class Pair:
+    a: object
+    b: object = 0
+
+class P(NamedTuple):
+    x: object
+    y: object
+    def total(self): return self.x + self.y
+
+@mechanism(adjacent="all")
+def f(
+    q: Annotated[list[Quantity], "[3] in 0..2"], k: Annotated[Quantity, "in 0..3"], on: bool,
+    w: Literal["low", "high"], eps: Weight, N: int = 3,
+) -> Annotated[int, "in -99..99"]:
+"""
+
+NATURAL = [
+    ("b = Box(k)\nb.grow(1).grow(q[0])\nreturn b.v + b.n"),
+    "return 1 if k >= Level.MID else 0",
+    ("fs = [lambda x: x + i for i in range(3)]\nreturn fs[0](q[0])"),
+    "return sum(1 for a, b in itertools.combinations(q, 2) if a == b)",
+    "return sum(a for a, b in itertools.zip_longest(q, [1], fillvalue=0))",
+    "return statistics.mean([1, 3]) + k",
+    ("d = {i: x for i, x in enumerate(q)}\nreturn sum(d.values()) + d.get(5, 1)"),
+    ("try:\n    return 6 // k\nexcept ZeroDivisionError:\n    return -1"),
+    (
+        "match (q[0], q[1]):\n"
+        "    case (0, 0): return 0\n"
+        "    case (x, 1): return x\n"
+        "    case (1, y): return y\n"
+        "return 9"
+    ),
+    "return sorted(range(3), key=lambda i: q[i])[0]",
+    "return q.count(0) * 2 + q.count(k)",
+    "return k // 2 * 2 + k % 2",
+    (
+        "try:\n"
+        "    return sum(a for a, b in zip(q, [1, 2], strict=True))\n"
+        "except ValueError:\n"
+        "    return k"
+    ),
+    "return int(on) + 2 * (not on)",
+    "return 1 if on == 1 else 0",
+    'return 1 if w == "low" else 2',
+    "return len(bytes(int(k)))",
+    "return 1 if k < math.inf else 0",
+    ("v = q[:]\nv.remove(max(v))\nreturn sum(v)"),
+    "return 1 if None in q else 0",
+    "return sum(range(k))",
+    ("r = laplace(k, 1 / eps)\nreturn 1 if r == r else 0"),
+    ("x = choose([True, False])\nreturn x + on"),
+    ("m = sum(q) / len(q)\nreturn 1 if m > 1 else 0"),
+    "return (N > 2) + k",
+    'return eval("k + 1")',
+    ("def g():\n    x = yield k\n    yield x + 1\nh = g()\nnext(h)\nreturn h.send(q[0])"),
+    "return tuple(q)[0] + tuple(q).count(1)",
+    'return len(sorted({"a", "b"})) + k',
+    ("try:\n    raise KeyError(k)\nexcept KeyError as e:\n    return e.args[0]"),
+    ("q.sort()\nreturn q[0]"),
+    ("r = laplace(k, 1 / eps)\nreturn 1 if (r > 0) == 1 else 0"),
+    ("r = laplace(k, 1 / eps)\nreturn 1 if r else 0"),
+    (
+        "class L:\n"
+        "    def __getitem__(self, i):\n"
+        "        if i > 2: raise IndexError\n"
+        "        return q[i]\n"
+        "return sum(L())"
+    ),
+    ("class L:\n    def __eq__(self, o): return True\nreturn 1 if k == L() else 0"),
+    ("class L:\n    def __class_getitem__(cls, i): return k + i\nreturn L[1]"),
+    "return list(itertools.accumulate(q, lambda a, b: 2 * a + b, initial=1))[-1]",
+    "return operator.length_hint(q) + k",
+    'return statistics.multimode("aab")[0] == "a" and k',
+    ("d = deque([k, 1, 2])\nd.appendleft(q[0])\nreturn d.index(k) + d.count(1)"),
+    ('d = {"b": 1, "a": k}\nreturn list(sorted(d.items()))[0][1]'),
+    ('a = "abcd"[k]\nreturn ord(a) - 97'),
+    ("m = [[x * y for y in q] for x in q]\nreturn sum(m[i][i] for i in range(3))"),
+    (
+        "best, at = -math.inf, None\n"
+        "for i, x in enumerate(q):\n"
+        "    if x > best: best, at = x, i\n"
+        "return at"
+    ),
+    ("for x, (y, z) in [(k, (1, 2))]: pass\nreturn x + y * z"),
+    "return (k == 0) * 1 + (k == 1) * 2 + (k == 2) * 4",
+    "return int(on) // 2",
+    "return any([on, 0]) + all([on, 1])",
+    "return 1 if not w else 2",
+    ("match k:\n    case 0 | 1 as n: return n\n    case n if n == 2: return 5\nreturn 7"),
+    (
+        "try:\n"
+        '    raise ExceptionGroup("g", [ValueError(1)])\n'
+        "except* ValueError:\n"
+        "    r = k\n"
+        "return r"
+    ),
+    "return int(2.7) + k",
+    "return int(Fraction(9, 2)) + k // Fraction(1, 2)",
+    "return (k - 5) // 2 + (k - 5) % 3",
+    'return len("x".zfill(k)) ',
+    "return ord(chr(65 + k)) - 65",
+    ("s = set()\nfor x in q: s.add(int(x))\nreturn len(s)"),
+    ("r = laplace(k, 1 / eps); s = laplace(q[0], 1 / eps)\nreturn (r > s) - (r < s)"),
+    ("r = laplace(k, 1 / eps)\nreturn next(i for i in range(9) if r < i or i == 8)"),
+    ("d = discrete_laplace(k, 1 / eps)\nreturn min(3, max(0, d)) if -1 < d < 4 else 9"),
+    ("c = choose({0: Fraction(1, 4), 1: Fraction(3, 4)})\nreturn [k, 2][c]"),
+    ("x = where(True, k, 0) + where(k > 5, 1, 2)\nreturn x"),
+    ("s = sum(q) + 1\nreturn 1 if gauss(0, s) > 0 else 0"),
+    ("b = Box(k)\nc = copy.copy(b)\nc.v = 9\nreturn b.v"),
+]
+
+
+@pytest.mark.parametrize("body", NATURAL)
+def test_what_people_write_is_followed(body: str) -> None:
+    text = read_mechanism(Path("f.py"), HEAD + indent(body, "    ") + "\n", "f").text()
+    assert "out <- " in text
