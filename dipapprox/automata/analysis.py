@@ -33,7 +33,7 @@ from dipapprox.automata.determined import (
 from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.joined import JoinedFamily, join
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import ClosedFamily, Search, dear_walk, search
+from dipapprox.automata.optimum import CaseFamilies, ClosedFamily, Search, dear_walk, search
 from dipapprox.automata.paths import exact_structures, lifted_structure
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import run_cost
@@ -129,7 +129,7 @@ class Analysis:
     structure: Structure | None = None
     unbounded: bool = False
     lower: RunBound | WordBound | None = None
-    upper: WeightBound | ClosedFamily | CellBound | None = None
+    upper: WeightBound | ClosedFamily | CaseFamilies | CellBound | None = None
     dearest: Candidate | None = None
     published: Fraction | None = None
     is_tainted: bool | None = None
@@ -312,6 +312,9 @@ class _Progress:
             return
         if result.family is not None and (known is None or result.family.value <= known.value):
             self._learn(upper=result.family, well_formed=True)
+        cases = result.cases
+        if cases is not None and (known is None or cases.value <= known.value):
+            self._learn(upper=cases, well_formed=True)
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
             self._construct(merged, weight)

@@ -30,7 +30,7 @@ from dipapprox.automata.pins import Pins, pin
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
@@ -113,6 +113,22 @@ class ClosedFamily:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseFamilies:
+    """A proof that `value` is a budget, by cases.
+
+    Each run is a walk of the graph without some edges, for one of several sets of these; for each
+    set there is a closed family.
+    """
+
+    families: tuple[ClosedFamily, ...]
+
+    @property
+    def value(self) -> Fraction:
+        """The budget."""
+        return max(each.value for each in self.families)
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """What a search found.
 
@@ -125,6 +141,7 @@ class Search:
         family: The proof that no walk costs more; None if the search did not end.
         reason: Why it did not end; None if it did.
         vectors: How many pairs of vectors were made.
+        cases: A proof by cases, where there is no family.
     """
 
     walk: tuple[int, ...]
@@ -134,6 +151,7 @@ class Search:
     family: ClosedFamily | None
     reason: str | None
     vectors: int
+    cases: CaseFamilies | None = None
 
 
 def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
@@ -150,7 +168,63 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:
     pins: Pins = ({},) * len(live)
     if max(mask.bit_count() for mask in live) > MOST_LIVE:
         pins = pin(graph, live, _LEFT_FREE)
+        found = _by_cases(graph, live, pins, cap, limits)
+        if found is not None:
+            return found
     return _Search(Prices(graph, live, pins, cap), limits).run()
+
+
+MOST_CASES = 60
+"""Edges that are impossible with pinned shifts, for each of which there is a search of its own."""
+
+
+def _by_cases(
+    graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction, limits: Limits
+) -> Search | None:
+    """Search by cases where some edges are impossible with the pinned shifts; None if that fails.
+
+    A run that takes such an edge takes no other one: for each of them there is a search without the
+    others, in which the values that its guard compares are not pinned.
+    """
+    prices = Prices(graph, live, pins, cap)
+    blocked = [edge for edge in range(len(graph.edges)) if prices.is_blocked(edge)]
+    if not 0 < len(blocked) <= MOST_CASES or _follow_each_other(graph, blocked):
+        return None
+    results = list[Search]()
+    for case in (None, *blocked):
+        leaving = tuple(
+            tuple([edge for edge in row if edge == case or edge not in blocked])
+            for row in graph.leaving
+        )
+        used = 0 if case is None else graph.transition(case).used
+        own = tuple({x: s for x, s in fixed.items() if not used >> x & 1} for fixed in pins)
+        left = (mask.bit_count() - len(own[node]) for node, mask in enumerate(live))
+        if max(left) > MOST_LIVE:
+            return None
+        part = replace(graph, leaving=leaving)
+        results.append(_Search(Prices(part, live, own, cap), limits).run())
+        if results[-1].family is None:
+            return None
+    dearest = max(results, key=lambda each: each.family.value if each.family else Fraction(0))
+    families = CaseFamilies(tuple([each.family for each in results if each.family is not None]))
+    made = sum(each.vectors for each in results)
+    return replace(dearest, family=None, vectors=made, cases=families, is_pinned=True)
+
+
+def _follow_each_other(graph: Unfolding, edges: Sequence[int]) -> bool:
+    """Whether some walk takes two of some edges, or one of them twice."""
+    for begin in edges:
+        reached = {graph.edges[begin].target}
+        waiting = list(reached)
+        while waiting:
+            for edge in graph.leaving[waiting.pop()]:
+                if edge in edges:
+                    return True
+                target = graph.edges[edge].target
+                if target not in reached:
+                    reached.add(target)
+                    waiting.append(target)
+    return False
 
 
 def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> Search:

@@ -193,6 +193,10 @@ class Prices:
             prices.append(price[:, chosen])
         return Step(edge, changes, before, np.stack(prices))
 
+    def is_blocked(self, edge: int) -> bool:
+        """Whether the pinned values leave no shift to the sample of an edge."""
+        return bool(self._forbidden(edge).all(axis=1).any())
+
     def _forbidden(self, edge: int) -> npt.NDArray[np.bool_]:
         """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""
         transition, ends = self.graph.transition(edge), self.graph.edges[edge]

@@ -10,7 +10,7 @@ from typing import assert_never
 from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
-from dipapprox.automata.optimum import ClosedFamily
+from dipapprox.automata.optimum import CaseFamilies, ClosedFamily
 from dipapprox.automata.rays import Ray
 from dipapprox.automata.words import WordBound
 from dipapprox.certificates.budgets import unseen_stops
@@ -235,7 +235,7 @@ class AutomatonProof(BudgetAnswer):
         return tables
 
 
-def upper_text(upper: WeightBound | ClosedFamily | CellBound) -> str:
+def upper_text(upper: WeightBound | ClosedFamily | CaseFamilies | CellBound) -> str:
     """Say what proves an upper bound."""
     match upper:
         case WeightBound(rule=rule):
@@ -243,6 +243,10 @@ def upper_text(upper: WeightBound | ClosedFamily | CellBound) -> str:
         case ClosedFamily(members=members):
             vectors = count(len(members), "pair")
             return f"at most: a closed family of {vectors} of cost vectors"
+        case CaseFamilies(families=families):
+            pairs = count(sum(len(each.members) for each in families), "pair")
+            cases = count(len(families), "case")
+            return f"at most: by {cases}, closed families of {pairs} of cost vectors"
         case CellBound(cells=cells):
             nodes = count(len(cells.graph.states), "node")
             return f"at most: cost vectors of coarser cells of samples, at {nodes}"

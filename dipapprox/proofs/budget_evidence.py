@@ -15,7 +15,7 @@ from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBou
 from dipapprox.automata.candidates import Candidate
 from dipapprox.automata.families import cycles_of
 from dipapprox.automata.model import Automaton, is_real
-from dipapprox.automata.optimum import ClosedFamily, search
+from dipapprox.automata.optimum import CaseFamilies, ClosedFamily, search
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.structures import Structure
 from dipapprox.automata.unfolding import Unfolding
@@ -51,6 +51,8 @@ def lack_of_evidence(answer: Answer, analysis: Analysis) -> str | None:
         return "the answer is Unknown"
     if answer is Answer.DP and isinstance(analysis.upper, WeightBound):
         return "the upper bound is a weight, not a family of cost vectors"
+    if answer is Answer.DP and isinstance(analysis.upper, CaseFamilies):
+        return "the upper bound is proved by cases, not by one family of cost vectors"
     if analysis.unbounded and analysis.structure is None:
         return "a run costs more than every budget could, but shows no structure"
     return None
