@@ -32,6 +32,9 @@ class Panels(Space):
         eps: > 0.
         accuracy: Ours; the precision is set to what it says.
 
+    Attributes:
+        ends: Of neighbouring panels, ascending.
+
     Raises:
         Refused: If there would be too many panels.
     """
@@ -40,10 +43,10 @@ class Panels(Space):
         self, laws: Iterable[Law], bounds: Iterable[Fraction], eps: Fraction, accuracy: Accuracy
     ) -> None:
         self._eps = eps
-        self._ends = ends_of_panels(laws, bounds, eps, accuracy)
+        self.ends = ends_of_panels(laws, bounds, eps, accuracy)
         self._rule = rule(accuracy.nodes, accuracy.precision)
         self._n = accuracy.nodes
-        self._panels = list(pairwise(self._ends))
+        self._panels = list(pairwise(self.ends))
         self._halves = [to_ball((b - a) / 2) for a, b in self._panels]
         weights = [half * w for half in self._halves for w in self._rule.weights]
         self._weights = arb_mat(len(weights), 1, weights)
@@ -79,8 +82,8 @@ class Panels(Space):
             for row, (along, across) in zip(bounds, self._axes, strict=True):
                 low, high = start + width * (1 - along), start + width * (1 + along)
                 row.append(height * family.majorant(low, high, width * across, side))
-        first = to_ball((self._ends[0] - law.mean) / scale)
-        last = to_ball((self._ends[-1] - law.mean) / scale)
+        first = to_ball((self.ends[0] - law.mean) / scale)
+        last = to_ball((self.ends[-1] - law.mean) / scale)
         size = to_ball(factor)
         left = Tail(
             between(ZERO, height * family.density(first, -1)), size * family.below(first, -1)
@@ -90,7 +93,7 @@ class Panels(Space):
 
     def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
         """Return f between two constants, 0 elsewhere; those on the grid are ends of panels."""
-        ends, n, left, right = self._ends, self._n, f.left, f.right
+        ends, n, left, right = self.ends, self._n, f.left, f.right
         first, last = 0, len(self._panels)
         if lower is not None:
             first = self._place(lower)
@@ -113,10 +116,10 @@ class Panels(Space):
 
     def _place(self, bound: Fraction) -> int:
         """Return how many panels are to the left of a bound."""
-        place = bisect_left(self._ends, bound)
-        if place == len(self._ends):
+        place = bisect_left(self.ends, bound)
+        if place == len(self.ends):
             return place - 1
-        if place and self._ends[place] != bound:
+        if place and self.ends[place] != bound:
             raise NotProved("a function is restricted within a panel")
         return place
 

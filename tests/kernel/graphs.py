@@ -30,6 +30,9 @@ COARSE = tuple(
         (8, 3, widths(1, 1), widths(2, 0), [1, 2]),
         (20, 5, widths(4, 0), widths(1, 1), [1, "3/2", 3]),
         (40, 9, widths(1, "1/2"), widths(1, "1/2"), [1, 4]),
+        # Whose ellipses say nothing, and whose say as much as they can.
+        (60, 3, widths(4, 1), widths(4, 1), [1, 100]),
+        (60, 2, widths(3, 1), widths(3, 1), [1, "3/2", 2, 3, 4, 6, 9, 14]),
     ]
 )
 """Whose enclosures are wide, and right nevertheless."""

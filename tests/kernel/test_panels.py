@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import factorial
 
 import pytest
-from flint import arb
+from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,61 @@ def test_error_bounds_are_bounds_and_nearly_attained(n: int, rho: Fraction) -> N
         assert worst <= bound
         assert bound * (1 - 1 / r) <= 10 * n * worst
         assert 3 < made.spread < 4
+
+        assert (made.whole_error(rho) * r ** (2 * n) * (1 - r**-2)).overlaps(arb(64) / 15)
+        assert (made.running_error(rho) * r**n * (1 - 1 / r) / made.spread).overlaps(arb(2))
+        assert made.whole_error(ONE) == 2
+        assert made.running_error(ONE).overlaps(made.spread)
+        places = [arb(k) / 500 - 1 for k in range(1001)]
+        furthest = max(min(abs(x - y).mid() for y in made.points) for x in places)
+        assert made.gap * arb("0.98") <= furthest <= made.gap * (1 + arb(2) ** -150)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("spacing", [Fraction(1, 4), Fraction(3)])
+def test_moduli_on_ellipses(family: str, spacing: Fraction) -> None:
+    """A density, its integral, a difference and a product, continued to the plane by hand."""
+    widths = Widths(spacing, Fraction(1, 2))
+    asked = replace(FINE, bits=20, smooth=widths, kinked=widths)
+    one, other = law(family, Fraction(1, 3), 2), law(family, Fraction(4, 3), 2)
+    with precision(100):
+        panels = Panels([one, other], [], ONE, asked)
+        density = panels.density(one, ONE)
+        up, down = panels.running(density, True), panels.running(density, False)
+        later = panels.running(panels.density(other, ONE), True)
+        rise = panels.rise(up, later)
+        product = panels.product(density, up)
+        ends = panels.ends
+        tightest = [0.0] * 5
+        for p, (a, b) in enumerate(pairwise(ends)):
+            for k, rho in enumerate(asked.ellipses):
+                for step in range(16):
+                    turn = (acb(0, arb.pi() * step / 8)).exp() * to_ball(rho)
+                    z = to_ball((a + b) / 2) + to_ball((b - a) / 2) * (turn + 1 / turn) / 2
+                    f, big_f = continued(family, (z - to_ball(one.mean)) / 2, b <= one.mean)
+                    _, big_g = continued(family, (z - to_ball(other.mean)) / 2, b <= other.mean)
+                    f = f / 2
+                    values = (f, big_f, 1 - big_f, big_f - big_g, f * big_f)
+                    for j, made in enumerate((density, up, down, rise, product)):
+                        bound, modulus = made.bounds[k][p].upper(), abs(values[j])
+                        assert bound * (1 + arb(2) ** -15) >= modulus
+                        if rho == 1 and bound > arb("1e-3"):
+                            tightest[j] = max(tightest[j], float(modulus / bound))
+        assert all(t > 0.7 for t in tightest)
+
+
+def continued(family: str, z: acb, left: bool) -> tuple[acb, acb]:
+    """The standard density and distribution function, or their branches to one side of 0."""
+    match family:
+        case "Gauss":
+            density = (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+            return density, (-z / arb(2).sqrt()).erfc() / 2
+        case "Lap":
+            return (z.exp() / 2, z.exp() / 2) if left else ((-z).exp() / 2, 1 - (-z).exp() / 2)
+        case "LapPlus":
+            return (acb(0), acb(0)) if left else ((-z).exp(), 1 - (-z).exp())
+        case _:
+            return (z.exp(), z.exp()) if left else (acb(0), acb(1))
 
 
 # --- closed forms ------------------------------------------------------------------------------
