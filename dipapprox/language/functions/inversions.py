@@ -6,6 +6,7 @@ In: the events of a run's frames. Out: the place of a `~` that no condition answ
 from __future__ import annotations
 
 import dis
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -26,6 +27,9 @@ class Inversions:
         """Begin with none."""
         self._run = run
         self._asked: dict[FrameType, tuple[int, int]] = {}
+        self._seen: set[FrameType] = set()
+        # Python 3.12 tells of instructions only if a frame asks for them before it is traced.
+        sys._getframe().f_trace_opcodes = True
 
     def begin(self, frame: FrameType) -> None:
         """Watch a frame that begins, if there is a `~` in it."""
@@ -38,6 +42,12 @@ class Inversions:
         """Yield the place of the last `~` of a frame, if no condition answered it."""
         if event == "call" or not _offsets(frame.f_code):
             return
+        if event == "opcode":
+            self._seen.add(frame)
+        elif event == "line" and frame not in self._seen:
+            frame.f_trace_opcodes = True  # Python 3.13 does not hear of it before
+        elif event == "return" and frame not in self._seen:  # nobody tells what is executed
+            yield places.span_of(frame.f_code, next(iter(_offsets(frame.f_code))))
         offset, before = self._asked.pop(frame, (-1, 0))
         if event == "opcode" and frame.f_lasti in _offsets(frame.f_code):
             self._asked[frame] = frame.f_lasti, self._run.inversions
