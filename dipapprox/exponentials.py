@@ -67,7 +67,7 @@ class ExponentialPolynomial:
 
     def __mul__(self, other: ExponentialPolynomial) -> ExponentialPolynomial:
         """Multiply; a limit is reached where coefficients are too long, or `ask` says so."""
-        check_bits(self._longest + other._longest)
+        check_bits(self.longest + other.longest)
         total: dict[Exponent, Fraction] = {}
         for (n, q), c in self.terms:
             ask()
@@ -85,7 +85,7 @@ class ExponentialPolynomial:
         return result
 
     @property
-    def _longest(self) -> int:
+    def longest(self) -> int:
         """Bits of the longest coefficient."""
         ratios = (c.as_integer_ratio() for _, c in self.terms)
         return max((a.bit_length() + b.bit_length() for a, b in ratios), default=0)

@@ -15,7 +15,8 @@ higher precision; `CheckResult.shared` says so when it happens.
 Decisions for all ε of an interval rest on closed forms. Those are derived again from the same paths
 and trees, by exact integration; every inequality that the claim needs is looked for among those
 that the file proves, and each proof is examined in exact integers and balls (`decisions`). A claim
-that is broken must have a meaning on all of its interval (`decisions.meaning`). Sums and products are `exponentials`, plain arithmetic that the run uses as well.
+that is broken must have a meaning on all of its interval (`decisions.meaning`). Sums and products
+are `exponentials`, plain arithmetic that the run uses as well.
 
 Choices are paths of their own; that they are distributions is shown exactly (`weights`). Loops are
 Markov chains, those about samples are followed round by round. Trees of comparisons are integrated

@@ -87,12 +87,15 @@ _TOKEN = re.compile(
 )
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
 _SIGN_STRENGTH = 3
-_LONGEST = 800
+LONGEST = 800
 _DEEPEST = 100
 """Characters of a formula, and levels of nesting: trees stay within reach of recursion."""
 
 _MOST_BITS = 10_000
 """Of a power that is computed exactly."""
+
+_MOST_FACTORS = 400_000
+"""Of powers of powers, written out: their values are longer than what a single power has."""
 
 _FUNCTIONS = [function.value for function in Function]
 _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, log and exp"
@@ -162,6 +165,27 @@ def _combined(first: Fraction, operator: Operator, second: Fraction) -> Fraction
             assert_never(operator)
 
 
+def _written_out(formula: Formula) -> Fraction:
+    """Return by what powers multiply the factors of a formula, if they are written out."""
+    match formula:
+        case Number() | Name():
+            return Fraction(1)
+        case Negation(operand) | Call(_, operand):
+            return _written_out(operand)
+        case Operation(left, Operator.POWER, right):
+            return max(_written_out(left) * _exponent(right), _written_out(right))
+        case Operation(left, _, right):
+            return max(_written_out(left), _written_out(right))
+        case _:
+            assert_never(formula)
+
+
+def _exponent(formula: Formula) -> Fraction:
+    """Return the size of an exponent, at least 1; 1 where it is no rational number."""
+    value = rational_value(formula, {})
+    return Fraction(1) if value is None else max(abs(value), Fraction(1))
+
+
 def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:
     """Read a formula.
 
@@ -203,9 +227,9 @@ class _Parser:
 
     def _split(self) -> list[_Token]:
         text = self._source.text
-        if len(text) > _LONGEST:
+        if len(text) > LONGEST:
             raise self._error(
-                f"a formula of {len(text)} characters; at most {_LONGEST} are allowed",
+                f"a formula of {len(text)} characters; at most {LONGEST} are allowed",
                 self._span(0, 1),
             )
         tokens = []
@@ -240,6 +264,10 @@ class _Parser:
             # A power's exponent may be a signed power: 2^-x^2 is 2^(-(x^2)).
             tight = _SIGN_STRENGTH if token.kind == "^" else found
             right = self._formula(tight)
+            if token.kind == "^" and 1 < _written_out(left) > _MOST_FACTORS / _exponent(right):
+                raise self._error(
+                    f"powers of powers with more than {_MOST_FACTORS} factors", token.span
+                )
             left = Operation(left, Operator(token.kind), right, span=_join(left, right))
         self._depth -= 1
         return left

@@ -144,7 +144,7 @@ def test_a_square_root_at_zero_has_a_value_and_no_slope() -> None:
     assert jet.slopes is None
 
 
-@pytest.mark.parametrize("text", ["((1 + eps)^10000)^10000", "exp(eps*9000)^9000", "3^9999^2"])
+@pytest.mark.parametrize("text", ["((1 + eps)^600)^600", "exp(eps*9000)^9000", "3^9999^2"])
 def test_huge_values_are_refused_at_once(text: str) -> None:
     with pytest.raises(Undefined):
         at(parse(text), Fraction(1, 7))

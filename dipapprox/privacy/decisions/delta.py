@@ -14,10 +14,12 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.digits import exact_text
 from dipapprox.errors import SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
+    LONGEST,
     Call,
     Formula,
     Function,
@@ -31,6 +33,9 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from dipapprox.privacy.decisions.delta_bounds import (
     LARGEST_POWER,
+    MOST_BELOW,
+    MOST_PRODUCTS,
+    TOO_LONG,
     OutsideClass,
     enclosing_ratios,
     rounded,
@@ -106,6 +111,10 @@ class Delta:
         return Enclosure(rounded(value.lower, bits, up=False), rounded(value.upper, bits))
 
 
+_MOST_BITS = 100_000
+"""Of a coefficient."""
+
+
 def read_delta(text: str, name: str = "delta") -> Delta:
     """Read the claimed delta; `name` is what messages call it.
 
@@ -119,7 +128,9 @@ def read_delta(text: str, name: str = "delta") -> Delta:
     if varies and exact is None:
         _bracketed(formula, _FIRST_BITS)
     number = _number(exact)
-    shown = " ".join(text.split()) if number is None else str(number)
+    shown = " ".join(text.split())
+    if number is not None and len(exact_text(number)) <= LONGEST:
+        shown = exact_text(number)
     delta = Delta(shown, exact, formula)
     if not varies:
         value = delta.enclosure(_FIRST_BITS)
@@ -190,11 +201,11 @@ def _operation(
         case Operator.SUBTRACT:
             return left - right
         case Operator.MULTIPLY:
-            return left * right
+            return _product(left, right, place)
         case Operator.DIVIDE:
             if not right.numerator:
                 raise _error("division by zero", place)
-            return left * right.inverse()
+            return _product(left, right.inverse(), place)
         case Operator.POWER:
             return _power(left, right, place)
         case _:
@@ -213,8 +224,20 @@ def _power(base: ExponentialRatio, power: ExponentialRatio, place: Formula) -> E
         base = base.inverse()
     result = ExponentialRatio.constant(1)
     for _ in range(abs(int(exponent))):
-        result = result * base
+        result = _product(result, base, place)
     return result
+
+
+def _product(left: ExponentialRatio, right: ExponentialRatio, place: Formula) -> ExponentialRatio:
+    one, other = left.numerator, right.numerator
+    below = (*left.denominator, *right.denominator)
+    if (
+        len(one.terms) * len(other.terms) > MOST_PRODUCTS
+        or one.longest + other.longest > _MOST_BITS
+        or sum(len(factor.terms) * exponent for factor, exponent in below) > MOST_BELOW
+    ):
+        raise _error(TOO_LONG, place)
+    return left * right
 
 
 def _exponential(argument: Formula, point: Fraction | None) -> ExponentialRatio:

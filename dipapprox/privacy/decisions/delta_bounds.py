@@ -29,6 +29,14 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import evaluate
 
 LARGEST_POWER = 100
+
+MOST_PRODUCTS = 5_000
+"""Of terms, in one product of a formula: nobody could use a longer one."""
+
+MOST_BELOW = 1_000
+"""Terms of the factors in a denominator, repeated ones included: sums multiply them out."""
+
+TOO_LONG = "too long a function of eps when it is multiplied out"
 _CONSTANT: Exponent = (0, Fraction(0))
 _LINEAR: Exponent = (1, Fraction(0))
 
@@ -42,6 +50,10 @@ class OutsideClass(Exception):
         super().__init__(reason)
         self.reason = reason
         self.place = place
+
+
+class _TooLong(Exception):
+    """A product has too many terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,10 @@ def enclosing_ratios(formula: Formula, bits: int) -> tuple[ExponentialRatio, Exp
         OutsideClass: If it is no such sum.
         Undefined: If a constant in it has no value.
     """
-    found = _enclosed(formula, bits)
+    try:
+        found = _enclosed(formula, bits)
+    except _TooLong:
+        raise OutsideClass(TOO_LONG, formula) from None
     terms = found.terms.items()
     low = ExponentialPolynomial.of({e: rounded(c.lower, bits, up=False) for e, c in terms})
     high = ExponentialPolynomial.of({e: rounded(c.upper, bits) for e, c in terms})
@@ -163,10 +178,14 @@ def _product(first: _Enclosed, second: _Enclosed) -> _Enclosed:
     factors = dict(first.denominator)
     for factor, exponent in second.denominator.items():
         factors[factor] = factors.get(factor, 0) + exponent
+    if sum(len(factor.terms) * exponent for factor, exponent in factors.items()) > MOST_BELOW:
+        raise _TooLong
     return _Enclosed(_multiplied(first.terms, second.terms), factors)
 
 
 def _multiplied(first: _Terms, second: _Terms) -> _Terms:
+    if len(first) * len(second) > MOST_PRODUCTS:
+        raise _TooLong
     total: dict[Exponent, Enclosure] = {}
     for (n, q), c in first.items():
         for (m, r), d in second.items():

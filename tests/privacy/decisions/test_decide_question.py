@@ -200,3 +200,29 @@ def test_a_varying_delta_that_is_negative_somewhere() -> None:
         check_delta(read_delta("exp(-2)*eps - eps/7"), signs)
     with pytest.raises(LimitReached, match="tight-delta"):
         check_delta(read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))"), signs)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("((((1+eps+exp(eps))/30)^100)^100)^101", "powers of powers"),
+        ("((((1/3)^100)^100)^(50+50))^101", "powers of powers"),
+        ("(exp(-(1/2)^100)^999)^1001 * (-(1/3)^100)^10001", "powers of powers"),
+        ("1/(1+eps+exp(eps)+exp(eps/7)+exp(eps/13))^100", "multiplied out"),
+        ("(1/(2+eps)^100)^100 + 1/9", "multiplied out"),
+        ("(1/(2+eps+exp(-1))^100)^100 + 1/9", "irrational constants"),
+    ],
+)
+def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(
+    text: str, reason: str
+) -> None:
+    """Before it is done: nobody would see the end of it."""
+    with pytest.raises(UserError, match=reason):
+        read_delta(text)
+
+
+def test_powers_that_are_no_longer_than_some_are_read() -> None:
+    long = read_delta("((1/3)^100)^ 100")
+    assert long.exact is not None and long.text == "((1/3)^100)^ 100"
+    assert read_delta("(exp(-eps/100)^100)^100").exact is not None
+    assert read_delta("(1 - exp(-eps))^30 / 2^30").exact is not None
