@@ -84,5 +84,5 @@ def test_a_check_passes_fewer(tmp_path: Path) -> None:
     certificate = str(tmp_path / "certificate.json")
     walk(*VERIFY, "--certificate", certificate)
     files, classes = walk("check", certificate)
-    assert files <= 141
+    assert files <= 142  # results of replays are told apart
     assert classes <= 42

@@ -13,7 +13,7 @@ from dipapprox.certificates import budgets, decisions, real_inputs, services, ve
 from dipapprox.certificates import compositions as composed
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
-from dipapprox.schemas import answers, compositions, guarantees, proofs
+from dipapprox.schemas import answers, compositions, guarantees, proofs, replays
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,9 +55,9 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "check": (
         "dipapprox check --json",
         (
-            answers.ProofConfirmed,
-            answers.ProofRefuted,
-            answers.ProofNotConfirmed,
+            replays.ProofConfirmed,
+            replays.ProofRefuted,
+            replays.ProofNotConfirmed,
             answers.VerdictConfirmed,
             answers.VerdictRefuted,
             answers.VerdictNotConfirmed,
