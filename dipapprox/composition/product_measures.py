@@ -46,6 +46,9 @@ _ACCURATE = 60
 _ACCURATE_TERMS = 20
 """The same for the terms of sums of products: these add up to bounds only."""
 
+_FAR = 2**64
+"""Panels reach so far; larger factors are left to closed forms alone."""
+
 _BUDGET_BITS = 32
 """More of a budget than of its divergence, whose slope is at most 1."""
 
@@ -143,6 +146,8 @@ class ProductMeasures:
         least = logarithm(growth.lower * other.lower / own.upper, bits + _BUDGET_BITS).lower
         budget = max(least, Fraction(0))
         intervals = half_line(plain, its, budget, bits)
+        if not intervals and growth.upper < _FAR:
+            return None  # a certificate must not say 0 where its check finds next to 0
         found = self.line.at(intervals, first, second, growth, bits, Fraction(0))
         if isinstance(found, NotEnclosed):
             return found
