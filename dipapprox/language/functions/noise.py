@@ -283,7 +283,11 @@ def _numbers(run: PathRun, values: Iterable[Mean]) -> list[Quantity]:
 def number(run: PathRun, value: Any, what: str) -> Quantity:
     """Take a number; a condition is 1 or 0."""
     found = run.quantity(value, what)
-    return found.number() if isinstance(found, Condition) else found
+    if isinstance(found, Condition):
+        return found.number()
+    if run.is_text(found):
+        raise run.refusal("type error", f"{what} must be a number, got a named value")
+    return found
 
 
 def _weight(run: PathRun, value: Any, what: str) -> Weight:

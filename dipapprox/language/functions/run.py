@@ -255,6 +255,9 @@ class PathRun:
 
     def variable(self, place: ast.Target, domain: tuple[Value, ...]) -> Quantity:
         """Return a variable with finitely many values as a quantity."""
+        if len({isinstance(value, str) for value in domain}) > 1:
+            message = "one variable holds numbers and named values"
+            raise self.refusal("type error", message, "choose numbers, or named values")
         key = cell_name(place)
         self.knowledge.domains[key] = domain
         return Quantity(self, place, frozenset((key,)), lambda given: given[key])

@@ -123,6 +123,8 @@ def weight(run: Run, value: Any) -> Weight | None:
     if type(value) is Condition:
         value = value.number()
     if type(value) is Quantity:
+        if run.is_text(value):
+            raise run.refusal("type error", "a scale or a probability is a named value")
         if not value.is_finite:
             raise run.refusal("type error", "a scale or a probability depends on a sample")
         return Weight(run, value.node, value.cells, None if value.cells else value.compute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from textwrap import dedent, indent
@@ -222,22 +223,6 @@ REFUSED = {
     "methodcaller": (
         "try: operator.methodcaller('__index__')(k)\nexcept Exception: return 3\nreturn q"
     ),
-    "depth": """
-        def depth(n, v):
-            try:
-                return depth(n + 1, v + 1 if n > 800 else v)
-            except RecursionError:
-                return n
-        return depth(0, k) % 7
-        """,
-    "depth of comparisons": """
-        def depth(n):
-            try:
-                return depth(n + 1) if k >= 0 else 0
-            except RecursionError:
-                return n
-        return depth(0) % 7
-        """,
     "trace": "sys.settrace(None)\nreturn q",
     "trace put back": (
         "old = sys.gettrace()\nsys.settrace(None)\n"
@@ -286,6 +271,25 @@ REFUSED = {
     "complex of it": "return int(complex(q).real)",
 }
 
+DEPTHS = {
+    "depth": """
+        def depth(n, v):
+            try:
+                return depth(n + 1, v + 1 if n > 800 else v)
+            except RecursionError:
+                return n
+        return depth(0, k) % 7
+        """,
+    "depth of comparisons": """
+        def depth(n):
+            try:
+                return depth(n + 1) if k >= 0 else 0
+            except RecursionError:
+                return n
+        return depth(0) % 7
+        """,
+}
+
 OF_TEXTS = {
     "upper": "return q.upper()",
     "times": "return 1 if q * 2 == 'lowlow' else 0",
@@ -302,6 +306,13 @@ OF_TEXTS = {
     "key": "return {'low': 0, 'high': 1}[q]",
     "member": "return 1 if q in {'low'} else 0",
     "loud": "return 1 if q == Loud('low') else 0",
+    "maximum": "return maximum([q, 1])",
+    "mean": "return 1 if laplace(q, 1) > 0 else 0",
+    "clamped": "return clamp(q, 0, 1)",
+    "score": "return exponential_mechanism(eps, [q, 1])",
+    "weight": "return choose([0, 1], [q, 1])",
+    "where with numbers": "return 1 if where(on, q, 1) == 1 else 0",
+    "choice with numbers": "return 1 if choose([q, 1]) == 1 else 0",
 }
 
 FOLLOWED = {
@@ -358,6 +369,15 @@ FOLLOWED_TEXTS = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_followed_is_refused(case: str) -> None:
     refused(REFUSED[case], NUMBERS)
+
+
+@pytest.mark.parametrize("case", DEPTHS)
+def test_the_depth_of_the_stack_is_not_told(case: str) -> None:
+    gc.disable()  # who listens to collections has no stack left to do it
+    try:
+        refused(DEPTHS[case], NUMBERS)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("case", OF_TEXTS)
