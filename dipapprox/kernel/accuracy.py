@@ -92,8 +92,8 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         raise Refused(f"{bits} bits are not in [1, 500]")
     half, quarter, eighth = (Fraction(1, k) for k in (2, 4, 8))
     return Accuracy(
-        bits=bits + 10,
-        nodes=6 + -(-bits // 3),
+        bits=bits + 6,
+        nodes=4 + -(-bits // 3),
         smooth=Widths(half, quarter) if factors <= 64 else Widths(eighth, eighth),
         kinked=Widths(min(half, Fraction(16, max(factors, 1))), quarter),
         ellipses=tuple(map(Fraction, (1, 2, 4, 8))),

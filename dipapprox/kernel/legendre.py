@@ -14,6 +14,10 @@ Approximation Practice, theorem 8.1).
 2. An integral from -1 to the point x_j. Row j of the matrix A integrates exactly all p of degree
    < n. With p = sum of a_k T_k over k < n, |f - p| <= e = 2 M rho^-n / (1 - 1/rho) on [-1, 1], so
    the error is at most e * (x_j + 1 + sum_i |A_ji|). The same holds from x_j to 1.
+3. The largest value on [-1, 1] is at most the largest at a point plus g M / (a - 1), if every place
+   is within g of a point and a = (rho + 1/rho) / 2. For E(rho) holds all discs of the radius a - 1
+   around x in [-1, 1] (|z - 1| + |z + 1| <= 2 |z - x| + 2 <= 2 a, which defines it), so that there
+   |f'| <= M / (a - 1), by Cauchy.
 
 Where f is only known to be in [0, M] on [-1, 1], which is rho = 1, both the integral and what
 stands for it lie in [0, 2 M] for 1, and their difference is at most M (x_j + 1 + sum_i |A_ji|)
@@ -66,6 +70,10 @@ class Rule:
             return self.spread
         ratio = to_ball(1 / rho)
         return 2 * ratio ** len(self.points) / (1 - ratio) * self.spread
+
+    def overshoot(self, rho: Fraction) -> arb:
+        """Return what M is multiplied by in how far f exceeds its values at points, rho > 1."""
+        return self.gap / ((to_ball(rho) + to_ball(1 / rho)) / 2 - 1)
 
 
 @lru_cache(maxsize=16)

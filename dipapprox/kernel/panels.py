@@ -56,7 +56,7 @@ class Panels(Space):
         self._axes = [((rho + 1 / rho) / 2, (rho - 1 / rho) / 2) for rho in balls]
         self._whole_errors = [self._rule.whole_error(rho) for rho in accuracy.ellipses]
         self._running_errors = [self._rule.running_error(rho) for rho in accuracy.ellipses]
-        self._slopes = [self._rule.gap / (along - 1) for along, _ in self._axes[1:]]
+        self._overshoots = [self._rule.overshoot(rho) for rho in accuracy.ellipses[1:]]
         self._logs = [rho.log() for rho in balls]
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
@@ -139,14 +139,16 @@ class Panels(Space):
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
         rows = (arb_mat(len(self._panels), n, f.values) * matrix).entries()
+        wrong_on_the_way = self._wrong(self._running_errors, f)
+        wrong = self._wrong(self._whole_errors, f)
         reached = near.whole.nonnegative_part()
         values: list[list[arb]] = [[] for _ in places]
         bounds = [[ZERO] * len(self._panels) for _ in self._axes]
         for p in places:
             half, row = self._halves[p], rows[p * (n + 1) : (p + 1) * (n + 1)]
-            base = reached + error(half * self._least(self._running_errors, f, p))
+            base = reached + error(wrong_on_the_way[p])
             values[p] = [(base + half * part).nonnegative_part() for part in row[:n]]
-            rise = half * row[n] + error(half * self._least(self._whole_errors, f, p))
+            rise = half * row[n] + error(wrong[p])
             reached += rise.nonnegative_part()
             for k, (_, across) in enumerate(self._axes):
                 bounds[k][p] = reached + half * across * f.bounds[k][p]
@@ -158,19 +160,16 @@ class Panels(Space):
     def rise(self, upper: Sampled, lower: Sampled) -> Sampled:
         """Return upper - lower, whose moduli may be far below those of both.
 
-        On the panel it is at most M_0 = v + g M / (a - 1), where v is the largest value at a point
-        of the rule, every place is within g half widths of one, and M bounds the modulus on E(rho)
-        with the half axis a = (rho + 1/rho) / 2. For E(rho) holds all discs of the radius a - 1
-        around x in [-1, 1] (|z - 1| + |z + 1| <= 2 |z - x| + 2 <= 2 a, which defines it), so the
-        derivative is at most M / (a - 1) there, by Cauchy. Then, by Hadamard's theorem of three
-        circles for w -> f((w + 1/w) / 2), M(r) <= M_0^(1 - s) M(rho)^s with s = ln r / ln rho.
+        Its largest value M_0 on the panel is little more than that at a point (`legendre`). Then,
+        by Hadamard's theorem of three circles for w -> f((w + 1/w) / 2), its moduli on ellipses
+        grow no faster than M(r) <= M_0^(1 - s) M(rho)^s, where s = ln r / ln rho.
         """
         rise = super().rise(upper, lower)
         for p in range(len(self._panels)):
             moduli = [row[p].upper() for row in rise.bounds]
             value = max(v.upper() for v in rise.values[p * self._n : (p + 1) * self._n])
-            for slope, modulus in zip(self._slopes, moduli[1:], strict=True):
-                moduli[0] = _smaller(moduli[0], value + slope * modulus)
+            for factor, modulus in zip(self._overshoots, moduli[1:], strict=True):
+                moduli[0] = _smaller(moduli[0], value + factor * modulus)
             for k in range(1, len(moduli)):
                 for outer in range(k + 1, len(moduli)):
                     part = self._logs[k] / self._logs[outer]
@@ -184,20 +183,19 @@ class Panels(Space):
         """Enclose the integral of f over everything."""
         count = len(f.values)
         inside = (arb_mat(1, count, f.values) * self._weights)[0, 0]
-        wrong = ZERO
-        for p, half in enumerate(self._halves):
-            wrong += half * self._least(self._whole_errors, f, p)
+        wrong = sum(self._wrong(self._whole_errors, f), ZERO)
         found = inside + error(wrong) + f.left.whole + f.right.whole
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()
 
-    def _least(self, errors: list[arb], f: Sampled, p: int) -> arb:
-        """Return the smallest of the error's bounds on panel p, in half widths of it."""
-        least = errors[0] * f.bounds[0][p]
+    def _wrong(self, errors: list[arb], f: Sampled) -> list[arb]:
+        """Return a bound of the error on each panel, the smallest that the ellipses give."""
+        least = [errors[0] * modulus for modulus in f.bounds[0]]
         for factor, row in zip(errors[1:], f.bounds[1:], strict=True):
-            least = _smaller(least, factor * row[p])
-        return least
+            bounds = [factor * modulus for modulus in row]
+            least = [_smaller(a, b) for a, b in zip(least, bounds, strict=True)]
+        return [half * bound for half, bound in zip(self._halves, least, strict=True)]
 
 
 def _smaller(bound: arb, other: arb) -> arb:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
@@ -23,17 +24,21 @@ def widths(spacing: int | str, growth: int | str) -> Widths:
     return Widths(Fraction(spacing), Fraction(growth))
 
 
-COARSE = tuple(
-    Accuracy(bits, nodes, smooth, kinked, tuple(map(Fraction, ellipses)))
-    for bits, nodes, smooth, kinked, ellipses in [
-        (3, 2, widths(2, 1), widths(3, 1), [1]),
-        (8, 3, widths(1, 1), widths(2, 0), [1, 2]),
-        (20, 5, widths(4, 0), widths(1, 1), [1, "3/2", 3]),
-        (40, 9, widths(1, "1/2"), widths(1, "1/2"), [1, 4]),
-        # Whose ellipses say nothing, and whose say as much as they can.
-        (60, 3, widths(4, 1), widths(4, 1), [1, 100]),
-        (60, 2, widths(3, 1), widths(3, 1), [1, "3/2", 2, 3, 4, 6, 9, 14]),
-    ]
+COARSE = (
+    # Exact but for what is beyond the grid.
+    replace(FINE, bits=1),
+    *(
+        Accuracy(bits, nodes, smooth, kinked, tuple(map(Fraction, ellipses)))
+        for bits, nodes, smooth, kinked, ellipses in [
+            (3, 2, widths(2, 1), widths(3, 1), [1]),
+            (8, 3, widths(1, 1), widths(2, 0), [1, 2]),
+            (20, 5, widths(4, 0), widths(1, 1), [1, "3/2", 3]),
+            (40, 9, widths(1, "1/2"), widths(1, "1/2"), [1, 4]),
+            # Whose ellipses say nothing, and whose say as much as they can.
+            (60, 3, widths(4, 1), widths(4, 1), [1, 100]),
+            (60, 2, widths(3, 1), widths(3, 1), [1, "3/2", 2, 3, 4, 6, 9, 14]),
+        ]
+    ),
 )
 """Whose enclosures are wide, and right nevertheless."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import (
     Density,
@@ -102,6 +104,30 @@ def test_restrictions(family: str) -> None:
                     arb(0, arb(2) ** -80),
                 )
             assert holds(ends, value, THIN), (low, high)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_restrictions_around_the_ends_of_few_integers(family: str) -> None:
+    """Where much is beyond the window: it counts where it belongs to the restriction."""
+    laws = law(family, 1, Fraction(7, 4))
+    with precision(100):
+        window = Lattice([laws], ONE, replace(FINE, bits=1))
+        masses = window.density(laws, ONE)
+        radius = laws.on_integers.radius(1) * Fraction(7, 4)
+        first, last = floor(1 - radius), ceil(1 + radius)
+        assert len(masses.values) == last - first + 1
+        places = [*range(first - 3, first + 2), *range(last - 1, last + 4)]
+        for low in [None, *places]:
+            for high in [*places, None]:
+                bounds = [None if b is None else Fraction(b) for b in (low, high)]
+                ball = window.total(window.restrict(masses, bounds[0], bounds[1]))
+                known = laws.on_integers
+                value = arb(1) if high is None else known.below(high - 1, Fraction(7, 4))
+                if low is not None:
+                    value = value - known.below(low - 2, Fraction(7, 4))
+                assert ball.overlaps(value.nonnegative_part()), (low, high)
+                if low in (None, first, last + 1) and high in (None, first - 1, last):
+                    assert ball.rad() < arb("1e-20")
 
 
 def summed(graph: Graph, eps: float) -> dict[Node, object]:

@@ -93,6 +93,7 @@ def test_error_bounds_are_bounds_and_nearly_attained(n: int, rho: Fraction) -> N
 
         assert (made.whole_error(rho) * r ** (2 * n) * (1 - r**-2)).overlaps(arb(64) / 15)
         assert (made.running_error(rho) * r**n * (1 - 1 / r) / made.spread).overlaps(arb(2))
+        assert (made.overshoot(rho) * ((r + 1 / r) / 2 - 1)).overlaps(made.gap)
         assert made.whole_error(ONE) == 2
         assert made.running_error(ONE).overlaps(made.spread)
         places = [arb(k) / 500 - 1 for k in range(1001)]
@@ -256,6 +257,28 @@ def test_restrictions(family: str, eps: Fraction) -> None:
                 if low is not None and high is not None and low >= high:
                     value = arb(0)
             assert holds(ends, value, THIN), (low, high)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_restrictions_around_the_ends_of_a_short_grid(family: str) -> None:
+    """Where much is beyond the grid: it counts where it belongs to the restriction."""
+    laws, asked = law(family), replace(COARSE[-2], bits=2)
+    with precision(100):
+        made = Panels([laws], [], ONE, asked)
+        density = made.density(laws, ONE)
+        first, last = made.ends[0], made.ends[-1]
+        places = [first - 1, first - ONE / 9, first, last, last + ONE / 9, last + 1]
+        for low in [None, *places]:
+            for high in [*places, None]:
+                ball = made.total(made.restrict(density, low, high))
+                below = [
+                    arb(0) if b is None else laws.on_reals.below(to_ball(b)) for b in (low, high)
+                ]
+                value = (arb(1) if high is None else below[1]) - below[0]
+                assert ball.overlaps(value.nonnegative_part()), (low, high)
+                if {low, high} <= {first, last, None} and low != last and high != first:
+                    around = made.total(made.restrict(density, first, last))
+                    assert ball.rad() < 2 * around.rad() + arb("1e-20")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
