@@ -274,7 +274,7 @@ class Law:
         family: Its name in programs, a key of `FAMILIES`.
         mean: Exact; on the integers a whole number.
         coefficient: Exact, > 0.
-        power: 0 or -1.
+        power: Between -8 and 8.
 
     Raises:
         Refuted: If there is no such law.
@@ -288,7 +288,7 @@ class Law:
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
             raise Refuted(f"there is no family {self.family!r}")
-        if self.coefficient <= 0 or self.power not in (0, -1):
+        if self.coefficient <= 0 or abs(self.power) > 8:
             raise Refuted(f"{self.coefficient} * eps ** {self.power} is no scale")
         if self.is_discrete and self.mean.denominator != 1:
             raise Refuted(f"the mean {self.mean} of {self.family} is no integer")

@@ -35,6 +35,7 @@ class Weight(Symbolic):
         self._unknown()
 
     def _unknown(self, *_: object) -> NoReturn:
+        """Refuse: its size is not known while the function runs."""
         raise self.run.refusal(
             "type error",
             "eps is not known while the function runs, so nothing can depend on its size",

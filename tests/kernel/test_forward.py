@@ -1,0 +1,250 @@
+"""The kernel's runs against the verifier's distributions, and verdicts replayed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from dipapprox import Answer, Limits, Options, Program, parse, verify
+from dipapprox.errors import UserError
+from dipapprox.kernel.balls import lower_at, precision, upper_at
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.judgements import Distributions, ExactDistributions
+from dipapprox.kernel.machine import read_input, read_machine
+from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import Proof, apply
+from dipapprox.pairs.adjacency import AllPairs, select_pairs
+from dipapprox.privacy.probabilities import output_distribution
+from dipapprox.proof_steps.machines import input_json, machine_json
+from dipapprox.proof_steps.verdicts import verdict_proof
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+EPS = Fraction(1, 2)
+
+
+def program_of(path: Path) -> Program | None:
+    """A program with finite inputs and outputs; None for others."""
+    try:
+        program = parse(path.read_text(encoding="utf-8"))
+        assert isinstance(program, Program)
+        machine_json(program)
+    except UserError:
+        return None
+    return None if program.real_outputs else program
+
+
+FILES = sorted(
+    [*PROGRAMS.glob("*.dpg"), *PROGRAMS.glob("dipc/*.dpg"), *PROGRAMS.glob("literature/*.dpg")]
+)
+
+REFUSED = {
+    "loops that end by chance",
+    "samples that only sums compare",
+    "more states or steps than the kernel follows",
+}
+
+
+def distributions(
+    program: Program, inputs: list[object], rule: str
+) -> Distributions | ExactDistributions:
+    """What the kernel says of some inputs."""
+    proof = Proof(read_machine(machine_json(program)), None, lambda: None)
+    step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs}
+    if rule == "distributions":
+        step["bits"] = 40
+    found = apply(proof, {}, step)
+    assert isinstance(found, Distributions | ExactDistributions)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
+    program = program_of(path)
+    if program is None or path.stem in {"laplace_parallel", "rappor_one_time", "rappor"}:
+        # Outputs of hundreds of independent choices.
+        return
+    machine = read_machine(machine_json(program))
+    inputs = list(islice(all_inputs(machine), 40))[::17]
+    try:
+        found = distributions(program, [input_json(each) for each in inputs], "distributions")
+    except Refused as refused:
+        assert str(refused) in REFUSED
+        return
+    assert isinstance(found, Distributions)
+    unit = Fraction(1, 2**found.places)
+    for input in inputs:
+        expected = output_distribution(program, EPS, tuple(map(value, input)), Options())
+        own = dict(zip(found.outputs, zip(*found.bounds[input], strict=True), strict=True))
+        for each in expected.outputs:
+            low, high = own.pop(each.output, (0, 0))
+            assert low * unit <= each.probability.upper
+            assert each.probability.lower <= high * unit
+            assert (high - low) * unit < Fraction(1, 2**30)
+        assert all(high * unit < Fraction(1, 2**30) for _, high in own.values())
+
+
+def value(given: int | Fraction | str) -> Fraction | str:
+    """As the verifier has values."""
+    return given if isinstance(given, str) else Fraction(given)
+
+
+@pytest.mark.parametrize("name", ["svt_laplace", "dipc/nmax3", "exponential_mechanism"])
+def test_closed_forms_lie_within_enclosures(name: str) -> None:
+    program = program_of(PROGRAMS / f"{name}.dpg")
+    assert program is not None
+    machine = read_machine(machine_json(program))
+    inputs = [input_json(each) for each in islice(all_inputs(machine), 12)]
+    enclosed = distributions(program, inputs, "distributions")
+    exact = distributions(program, inputs, "exact distributions")
+    assert isinstance(enclosed, Distributions)
+    assert isinstance(exact, ExactDistributions)
+    assert enclosed.outputs == exact.outputs
+    places = enclosed.places
+    for input, row in exact.values.items():
+        for low, high, ratio in zip(*enclosed.bounds[input], row, strict=True):
+            with precision(2 * places):
+                ball = ratio.ball(EPS)
+                assert lower_at(ball, places) <= high
+                assert low <= upper_at(ball, places)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["linf 1", "linf 2", "l1 2", "l1 3", "l0 1", "l0 2", "all", "increasing 1", "decreasing 2"],
+)
+def test_adjacent_pairs_are_those_of_the_verifier(rule: str) -> None:
+    text = f"""
+    input q[3] in {{-1, 0, 1, 3}}
+    output o in {{0, 1}}
+    adjacent {rule}
+    o <- 0
+    """
+    program = parse(text)
+    assert isinstance(program, Program)
+    machine = read_machine(machine_json(program))
+    ours = list(adjacent_pairs(machine))
+    theirs = list(select_pairs(program, AllPairs()))
+    assert len(ours) == len(set(ours)) == len(theirs)
+    assert set(ours) == set(theirs)
+    assert all(machine.adjacency.holds(*pair) for pair in ours)
+
+
+THRESHOLD = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+if x >= 1/2 then o <- 1 else o <- 0 end
+"""
+
+
+def replayed(delta: str, eps_prv: str, edit: tuple[str, object] | None = None) -> str:
+    """The verdict of the verifier, its proof perhaps with another claim."""
+    program = parse(THRESHOLD)
+    assert isinstance(program, Program)
+    verdict = verify(program, eps="1/2", delta=delta, eps_prv=eps_prv)
+    assert verdict.answer is not Answer.UNKNOWN
+    proof = verdict_proof(program, verdict, AllPairs())
+    claim, steps = dict(proof.claim), [dict(step) for step in proof.steps]
+    if edit is not None:
+        claim[edit[0]] = edit[1]
+        steps[-1] |= {edit[0]: edit[1]} if edit[0] in steps[-1] else {}
+        steps[0] |= {edit[0]: edit[1]} if edit[0] in steps[0] else {}
+    return str(replay(proof.machine, claim, steps))
+
+
+def test_a_bound_that_is_attained_is_proved_and_a_hair_below_is_not() -> None:
+    # The least ratio is (1 - e^(-1/4) / 2) / (e^(-1/4) / 2) = 2 e^(1/4) - 1 = e^0.44984...
+    assert "e^(1/2)" in replayed("0", "1/2")
+    assert "e^(4499/10000)" in replayed("0", "1/2", ("eps_prv", "4499/10000"))
+    with pytest.raises(Refuted):
+        replayed("0", "1/2", ("eps_prv", "2249/5000"))
+
+
+def test_a_violation_is_proved_and_a_claim_a_hair_above_is_not() -> None:
+    # delta at eps_prv = 0 is 1 - e^(-1/4) = 0.22119921692859...
+    assert "> 11/50" in replayed("11/50", "0")
+    assert "> " in replayed("11/50", "0", ("delta", "276499/1250000"))
+    with pytest.raises(Refuted):
+        replayed("11/50", "0", ("delta", "553/2500"))
+
+
+@pytest.mark.parametrize(
+    ("field", "bad"),
+    [
+        ("delta", 2),
+        ("delta", -1),
+        ("eps_prv", -1),
+        ("delta", "2/4"),
+        ("delta", 0.1),
+        ("delta", True),
+    ],
+)
+def test_claims_that_are_none_are_bad_proofs(field: str, bad: object) -> None:
+    with pytest.raises(BadProof):
+        replayed("1/2", "1/2", (field, bad))
+
+
+def test_named_values_and_inputs_outside_their_domains() -> None:
+    program = parse("input q in {low, high}\noutput o in {low, high}\nadjacent all\no <- q")
+    assert isinstance(program, Program)
+    machine = read_machine(machine_json(program))
+    domains = tuple(domain for _, domain in machine.inputs)
+    assert read_input([{"name": "low"}], domains) == ("low",)
+    for bad in (["low"], [{"name": "mid"}], [0], [], [{"name": "low"}, {"name": "low"}], "low"):
+        with pytest.raises(BadProof):
+            read_input(bad, domains)
+
+
+def test_what_has_no_meaning_is_not_proved() -> None:
+    start = {"inputs": [], "outputs": [["o", [0, 1]]], "reals": [], "adjacency": {"norm": "all"}}
+    one = ["set", ["cell", "o"], 1]
+    bodies: list[list[object]] = [
+        [],
+        [["set", ["cell", "o"], 2]],
+        [["set", ["cell", "o"], ["cell", "x"]]],
+        [["choose", ["cell", "o"], [[0, "1/2"], [1, "1/3"]], False]],
+        [["choose", ["cell", "o"], [[0, -1], [1, 2]], False]],
+        [["choose", ["cell", "o"], [[0, 0], [1, 0]], True]],
+        [["draw", ["cell", "o"], "Lap", 0, [1, -1]]],
+        [["draw", ["cell", "x"], "DLap", "1/2", [1, -1]], one],
+        [["set", ["element", "o", 3, 4], 1]],
+    ]
+    for body in bodies:
+        proof = Proof(read_machine({**start, "body": body}), None, lambda: None)
+        step = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 20}
+        with pytest.raises(NotProved):
+            apply(proof, {}, step)
+
+
+def test_proved_verdicts_say_so_and_others_are_unknown() -> None:
+    options = Options(proved=True)
+    found = verify(parse(THRESHOLD), eps="1/2", delta="1/10", options=options)
+    assert found.answer is Answer.DP
+    assert found.to_dict()["proved"]["steps"] == 2
+    sums = """
+    input q in {0, 1}
+    output o in {0, 1}
+    adjacent linf 1
+    x <- Gauss(q, 1 / eps)
+    y <- Lap(q, 1 / eps)
+    z <- Gauss(0, 1 / eps)
+    if x + y > z and x > y then o <- 1 else o <- 0 end
+    """
+    outside = verify(parse(sums), eps="1/2", delta="9/10", options=options)
+    assert outside.answer is Answer.UNKNOWN
+    assert outside.reason is not None
+    assert outside.reason.startswith("found DP, but the kernel has no proof: ")
+
+
+def test_a_limit_ends_a_replay(work_clock: object) -> None:
+    options = Options(proved=True, limits=Limits(seconds=10, started=0))
+    program = parse((PROGRAMS / "svt_gauss.dpg").read_text(), {"N": 300})
+    found = verify(
+        program, eps="1/2", delta="1/100", eps_prv="31/25", pairs="single", options=options
+    )
+    assert found.answer in (Answer.DP, Answer.UNKNOWN)
