@@ -49,6 +49,7 @@ from dipapprox.composition.profile import (
 )
 from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
+from dipapprox.limits import asking
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import law_masses
 from dipapprox.numerics.precision import to_ball
@@ -159,7 +160,7 @@ def _discrete_laplace(sensitivity: int, scale: Fraction) -> DiscreteProfile:
     if sensitivity >= MOST_ATOMS:
         raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
     odds = to_ball(-1 / scale).exp()
-    powers = [odds**x for x in range(sensitivity + 1)]
+    powers = [odds**x for x in asking(range(sensitivity + 1))]
     inner = [(1 - odds) * each for each in powers]
     first = [1 / (1 + odds), *(m / (1 + odds) for m in inner[1:-1]), powers[-1] / (1 + odds)]
     return discrete_profile(list(zip(first, first[::-1], strict=True)), arb(0))
@@ -179,7 +180,7 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfil
     first = second = doubt
     places, firsts, seconds = [], [arb(0)], [arb(0)]
     spread = arb(0)
-    for x in range(law.first, law.last + shift + 1):
+    for x in asking(range(law.first, law.last + shift + 1)):
         here = law.between(x, x)
         there = law.between(x - shift, x - shift)
         first += to_ball(sum(here.values) * unit)

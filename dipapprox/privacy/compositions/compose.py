@@ -368,7 +368,7 @@ class Composed:
             if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
                 limits = self._options.limits
                 few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
-                with EarlyEnd():
+                with EarlyEnd(), limited(limits):
                     runs = self._mechanisms.composition(Fraction(1))
                     self._exact = (geometric_profile(runs, limits) or exact_profile(runs, few),)
         return self._exact[0]
