@@ -26,15 +26,29 @@ _SMALLEST = 2**16
 _MOST_SHIFT = 2**22
 """Bits that an end may have before its point."""
 
-_turns = [RLock()]
+
+class _Turns:
+    """Whose precision it is.
+
+    Attributes:
+        lock: Whoever has it computes; whoever else sets flint's precision takes it as well.
+    """
+
+    __slots__ = ("lock",)
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+
+    def after_fork(self) -> None:
+        """Let somebody have the lock in a child process, where other threads are gone."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self.lock = RLock()
 
 
-def _fresh_lock() -> None:
-    # A child process has none of the threads that may hold it.
-    _turns[0] = RLock()
-
-
-os.register_at_fork(after_in_child=_fresh_lock)
+turns = _Turns()
+os.register_at_fork(after_in_child=turns.after_fork)
 
 
 @contextmanager
@@ -46,7 +60,7 @@ def precision(bits: int) -> Iterator[None]:
     """
     if not 2 <= bits <= MOST_BITS:
         raise Refused(f"a precision of {bits} bits is not in [2, {MOST_BITS}]")
-    with _turns[0]:
+    with turns.lock:
         before = ctx.prec
         ctx.prec = bits
         try:

@@ -24,6 +24,7 @@ from time import monotonic
 
 from flint import arb, ctx, fmpq
 
+from dipapprox.kernel.balls import turns
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 _GRID = 2**16
@@ -41,7 +42,7 @@ class _Turns:
     """Whose holder's precision is flint's.
 
     Attributes:
-        held: A re-entrant lock. A condition, so that whoever has it may let it go for a while,
+        held: The kernel's lock. A condition, so that whoever has it may let it go for a while,
             however often it was taken.
         inside: How many threads have begun a block and not ended it.
         outside: The precision where there is none.
@@ -51,7 +52,7 @@ class _Turns:
     __slots__ = ("held", "inside", "outside", "since")
 
     def __init__(self) -> None:
-        self.held = Condition()
+        self.held = Condition(turns.lock)
         self.inside = 0
         self.outside = ctx.prec
         self.since = monotonic()
@@ -61,10 +62,7 @@ class _Turns:
 
         What the thread that forked holds it goes on holding; what others held is theirs for ever.
         """
-        if self.held.acquire(blocking=False):
-            self.held.release()
-        else:
-            self.held = Condition()
+        self.held = Condition(turns.lock)  # which the kernel has seen to before
         if self.inside and not _own.blocks:
             ctx.prec = self.outside
         self.inside = int(_own.blocks > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from threading import Thread
 
@@ -15,6 +17,7 @@ from scipy import stats
 from dipapprox.kernel.balls import lower, lower_at, precision, to_ball, upper, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
+from dipapprox.numerics import precision as searching
 
 REAL = {name: family for name, family in FAMILIES.items() if isinstance(family, RealFamily)}
 INTEGER = {name: family for name, family in FAMILIES.items() if isinstance(family, IntegerFamily)}
@@ -204,23 +207,36 @@ def test_ends_of_tiny_and_huge_balls() -> None:
                 upper(ball)
 
 
-def test_the_precision_is_restored_and_taken_in_turns() -> None:
+@pytest.mark.parametrize("others", [precision, searching.precision])
+@pytest.mark.parametrize("ours", [precision, searching.precision])
+def test_the_precision_is_taken_in_turns(
+    ours: Callable[[int], AbstractContextManager[None]],
+    others: Callable[[int], AbstractContextManager[None]],
+) -> None:
+    """The search and the kernel share one precision: a block of either waits for the other's."""
     seen: list[int] = []
+    before = ctx.prec
 
     def compute() -> None:
-        with precision(200):
+        with others(200):
             seen.append(ctx.prec)
 
-    with precision(77):
-        with pytest.raises(ZeroDivisionError), precision(99):
-            _ = 1 // 0
+    with ours(77):
         other = Thread(target=compute)
         other.start()
-        for _ in range(1000):
-            assert ctx.prec == 77
+        other.join(0.02)
+        assert ctx.prec == 77
         assert not seen
     other.join()
     assert seen == [200]
+    assert ctx.prec == before
+
+
+def test_the_precision_is_restored() -> None:
+    with precision(77):
+        with pytest.raises(ZeroDivisionError), precision(99):
+            _ = 1 // 0
+        assert ctx.prec == 77
     for bits in (1, 0, 10**6):
         with pytest.raises(Refused), precision(bits):
             pass
