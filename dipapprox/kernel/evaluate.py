@@ -15,7 +15,7 @@ from flint import arb
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import (
@@ -32,6 +32,7 @@ from dipapprox.kernel.nodes import (
     Scalar,
     ScalarProduct,
     ScalarSum,
+    Star,
     Total,
     Weight,
     parts_of,
@@ -209,6 +210,10 @@ class _Evaluation:
                 if pair is not None:
                     return known[pair[0]] + known[pair[1]]
                 return sum((known[f] * count for f, count in terms), arb(0))
+            case Star(again):
+                if not known[again] < 1:
+                    raise NotProved("a loop that is not known to end")
+                return 1 / (1 - known[again])
             case _:
                 assert_never(node)
 

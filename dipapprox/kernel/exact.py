@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import factorial
 from typing import assert_never
 
-from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import (
@@ -34,6 +34,7 @@ from dipapprox.kernel.nodes import (
     Scalar,
     ScalarProduct,
     ScalarSum,
+    Star,
     Total,
     Weight,
     parts_of,
@@ -119,6 +120,13 @@ class _Evaluation:
             case ScalarSum():
                 left, right = self._graph.via[number]
                 return known[left] + known[right]
+            case Star(again):
+                rest = Ratio.constant(Fraction(1)) + known[again] * Ratio.constant(Fraction(-1))
+                if self._eps is None:
+                    raise Refused("a closed form of loops for every eps")
+                if rest.sign(self._eps) <= 0:
+                    raise NotProved("a loop that is not known to end")
+                return rest.inverse()
             case _:
                 assert_never(node)
 

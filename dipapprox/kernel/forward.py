@@ -10,8 +10,7 @@ eps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
@@ -19,6 +18,7 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.liveness import dying
+from dipapprox.kernel.loops import Heads
 from dipapprox.kernel.machine import (
     Block,
     Cell,
@@ -44,34 +44,15 @@ from dipapprox.kernel.machine import (
     Value,
     While,
 )
-from dipapprox.kernel.measures import Component, Form, Inequality, Measure, assume, draw, forget
+from dipapprox.kernel.measures import Component, Form, Measure, assume, draw, forget
 from dipapprox.kernel.nodes import Graph, Node
-
-Stored = Value | Form
-"""A number, a named value, or a linear form that has samples."""
-
-Store = Mapping[str, Stored]
+from dipapprox.kernel.states import State, Store, Stored, canonical, held
 
 MOST_STATES = 50_000
 """Most states at a time."""
 
 MOST_STEPS = 3_000_000
 """Most statements that are executed."""
-
-
-@dataclass(slots=True)
-class State:
-    """All runs with this store; who splits it copies what it changes.
-
-    Attributes:
-        store: The cells.
-        random: Those that hold forms.
-        measure: Of the samples.
-    """
-
-    store: dict[str, Stored]
-    random: frozenset[str]
-    measure: Measure
 
 
 class Run:
@@ -171,9 +152,35 @@ class Run:
                     self._shift = turn
                     states = self._block(body, states)
                 self._shift = before
-            case While():
-                raise Refused("loops that end by chance")
+            case While(condition, body):
+                states = self._loop(condition, body, states)
         return self._tidied(states, self._dying[id(statement)])
+
+    def _loop(self, condition: Condition, body: Block, states: list[State]) -> list[State]:
+        """Follow a loop: a turn from every state at its head, then all courses (`loops`)."""
+        before, heads = self._ended, Heads(self.graph)
+        heads.reach(0, states)
+        left: list[State | tuple[Value, ...]] = []
+        for place, head in heads.waiting():
+            self._ended = {}
+            holds, fails = self._decided(condition, head)
+            heads.reach(place, self._block(body, holds))
+            for state in fails:
+                heads.leave(place, len(left), state.measure.scalar)
+                left.append(state)
+            for output, scalars in self._ended.items():
+                for scalar in scalars:
+                    heads.leave(place, len(left), scalar)
+                    left.append(output)
+        self._ended, found = before, []
+        for end, scalar in heads.solved(self._ask).items():
+            state = left[end]
+            if isinstance(state, State):
+                measure = Measure(scalar, state.measure.components)
+                found.append(State(state.store, state.random, measure))
+            else:
+                self._ended.setdefault(state, []).append(scalar)
+        return found
 
     def _tidied(self, states: list[State], unused: tuple[str, ...]) -> list[State]:
         """Drop what is not used any more, and join states that are alike."""
@@ -182,9 +189,7 @@ class Run:
                 state.store.pop(name, None)
             if not state.random.isdisjoint(unused):
                 state.random = state.random.difference(unused)
-                forms = [cast("Form", state.store[name]) for name in state.random]
-                held = {atom for form in forms for atom, _ in form.terms}
-                state.measure = forget(self.graph, state.measure, held)
+                state.measure = forget(self.graph, state.measure, held(state))
         return states if len(states) < 2 else self._joined(states)
 
     def _joined(self, states: list[State]) -> list[State]:
@@ -192,7 +197,7 @@ class Run:
         for state in states:
             if state.measure.scalar == self.graph.zero:
                 continue
-            key, renamed = _canonical(state)
+            key, renamed = canonical(state)
             alike = found.setdefault(key, [])
             for number, other in enumerate(alike):
                 together = self._sum(other.measure, renamed.measure)
@@ -389,42 +394,3 @@ def _form(value: Number | Form) -> Form:
 
 def _plain(form: Form) -> Stored:
     return form if form.terms else form.constant
-
-
-def _canonical(state: State) -> tuple[object, State]:
-    """Number the samples by where the store has them; return what alike states have in common."""
-    order: dict[int, int] = {}
-    forms = [(name, cast("Form", state.store[name])) for name in sorted(state.random)]
-    for _, form in forms:
-        for atom, _ in form.terms:
-            order.setdefault(atom, len(order))
-    for component in state.measure.components:
-        for atom, _ in component.functions:
-            order.setdefault(atom, len(order))
-    store = dict(state.store)
-    for name, form in forms:
-        store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
-    components = []
-    for component in state.measure.components:
-        functions = tuple(sorted((order[a], f) for a, f in component.functions))
-        components.append(Component(functions, _renamed(component, order)))
-    components.sort(key=lambda component: component.functions[0])
-    shape = tuple(
-        (tuple(atom for atom, _ in component.functions), component.bounds)
-        for component in components
-    )
-    measure = Measure(state.measure.scalar, tuple(components))
-    return (frozenset(store.items()), shape), State(store, state.random, measure)
-
-
-def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality, ...]:
-    """The inequalities, in the new numbers; again primitive, with the first coefficient > 0."""
-    found = []
-    for terms, (low, high) in component.bounds:
-        renamed = tuple(sorted((order[a], c) for a, c in terms))
-        bounds = low, high
-        if renamed[0][1] < 0:
-            renamed = tuple([(a, -c) for a, c in renamed])
-            bounds = (None if high is None else -high), (None if low is None else -low)
-        found.append((renamed, bounds))
-    return tuple(sorted(found, key=lambda bound: bound[0]))

@@ -16,6 +16,7 @@ a sum, and its bounds count.
     Rational(q), Weight(w)         a number; the value of an expression in eps
     Total(f)                       the integral of f over everything
     ScalarProduct, ScalarSum       of scalars; powers and multiples are counted
+    Star(p)                        1 + p + p^2 + ..., which is 1 / (1 - p) where 0 <= p < 1
 
 A change of variables t -> slope * t + offset is a rewriting of the graph down to its laws, by
 `moved`; so no evaluator has to shift a function.
@@ -124,8 +125,15 @@ class ScalarSum:
     terms: Powers
 
 
+@dataclass(frozen=True, slots=True)
+class Star:
+    """1 / (1 - scalar). Evaluators refuse it unless they know that the scalar is below 1."""
+
+    scalar: Node
+
+
 Function = Density | Restrict | Running | Rise | Product | Mix
-Scalar = Rational | Weight | Total | ScalarProduct | ScalarSum
+Scalar = Rational | Weight | Total | ScalarProduct | ScalarSum | Star
 
 
 class Graph:
@@ -336,6 +344,10 @@ class Graph:
         terms = _multiplied(self._scalar_terms(left), self._scalar_terms(right))
         return self.add(ScalarSum(terms), (left, right))
 
+    def star(self, scalar: Node) -> Node:
+        """Return the sum of all powers of a scalar."""
+        return self.one if scalar == self.zero else self.add(Star(scalar))
+
     def _factors(self, function: Node) -> Powers:
         node = self.nodes[function]
         return node.factors if isinstance(node, Product) else ((function, 1),)
@@ -373,6 +385,8 @@ def parts_of(graph: Graph, number: Node) -> tuple[Node, ...]:
             return ()
         case Restrict(function) | Running(function) | Total(function):
             return (function,)
+        case Star(scalar):
+            return (scalar,)
         case Rise(upper, lower):
             return upper, lower
         case Product(powers) | ScalarProduct(powers) | ScalarSum(powers):

@@ -1,0 +1,75 @@
+"""States of runs: a store, and the measure of all runs that lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from dipapprox.kernel.machine import Value
+from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure
+
+Stored = Value | Form
+"""A number, a named value, or a linear form that has samples."""
+
+Store = Mapping[str, Stored]
+
+
+@dataclass(slots=True)
+class State:
+    """All runs with this store; who splits it copies what it changes.
+
+    Attributes:
+        store: The cells.
+        random: Those that hold forms.
+        measure: Of the samples.
+    """
+
+    store: dict[str, Stored]
+    random: frozenset[str]
+    measure: Measure
+
+
+def held(state: State) -> set[Atom]:
+    """The samples that cells hold."""
+    forms = [cast("Form", state.store[name]) for name in state.random]
+    return {atom for form in forms for atom, _ in form.terms}
+
+
+def canonical(state: State) -> tuple[object, State]:
+    """Number the samples by where the store has them; return what alike states have in common."""
+    order: dict[int, int] = {}
+    forms = [(name, cast("Form", state.store[name])) for name in sorted(state.random)]
+    for _, form in forms:
+        for atom, _ in form.terms:
+            order.setdefault(atom, len(order))
+    for component in state.measure.components:
+        for atom, _ in component.functions:
+            order.setdefault(atom, len(order))
+    store = dict(state.store)
+    for name, form in forms:
+        store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
+    components = []
+    for component in state.measure.components:
+        functions = tuple(sorted((order[a], f) for a, f in component.functions))
+        components.append(Component(functions, _renamed(component, order)))
+    components.sort(key=lambda component: component.functions[0])
+    shape = tuple(
+        (tuple(atom for atom, _ in component.functions), component.bounds)
+        for component in components
+    )
+    measure = Measure(state.measure.scalar, tuple(components))
+    return (frozenset(store.items()), shape), State(store, state.random, measure)
+
+
+def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality, ...]:
+    """The inequalities, in the new numbers; again primitive, with the first coefficient > 0."""
+    found = []
+    for terms, (low, high) in component.bounds:
+        renamed = tuple(sorted((order[a], c) for a, c in terms))
+        bounds = low, high
+        if renamed[0][1] < 0:
+            renamed = tuple([(a, -c) for a, c in renamed])
+            bounds = (None if high is None else -high), (None if low is None else -low)
+        found.append((renamed, bounds))
+    return tuple(sorted(found, key=lambda bound: bound[0]))

@@ -1,0 +1,63 @@
+"""What tests of runs share: machines in JSON, run by the kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.accuracy import accuracy
+from dipapprox.kernel.balls import lower, precision, upper
+from dipapprox.kernel.evaluate import evaluate, most_factors
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.forward import Run
+from dipapprox.kernel.machine import Value, read_machine
+from dipapprox.kernel.nodes import Graph
+
+ONE = Fraction(1)
+Output = tuple[Value, ...]
+
+
+def cell(name: str) -> Any:
+    """A cell, in expressions and as a target."""
+    return ["cell", name]
+
+
+def machine(body: list[Any], outputs: dict[str, list[Any]]) -> Any:
+    """A machine without inputs."""
+    return read_machine(
+        {
+            "inputs": [],
+            "outputs": [[name, domain] for name, domain in outputs.items()],
+            "reals": [],
+            "adjacency": {"norm": "all"},
+            "body": body,
+        }
+    )
+
+
+def _outcomes(of: Any, eps: Fraction) -> tuple[Graph, dict[Output, list[int]]]:
+    graph = Graph()
+    return graph, Run(of, eps, graph, lambda: None).outcomes(())
+
+
+def enclosed(of: Any, eps: Fraction = ONE, bits: int = 40) -> dict[Output, tuple[float, float]]:
+    """Both ends of the probability of every output."""
+    graph, found = _outcomes(of, eps)
+    wanted = {scalar for own in found.values() for scalar in own}
+    values = evaluate(graph, wanted, eps, accuracy(bits, most_factors(graph, wanted)))
+    ends = {}
+    with precision(300):
+        for output, own in found.items():
+            low, high = (sum(end(values[s]) for s in own) for end in (lower, upper))
+            ends[output] = float(low), float(high)
+    return ends
+
+
+def exactly(of: Any, eps: Fraction = ONE) -> dict[Output, Ratio]:
+    """The probability of every output in closed form."""
+    graph, found = _outcomes(of, eps)
+    wanted = {scalar for own in found.values() for scalar in own}
+    values = exact_values(graph, wanted, eps, lambda: None)
+    nothing = Ratio.constant(Fraction(0))
+    return {o: sum((values[s] for s in own), nothing) for o, own in found.items()}
