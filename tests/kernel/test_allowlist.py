@@ -1,0 +1,110 @@
+"""What the kernel may be made of: its imports, its size, no floats."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
+FILES = sorted(KERNEL.glob("*.py"))
+
+MOST_LINES = 5_000
+"""Of all files together: a reader of the field reads them in a day or two."""
+
+FOREIGN = {"flint"}
+
+BLOCKED = """
+import importlib.abc, sys
+
+class Blocked(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"numpy", "scipy", "mpmath", "sympy", "gmpy2", "msgspec"}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+
+from dipapprox.kernel.replay import replay
+
+machine = {
+    "inputs": [["q", {"from": 0, "to": 1}]],
+    "outputs": [["o", [0, 1]]],
+    "reals": [],
+    "adjacency": {"norm": "linf", "radius": 1},
+    "body": [
+        ["draw", ["cell", "x"], sys.argv[1], ["cell", "q"], [1, -1]],
+        ["if", [">", ["cell", "x"], 0], [["set", ["cell", "o"], 1]], [["set", ["cell", "o"], 0]]],
+    ],
+}
+stated = {"eps_prv": 1, "delta": "1/2"}
+run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30}
+step = {"rule": "every pair", "from": [-1], **stated}
+claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
+print(replay(machine, claim, [run, step]))
+foreign = {name.split(".")[0] for name in sys.modules} - sys.stdlib_module_names
+foreign = {n for n in foreign if not n.startswith("_") and n != "cython_runtime"}
+print(sorted(foreign), sorted(n for n in sys.modules if n.startswith("dipapprox.")), sep="\\n")
+"""
+"""Replays a proof where numpy and others are not installed, and tells what was loaded."""
+
+
+def test_there_are_few_lines() -> None:
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES) <= MOST_LINES
+
+
+def test_all_files_lie_in_one_folder() -> None:
+    assert set(KERNEL.rglob("*.py")) == set(FILES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_imports_are_on_the_list(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                modules = [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module), level=0):
+                modules = [module]
+            case ast.ImportFrom():
+                pytest.fail(f"line {node.lineno}: a relative import")
+            case _:
+                continue
+        for module in modules:
+            top = module.split(".")[0]
+            assert (
+                top in sys.stdlib_module_names
+                or top in FOREIGN
+                or module.startswith("dipapprox.kernel")
+            ), f"line {node.lineno}: {module}"
+
+
+UNWANTED = {"__import__", "complex", "eval", "exec", "float", "import_module", "print", "open"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_there_are_no_floats_and_nothing_that_runs_text(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        where = f"line {getattr(node, 'lineno', 0)}"
+        match node:
+            case ast.Constant(value=float() | complex()):
+                pytest.fail(f"{where}: the float {node.value}")
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                assert name not in UNWANTED, f"{where}: {name}"
+            case ast.BinOp(op=ast.Div(), left=ast.Constant(), right=ast.Constant()):
+                pytest.fail(f"{where}: a quotient of two integers is a float")
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("family", ["Gauss", "Lap", "DLap", "DGauss"])
+def test_it_replays_where_only_flint_is_installed(family: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, family], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    said, foreign, own = done.stdout.splitlines()
+    assert said.startswith("for each of the 2 adjacent ordered pairs")
+    assert foreign == "['dipapprox', 'flint']"
+    assert own.count("'dipapprox.") == own.count("'dipapprox.kernel")
