@@ -162,6 +162,14 @@ def test_affine_images(name: str) -> None:
             _ = law.on_reals
 
 
+@pytest.mark.parametrize("power", [-8, -1, 0, 1, 8])
+def test_scales_are_monomials(power: int) -> None:
+    assert (
+        Law("Lap", Fraction(0), Fraction(3), power).scale(Fraction(1, 2))
+        == 3 / Fraction(2) ** power
+    )
+
+
 @pytest.mark.parametrize(
     ("family", "mean", "coefficient", "power"),
     [
@@ -169,7 +177,8 @@ def test_affine_images(name: str) -> None:
         ("gauss", Fraction(0), Fraction(1), 0),
         ("Gauss", Fraction(0), Fraction(0), 0),
         ("Gauss", Fraction(0), Fraction(-1), 0),
-        ("Gauss", Fraction(0), Fraction(1), 1),
+        ("Gauss", Fraction(0), Fraction(1), 9),
+        ("Gauss", Fraction(0), Fraction(1), -9),
         ("DLap", Fraction(1, 2), Fraction(1), 0),
     ],
 )
