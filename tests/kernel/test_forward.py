@@ -67,6 +67,9 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
     if program is None or path.stem in {"laplace_parallel", "rappor_one_time", "rappor"}:
         # Outputs of hundreds of independent choices.
         return
+    if path.stem == "truncated_geometric_printed":
+        # No probability distribution at this eps for some inputs, which the verifier refuses.
+        return
     machine = read_machine(machine_json(program))
     inputs = list(islice(all_inputs(machine), 40))[::17]
     try:
