@@ -5,8 +5,10 @@ They are goals for a machine with 2 cores; they inform, and decide no test.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import median
 
 from bench.automata import PROVED
 from bench.cases import Case, Chain
@@ -14,6 +16,8 @@ from bench.comparison import LITERAL, NESTED
 from bench.polyhedra import ENCLOSED as BOUNDED
 from bench.real_inputs import MOST_TIMES
 from bench.real_outputs import ENCLOSED
+from bench.replays import LARGEST_FILE, MOST_TO_WRITE, ProofMeasured
+from bench.replays import MOST_TIMES as MOST_TIMES_REPLAYED
 from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, REALS, SUMS, SVT, Results
 from bench.timing import Outcome, Ratio
 
@@ -104,6 +108,7 @@ def judge(results: Results) -> list[Figure]:
         *_linear_guards(results),
         *_budgets(results),
         *_real_inputs(results),
+        *_proofs(results),
         *_services(results),
         *_compositions(results),
     ]
@@ -275,6 +280,64 @@ def _real_inputs(results: Results) -> list[Figure]:
         for each in results.real_inputs
         for times in (each.ratio(),)
         if times is not None
+    ]
+
+
+def _proofs(results: Results) -> list[Figure]:
+    within = [each for each in results.proofs if not each.in_processes]
+    commands = [each for each in results.proofs if each.in_processes]
+    return [
+        *_replayed("proofs", within),
+        *_replayed("proofs, whole commands", commands),
+        *_written(within),
+    ]
+
+
+def _replayed(name: str, measured: Sequence[ProofMeasured]) -> list[Figure]:
+    ratios = [(times.value, each.name) for each in measured if (times := each.replaying())]
+    figures = [
+        Figure(each.name, "a replay", each.replayed.reason, Standing.MISSED)
+        for each in measured
+        if each.replaying() is None
+    ]
+    if not ratios:
+        return figures
+    middle, (worst, case) = median(times for times, _ in ratios), max(ratios)
+    return [
+        *figures,
+        Figure(
+            name,
+            "replaying no longer than finding (median)",
+            f"{middle:.2g} times",
+            _standing(middle <= 1),
+        ),
+        Figure(
+            name,
+            f"replaying at most {MOST_TIMES_REPLAYED:g} times as long as finding (worst)",
+            f"{worst:.2g} times: {case}",
+            _standing(worst <= MOST_TIMES_REPLAYED),
+        ),
+    ]
+
+
+def _written(measured: Sequence[ProofMeasured]) -> list[Figure]:
+    ratios = [times.value for each in measured if (times := each.writing())]
+    if not ratios:
+        return []
+    middle, largest = median(ratios), max(measured, key=lambda each: each.size)
+    return [
+        Figure(
+            "proofs",
+            "writing at most a third of finding (median)",
+            f"{middle:.2g} times, at most {max(ratios):.2g}",
+            _standing(middle <= MOST_TO_WRITE),
+        ),
+        Figure(
+            largest.name,
+            f"the largest file below {LARGEST_FILE // 10**6} MB",
+            f"{largest.size / 10**6:.2g} MB",
+            _standing(largest.size < LARGEST_FILE),
+        ),
     ]
 
 

@@ -81,6 +81,15 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "case": real.case.name,
             "timings": _timings(real.timings),
         }
+    for proof in results.proofs:
+        yield {
+            "kind": "proof",
+            "case": proof.name,
+            "timings": _timings(proof.timings),
+            "replaying": _ratio(proof.replaying()),
+            "writing": _ratio(proof.writing()),
+            "bytes": proof.size,
+        }
     for served in results.services:
         yield {
             "kind": "service",

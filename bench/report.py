@@ -18,6 +18,7 @@ from bench.figures import judge
 from bench.polyhedra import ENCLOSED, SCIPY
 from bench.published import published
 from bench.real_inputs import VERIFIED
+from bench.replays import FOUND, REPLAYED, WRITTEN
 from bench.suite import Results
 from bench.sweeping import Swept
 from bench.timing import Outcome, Ratio, Timing
@@ -68,6 +69,12 @@ _REAL_INPUTS = """## All real inputs
 A verdict about infinitely many pairs, and the check of its certificate, which bounds all pairs by
 its own means: "times" compares the two."""
 
+_PROOFS = """## Finding, writing and replaying
+
+A verdict at one ε without a proof, the file of its proof, and the kernel's replay of the file. The
+program is read before; "replay" and "check" of whole commands include reading it, in a new process.
+"times": how many times longer replaying took than finding, and writing."""
+
 _COMPOSITIONS = """## What many runs cost
 
 Certified intervals of the least ε for a δ, with all grids that were needed for them, and one
@@ -116,6 +123,8 @@ def page(
         parts += [_AUTOMATA, _automata(results)]
     if results.real_inputs:
         parts += [_REAL_INPUTS, _real_inputs(results)]
+    if results.proofs:
+        parts += [_PROOFS, _proofs(results)]
     if results.services:
         parts += [_SERVICES, _services(results)]
     if results.compositions:
@@ -265,6 +274,24 @@ def _real_inputs(results: Results) -> str:
         for each in results.real_inputs
     ]
     return table(("claim", VERIFIED, CHECKED, "times"), rows)
+
+
+def _proofs(results: Results) -> str:
+    rows = []
+    for each in results.proofs:
+        written = each.timings.get(WRITTEN)
+        rows.append(
+            (
+                each.name,
+                milliseconds(each.timings[FOUND]),
+                "" if written is None else milliseconds(written),
+                _times(each.writing()),
+                milliseconds(each.replayed),
+                _times(each.replaying()),
+                str(each.size),
+            )
+        )
+    return table(("claim", FOUND, WRITTEN, "times", REPLAYED, "times", "bytes"), rows)
 
 
 def _services(results: Results) -> str:

@@ -38,6 +38,14 @@ from bench.real_outputs import (
     compare_published,
     published_numbers,
 )
+from bench.replays import (
+    ProofCase,
+    ProofMeasured,
+    measure_proof,
+    measure_proof_commands,
+    proof_cases,
+    proof_commands,
+)
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
@@ -59,6 +67,8 @@ class Suite:
         published: Divergences of published numbers, beside scipy.
         automata: Least budgets.
         real_inputs: Verdicts about all real inputs, and checks of their certificates.
+        proofs: Verdicts, and the kernel's replays of their proofs.
+        proof_commands: The same as whole commands.
         services: Least budgets of query servers.
         compositions: What many runs cost.
         comparing: Patience for `compared`.
@@ -75,6 +85,8 @@ class Suite:
     published: tuple[Published, ...]
     automata: tuple[AutomatonCase, ...]
     real_inputs: tuple[RealCase, ...]
+    proofs: tuple[ProofCase, ...]
+    proof_commands: tuple[ProofCase, ...]
     services: tuple[ServiceCase, ...]
     compositions: tuple[RunsCase, ...]
     comparing: Patience
@@ -184,6 +196,8 @@ FULL = Suite(
     published=published_numbers(),
     automata=automata(),
     real_inputs=real_cases(),
+    proofs=proof_cases(),
+    proof_commands=proof_commands(),
     services=servers(),
     compositions=many_runs(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
@@ -210,6 +224,8 @@ QUICK = Suite(
     published=published_numbers()[:2],
     automata=automata()[:10],
     real_inputs=real_cases()[:1],
+    proofs=proof_cases()[:2],
+    proof_commands=(),
     services=servers()[:3],
     compositions=many_runs()[:1],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
@@ -231,6 +247,7 @@ class Results:
     published: list[PublishedComparison] = field(default_factory=list)
     automata: list[Budgeted] = field(default_factory=list)
     real_inputs: list[RealMeasured] = field(default_factory=list)
+    proofs: list[ProofMeasured] = field(default_factory=list)
     services: list[ServedBudget] = field(default_factory=list)
     compositions: list[RunsMeasured] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
@@ -273,6 +290,12 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for real in suite.real_inputs:
         tell(f"all real inputs: {real.name}")
         results.real_inputs.append(measure_real(real, programs, suite.batching))
+    for proof in suite.proofs:
+        tell(f"found, written and replayed: {proof.name}")
+        results.proofs.append(measure_proof(proof, programs, suite.batching))
+    for proof in suite.proof_commands:
+        tell(f"found and checked: {proof.name}")
+        results.proofs.append(measure_proof_commands(proof, programs, suite.batching))
     for service in suite.services:
         tell(f"least budget: {service.name}")
         results.services.append(measure_service(service, suite.batching))

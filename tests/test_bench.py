@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -43,6 +44,19 @@ from bench.published import published
 from bench.real_inputs import measure_real, real_cases
 from bench.real_outputs import PublishedComparison, compare_published, published_numbers
 from bench.records import write_records
+from bench.replays import (
+    CHECKED as CHECKED_PROOF,
+)
+from bench.replays import (
+    FOUND,
+    REPLAYED,
+    WRITTEN,
+    ProofMeasured,
+    measure_proof,
+    measure_proof_commands,
+    proof_cases,
+    proof_commands,
+)
 from bench.report import milliseconds, page, table
 from bench.services import measure_service, servers
 from bench.suite import FOUR_UNMERGED, FULL, PRECISE, QUICK, Results
@@ -381,3 +395,52 @@ def test_compositions_are_measured_beside_another_accountant() -> None:
     figures = judge(Results(compositions=[found]))
     assert [figure.name for figure in figures].count(first.name) == 2
     assert f"| {first.name} |" in page(Results(compositions=[found]), {}, None, [])
+
+
+def test_proofs_are_written_and_replayed_beside_verdicts() -> None:
+    cases = proof_cases()
+    assert len({case.name for case in cases}) == len(cases)
+    small = next(case for case in cases if case.room < 0)
+    found = measure_proof(small, PROGRAMS, ONCE)
+    assert set(found.timings) == {FOUND, WRITTEN, REPLAYED} and not found.in_processes
+    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
+    assert found.replaying() is not None and found.writing() is not None and found.size > 1000
+    text = page(Results(proofs=[found]), {}, None, [])
+    assert f"| {small.name} |" in text and f"| {found.size} |" in text
+
+
+def test_a_verdict_without_a_proof_is_a_figure_that_is_missed() -> None:
+    false = replace(proof_cases()[0], delta=Fraction(0), eps_prv=Fraction(1, 100))
+    found = measure_proof(false, PROGRAMS, ONCE)
+    assert {timing.outcome for timing in found.timings.values()} == {Outcome.FAILED}
+    figure = judge(Results(proofs=[found]))[-1]
+    assert (figure.name, figure.standing) == (false.name, Standing.MISSED)
+    assert figure.found == "Not_DP"
+
+
+def test_proofs_are_checked_by_whole_commands() -> None:
+    case = proof_commands()[0]
+    found = measure_proof_commands(case, PROGRAMS, ONCE)
+    assert set(found.timings) == {FOUND, CHECKED_PROOF} and found.in_processes
+    assert {timing.outcome for timing in found.timings.values()} == {Outcome.ANSWERED}
+    assert found.name != case.name and found.writing() is None
+
+
+def test_figures_of_proofs_are_medians_and_the_worst_case() -> None:
+    case = proof_cases()[0]
+
+    def measured(replayed: float, size: int) -> ProofMeasured:
+        rows = {FOUND: answered(1.0), WRITTEN: answered(0.5), REPLAYED: answered(replayed)}
+        return ProofMeasured(case, rows, size)
+
+    command = ProofMeasured(case, {FOUND: answered(1.0), CHECKED_PROOF: answered(0.9)}, 1)
+    proofs = [measured(0.5, 10), measured(0.75, 6_000_000), measured(4.0, 20), command]
+    found = {(f.name, f.goal): (f.found, f.standing) for f in judge(Results(proofs=proofs))}
+    middle = "replaying no longer than finding (median)"
+    worst = "replaying at most 3 times as long as finding (worst)"
+    assert found["proofs", middle] == ("0.75 times", Standing.REACHED)
+    assert found["proofs", worst] == (f"4 times: {case.name}", Standing.MISSED)
+    assert found["proofs, whole commands", middle] == ("0.9 times", Standing.REACHED)
+    writing = found["proofs", "writing at most a third of finding (median)"]
+    assert writing == ("0.5 times, at most 0.5", Standing.MISSED)
+    assert found[case.name, "the largest file below 5 MB"] == ("6 MB", Standing.MISSED)

@@ -1,0 +1,280 @@
+"""Verdicts at one eps: what finding one, writing its proof down and replaying that take.
+
+Everything begins with a program that has been read. Found: `verify`, without a proof. Written: the
+whole file, as text. Replayed: by the kernel, from that text. The commands `verify` and `check`
+start a Python of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from bench.cases import DELTA, EPSILON, single_pair
+from bench.timing import NoAnswer, Outcome, Patience, Ratio, Run, Timing, ratio, side_by_side
+from dipapprox.errors import LimitReached
+from dipapprox.kernel.replay import replay
+from dipapprox.language.core import Program
+from dipapprox.language.load import program_from, read_source
+from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.certificate import text_of
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verifier import verify
+from dipapprox.proof_steps.proved import proved
+from dipapprox.replays.files import certify_verdict
+
+FOUND, WRITTEN, REPLAYED, CHECKED = "verify", "write", "replay", "check"
+
+MOST_TIMES = 3.0
+"""Of one case; half of them may take no longer than finding."""
+
+MOST_TO_WRITE = Fraction(1, 3)
+LARGEST_FILE = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProofCase:
+    """A claim, with its answer.
+
+    Attributes:
+        file: In the folder of programs, without ".dpg".
+        claim: What is claimed, for people.
+        eps_prv: What is claimed.
+        delta: What is claimed; if None, the largest delta of all pairs, and `room`.
+        room: Added to the largest delta; below 0 the claim is false.
+        parameters: Of the program.
+        single: Only the papers' pair, in both orders.
+    """
+
+    file: str
+    claim: str
+    eps_prv: Fraction = EPSILON
+    delta: Fraction | None = DELTA
+    room: Fraction = Fraction(0)
+    parameters: Mapping[str, Fraction] = field(default_factory=dict)
+    single: bool = False
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        chosen = "".join(f", {name} = {value}" for name, value in self.parameters.items())
+        pair = ", one pair" if self.single else ""
+        return f"{self.file}{chosen}{pair}, {self.claim}"
+
+    @property
+    def answer(self) -> Answer:
+        """What `verify` has to say."""
+        return Answer.NOT_DP if self.room < 0 else Answer.DP
+
+
+@dataclass(frozen=True, slots=True)
+class ProofMeasured:
+    """What was measured.
+
+    Attributes:
+        timings: FOUND, WRITTEN and REPLAYED; of commands FOUND and CHECKED.
+        size: Of the file, in bytes; 0 if there is none.
+    """
+
+    case: ProofCase
+    timings: Mapping[str, Timing]
+    size: int
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether whole commands were measured."""
+        return CHECKED in self.timings
+
+    @property
+    def name(self) -> str:
+        """Unique, for tables and records."""
+        return f"{'commands: ' if self.in_processes else ''}{self.case.name}"
+
+    @property
+    def replayed(self) -> Timing:
+        """The kernel's time, or that of the command that calls it."""
+        return self.timings[CHECKED if self.in_processes else REPLAYED]
+
+    def replaying(self) -> Ratio | None:
+        """Return how many times longer replaying took than finding."""
+        return ratio(self.replayed, self.timings[FOUND])
+
+    def writing(self) -> Ratio | None:
+        """Return how long writing took, in times of finding; None for commands."""
+        written = self.timings.get(WRITTEN)
+        return None if written is None else ratio(written, self.timings[FOUND])
+
+
+_HAIR = Fraction(1, 10**9)
+_ROOM, _INSIDE, _OUTSIDE, _ATTAINED = "with room", "10⁻⁹ inside", "10⁻⁹ outside", "attained"
+
+
+def _parameters(**values: int) -> dict[str, Fraction]:
+    return {name: Fraction(value) for name, value in values.items()}
+
+
+def _inside(file: str, **values: int) -> ProofCase:
+    return ProofCase(file, _INSIDE, EPSILON / 4, None, _HAIR, _parameters(**values))
+
+
+def _outside(file: str, **values: int) -> ProofCase:
+    return ProofCase(file, _OUTSIDE, EPSILON / 4, None, -_HAIR, _parameters(**values))
+
+
+def _attained(file: str, eps_prv: Fraction = EPSILON, **values: int) -> ProofCase:
+    return ProofCase(file, _ATTAINED, eps_prv, Fraction(0), parameters=_parameters(**values))
+
+
+def _with_room(file: str, single: bool = False, **values: int) -> ProofCase:
+    return ProofCase(file, _ROOM, parameters=_parameters(**values), single=single)
+
+
+def proof_cases() -> tuple[ProofCase, ...]:
+    """Return what is measured in one process: claims with room, hardly true, attained and false."""
+    return (
+        _with_room("svt_gauss", N=2),
+        _with_room("svt_gauss", N=5),
+        _inside("svt_gauss", N=5),
+        _outside("svt_gauss", N=5),
+        _with_room("svt_gauss", single=True, N=100),
+        _with_room("svt_gauss", single=True, N=1000),
+        _attained("svt_laplace", N=3),
+        _inside("svt_laplace", N=5),
+        _inside("noisy_max_gauss", N=4),
+        _outside("noisy_max_laplace", N=4),
+        _with_room("k_min_max_gauss", N=4),
+        _with_room("m_range_gauss", N=2),
+        _inside("svt_discrete_gauss", N=4),
+        _attained("geometric_mechanism", n=3),
+        _outside("geometric_mechanism", n=10),
+        _attained("exponential_mechanism", N=3),
+        _attained("dipc/rand1", N=3),
+        ProofCase("literature/median", _ROOM),
+    )
+
+
+def proof_commands() -> tuple[ProofCase, ...]:
+    """Return what is measured as whole commands."""
+    return _with_room("svt_gauss", N=5), _inside("noisy_max_gauss", N=4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A case, read and answered once.
+
+    Attributes:
+        verdict: Replayed.
+    """
+
+    program: Program
+    claim: Claim
+    selection: PairSelection
+    verdict: Verdict
+    text: str
+
+
+def _prepare(case: ProofCase, programs: Path) -> _Prepared:
+    source = read_source(programs / f"{case.file}.dpg", case.parameters)
+    program = program_from(source)
+    selection: PairSelection = AllPairs()
+    if case.single:
+        first, second = single_pair(program)
+        selection = OrderedPairs(((first, second), (second, first)))
+    delta = case.delta
+    if delta is None:
+        widest = Claim(EPSILON, Fraction(1), case.eps_prv)
+        found = verify(program, widest, selection, Options(precision=60)).delta_enclosure
+        if found is None:
+            raise NoAnswer("the largest delta is not known")
+        delta = (found.upper if case.room > 0 else found.lower) + case.room
+    claim = Claim(EPSILON, delta, case.eps_prv)
+    verdict = verify(program, claim, selection, Options())
+    if verdict.answer is not case.answer:
+        raise NoAnswer(verdict.reason or verdict.answer.value)
+    replayed = proved(program, verdict, selection, Limits())
+    if replayed.replayed is None:
+        raise NoAnswer(replayed.reason or "no proof")
+    written = certify_verdict(program, text_of(source), replayed, selection, Options()).to_json()
+    return _Prepared(program, claim, selection, replayed, written)
+
+
+def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofMeasured:
+    """Measure a case in this process; without a proof all contestants have failed."""
+    try:
+        prepared = _prepare(case, programs)
+    except NoAnswer as none:
+        failed = Timing(Outcome.FAILED, (0.0,), str(none))
+        return ProofMeasured(case, dict.fromkeys((FOUND, WRITTEN, REPLAYED), failed), 0)
+    program, claim, selection = prepared.program, prepared.claim, prepared.selection
+    source = read_source(programs / f"{case.file}.dpg", case.parameters)
+
+    def find(cap: float) -> None:
+        found = verify(program, claim, selection, Options(limits=Limits(seconds=cap)))
+        if found.answer is not case.answer:
+            raise NoAnswer(found.reason or found.answer.value)
+
+    def write(cap: float) -> None:
+        options = Options(limits=Limits(seconds=cap))
+        certify_verdict(program, text_of(source), prepared.verdict, selection, options).to_json()
+
+    def replay_it(cap: float) -> None:
+        proof = json.loads(prepared.text)
+        replay(proof["machine"], proof["claim"], proof["steps"], ask=Limits(seconds=cap).check)
+
+    runs: dict[str, Run] = {FOUND: find, WRITTEN: write, REPLAYED: replay_it}
+    size = len(prepared.text.encode())
+    return ProofMeasured(case, side_by_side(runs, patience), size)
+
+
+def measure_proof_commands(case: ProofCase, programs: Path, patience: Patience) -> ProofMeasured:
+    """Measure `verify`, and `check` of its proof, in new processes.
+
+    The modules are compiled beforehand, as those of installed packages are.
+    """
+    prepared = _prepare(case, programs)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "proof.json"
+        file.write_text(prepared.text, encoding="utf-8")
+        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        environment = {**kept, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
+        words = ["verify", str(programs / f"{case.file}.dpg"), *_claimed(case, prepared.claim)]
+        runs = {
+            FOUND: _command(words, environment, 1 if case.answer is Answer.NOT_DP else 0),
+            CHECKED: _command(["check", str(file)], environment, 0),
+        }
+        for run in runs.values():
+            run(patience.cap)
+        timings = side_by_side(runs, patience)
+    return ProofMeasured(case, timings, len(prepared.text.encode()))
+
+
+def _claimed(case: ProofCase, claim: Claim) -> list[str]:
+    numbers = {"--eps": claim.eps, "--eps-prv": claim.eps_prv, "--delta": claim.delta}
+    words = [word for flag, value in numbers.items() for word in (flag, str(value))]
+    words += [each for name, value in case.parameters.items() for each in ("-p", f"{name}={value}")]
+    return words + (["--pairs", "single"] if case.single else [])
+
+
+def _command(words: list[str], environment: Mapping[str, str], status: int) -> Run:
+    def run(cap: float) -> None:
+        command = [sys.executable, "-m", "dipapprox", *words]
+        options: dict[str, Any] = {"capture_output": True, "text": True, "env": environment}
+        try:
+            done = subprocess.run(command, check=False, timeout=cap, **options)
+        except subprocess.TimeoutExpired:
+            raise LimitReached(f"time limit: {cap:g} s") from None
+        if done.returncode != status:
+            raise NoAnswer(done.stderr.strip() or f"exit status {done.returncode}")
+
+    return run
