@@ -15,6 +15,7 @@ from dipapprox.privacy import verifier
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import proved
+from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.semantics.inputs import has_real_inputs
 
 MOST_PROBABILITIES = 3_000
@@ -48,7 +49,7 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
         return "large"
     with EarlyEnd() as end:
         try:
-            proved.replayed(program, verdict, selection, Limits())
+            proved.replayed(program, goal_of(verdict), selection, Limits())
         except (NoCertificate, Refused) as outside:
             return str(outside)
         except Refuted:

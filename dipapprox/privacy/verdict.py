@@ -158,12 +158,12 @@ class Replayed:
     Attributes:
         steps: How many it has.
         seconds: How long that took.
-        finer: How many times the bits were asked for that seemed to be enough.
+        bits: How exactly it encloses runs; 0 for closed forms.
     """
 
     steps: int
     seconds: float
-    finer: int = 1
+    bits: int
 
     def fields(self) -> dict[str, object]:
         """Return the field "proved" of `to_dict`."""

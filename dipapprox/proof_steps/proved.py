@@ -1,4 +1,4 @@
-"""Verdicts that the kernel has replayed: what `--proved` asks for."""
+"""Goals that the kernel has replayed proofs of, and verdicts: what `--proved` asks for."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from time import perf_counter
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
-from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
-from dipapprox.proof_steps.verdicts import verdict_proof
-
-FINEST = 8
-"""How many times the bits that seem to be enough are tried at last."""
+from dipapprox.proof_steps.verdicts import IN_CLOSED_FORM, Goal, attempts, goal_of, written
 
 
 def proved(program: Program, verdict: Verdict, selection: PairSelection, limits: Limits) -> Verdict:
@@ -29,13 +26,11 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     """
     if verdict.answer is Answer.UNKNOWN:
         return verdict
-    start = perf_counter()
     reason: str | None = None
     with EarlyEnd() as end:
         try:
-            steps, finer = replayed(program, verdict, selection, limits)
-            spent = perf_counter() - start
-            return replace(verdict, replayed=Replayed(steps, spent, finer))
+            found = replayed(program, goal_of(verdict), selection, limits)
+            return replace(verdict, replayed=found)
         except NoCertificate as none:
             reason = none.message
         except NotProved as obstacle:
@@ -49,24 +44,28 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
     )
 
 
-def replayed(
-    program: Program, verdict: Verdict, selection: PairSelection, limits: Limits
-) -> tuple[int, int]:
-    """Replay proofs until one holds; return how many steps it has, and how fine it is.
+def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Limits) -> Replayed:
+    """Replay proofs of a goal until one holds.
 
     Raises:
         NoCertificate: If none can be written.
         NotProved: If none holds.
         LimitReached: If a limit is reached.
     """
-    finer = 1
-    while True:
-        proof = verdict_proof(program, verdict, selection, finer)
+    start = perf_counter()
+    failed: NotProved = Refused("there is nothing to try")
+    for bits in attempts(goal):
+        proof = written(program, goal, selection, bits)
         try:
             replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
-        except Refuted:
-            finer *= 2
-            if finer > FINEST:
-                raise
+        except Refuted as refuted:
+            failed = refuted
+            if bits == IN_CLOSED_FORM:
+                break  # it is false
+        except Refused as refused:
+            failed = refused
+            if bits != IN_CLOSED_FORM:
+                break  # it would be refused again
         else:
-            return len(proof.steps), finer
+            return Replayed(len(proof.steps), perf_counter() - start, bits)
+    raise failed

@@ -1,23 +1,80 @@
-"""Verdicts at one eps, as proofs: the claim, and the steps that the kernel replays.
+"""Claims at one eps that are kept or broken, as proofs: the steps that the kernel replays.
 
 A run of the machine needs no hints, so steps say which inputs it is run for and how exactly, and
-how the verdict follows.
+how the claim follows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 
 LEAST_BITS = 24
 """Distributions are enclosed at least to 2 ** -LEAST_BITS."""
+
+IN_CLOSED_FORM = 0
+"""Stands for bits where nothing is enclosed."""
+
+_FINER = (2, 4, 8)
+"""How many times the bits that seem to be enough are tried after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the kernel shall confirm about a program: that a claim is kept, or that it is broken.
+
+    Attributes:
+        claim: The numbers.
+        witness: The pair and the outputs that break it; None: all selected pairs keep it.
+        gap: How far the largest δ, or that of the witness, lies from the claimed one, on the right
+            side; 0 or less if it may be attained, None if nobody knows.
+        outputs: How many the program has.
+    """
+
+    claim: Claim
+    witness: Witness | None
+    gap: Fraction | None
+    outputs: int
+
+
+def goal_of(verdict: Verdict) -> Goal:
+    """Return what a verdict, DP or Not_DP, says.
+
+    Raises:
+        NoCertificate: If there is no witness.
+    """
+    claim, found = verdict.claim, verdict.delta_enclosure
+    if verdict.answer is Answer.DP:
+        gap = None if found is None else claim.delta - found.upper
+        return Goal(claim, None, gap, verdict.run.outputs)
+    witness = verdict.witness
+    if witness is None:
+        raise NoCertificate("there is no witness")
+    gap = witness.delta_enclosure.lower - claim.delta
+    return Goal(claim, witness, gap, verdict.run.outputs)
+
+
+def attempts(goal: Goal) -> Iterator[int]:
+    """Yield the bits to ask for: those that seem to be enough, then others."""
+    bits = LEAST_BITS
+    if goal.gap is not None and goal.gap > 0:
+        # Well below what decides it.
+        spare = 8 + goal.outputs.bit_length() + 2 * int(goal.claim.growth.rate)
+        bits = max(bits, (1 / goal.gap).__ceil__().bit_length() + spare)
+    yield bits
+    if goal.witness is None and (goal.gap is None or goal.gap <= 0):
+        # Where the bound is attained only closed forms tell.
+        yield IN_CLOSED_FORM
+    yield from (times * bits for times in _FINER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,73 +86,45 @@ class WrittenProof:
     steps: tuple[Json, ...]
 
 
-def verdict_proof(
-    program: Program, verdict: Verdict, selection: PairSelection, finer: int = 1
-) -> WrittenProof:
-    """Return the proof of a verdict.
+def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -> WrittenProof:
+    """Return a proof.
 
     Args:
-        program: What was verified.
-        verdict: DP or Not_DP.
+        program: What it is about.
+        goal: What it is to prove.
         selection: The pairs that were selected.
-        finer: How many times the bits to ask for that seem to be enough.
+        bits: How exactly runs are enclosed.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
     """
-    claim = verdict.claim
+    claim, witness = goal.claim, goal.witness
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     machine = machine_json(program)
-    private = verdict.answer is Answer.DP
-    pairs: Json = None
-    if isinstance(selection, OrderedPairs):
-        listed = dict.fromkeys(selection.pairs)
-        pairs = [[input_json(u), input_json(v)] for u, v in listed]
+    eps = number_json(claim.eps)
     stated: dict[str, Json] = {
         "eps_prv": number_json(claim.eps_prv),
         "delta": number_json(claim.delta),
     }
-    if private:
-        inputs: Json = None
-        if isinstance(selection, OrderedPairs):
-            own = dict.fromkeys(input for pair in selection.pairs for input in pair)
-            inputs = [input_json(each) for each in own]
-        step: dict[str, Json] = {"rule": "every pair", "from": [-1], **stated}
-        gap = claim.delta - verdict.delta_enclosure.upper if verdict.delta_enclosure else None
+    pairs: Json = None
+    inputs: Json = None
+    if isinstance(selection, OrderedPairs):
+        listed = dict.fromkeys(selection.pairs)
+        pairs = [[input_json(u), input_json(v)] for u, v in listed]
+        inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
+    step: dict[str, Json] = {"from": [-1], **stated}
+    if witness is None:
+        step["rule"] = "every pair" if bits else "every pair exactly"
     else:
-        witness = verdict.witness
-        if witness is None or witness.at_least is not None:
+        if witness.at_least is not None:
             raise NoCertificate("the violating outputs are too many to be recorded")
-        inputs = [input_json(witness.input), input_json(witness.adjacent)]
-        step = {
-            "rule": "violation",
-            "from": [-1],
-            **stated,
-            "input": inputs[0],
-            "adjacent": inputs[1],
-            "outputs": [input_json(finite(row.output)) for row in witness.rows],
-        }
-        gap = witness.delta_enclosure.lower - claim.delta
-    run: dict[str, Json] = {"from": [], "eps": number_json(claim.eps), "inputs": inputs}
-    if private and gap is not None and gap <= 0:
-        # The bound is attained, or nearly: only closed forms tell.
-        run["rule"] = "exact distributions"
-        step["rule"] = "every pair exactly"
-    else:
-        run |= {"rule": "distributions", "bits": finer * _bits(gap, verdict)}
-    said: Json = {
-        "verdict": verdict.answer.value,
-        "eps": number_json(claim.eps),
-        **stated,
-        "pairs": pairs,
-    }
+        first, second = input_json(witness.input), input_json(witness.adjacent)
+        outputs: Json = [input_json(finite(row.output)) for row in witness.rows]
+        step |= {"rule": "violation", "input": first, "adjacent": second, "outputs": outputs}
+        inputs = [first, second]
+    run: dict[str, Json] = {"from": [], "eps": eps, "inputs": inputs}
+    run |= {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
+    verdict = Answer.DP if witness is None else Answer.NOT_DP
+    said: Json = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
     return WrittenProof(machine, said, (run, step))
-
-
-def _bits(gap: Fraction | None, verdict: Verdict) -> int:
-    """How exactly a run has to be known for the verdict to follow: well below what decides it."""
-    if gap is None:
-        return LEAST_BITS
-    spare = 8 + verdict.run.outputs.bit_length() + 2 * int(verdict.claim.eps_prv)
-    return max(LEAST_BITS, (1 / gap).__ceil__().bit_length() + spare)

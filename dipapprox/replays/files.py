@@ -25,7 +25,7 @@ from dipapprox.privacy.certificate import (
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.proof_steps.verdicts import verdict_proof
+from dipapprox.proof_steps.verdicts import goal_of, written
 from dipapprox.replays.result import FORMAT, VERSION
 
 
@@ -52,7 +52,7 @@ def certify_verdict(
     """
     if verdict.replayed is None:
         return certify(program, source, verdict, selection, options)
-    proof = verdict_proof(program, verdict, selection, verdict.replayed.finer)
+    proof = written(program, goal_of(verdict), selection, verdict.replayed.bits)
     recorded = recorded_program(program, source)
     fields: dict[str, object] = {
         "format": FORMAT,

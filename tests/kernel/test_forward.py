@@ -20,7 +20,7 @@ from dipapprox.kernel.rules import Proof, apply
 from dipapprox.pairs.adjacency import AllPairs, select_pairs
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.machines import input_json, machine_json
-from dipapprox.proof_steps.verdicts import verdict_proof
+from dipapprox.proof_steps.verdicts import attempts, goal_of, written
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 EPS = Fraction(1, 2)
@@ -151,7 +151,8 @@ def replayed(delta: str, eps_prv: str, edit: tuple[str, object] | None = None) -
     assert isinstance(program, Program)
     verdict = verify(program, eps="1/2", delta=delta, eps_prv=eps_prv)
     assert verdict.answer is not Answer.UNKNOWN
-    proof = verdict_proof(program, verdict, AllPairs())
+    goal = goal_of(verdict)
+    proof = written(program, goal, AllPairs(), next(attempts(goal)))
     claim, steps = dict(proof.claim), [dict(step) for step in proof.steps]
     if edit is not None:
         claim[edit[0]] = edit[1]
@@ -174,6 +175,15 @@ def test_a_violation_is_proved_and_a_claim_a_hair_above_is_not() -> None:
     assert "> " in replayed("11/50", "0", ("delta", "276499/1250000"))
     with pytest.raises(Refuted):
         replayed("11/50", "0", ("delta", "553/2500"))
+
+
+def test_pure_privacy_with_room_needs_no_closed_forms() -> None:
+    """There are none of Gaussian noise, and no output is much likelier than e^eps_prv times."""
+    program = parse((PROGRAMS / "svt_gauss.dpg").read_text())
+    options = Options(proved=True)
+    found = verify(program, eps="1/2", delta=0, eps_prv="3/2", options=options)
+    assert found.answer is Answer.DP
+    assert found.replayed is not None
 
 
 @pytest.mark.parametrize(
