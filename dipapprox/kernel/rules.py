@@ -155,7 +155,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
         case _:
             raise BadProof("one premise is wanted: distributions in closed form")
     eps_prv, delta = _claim(step)
-    growth = Ratio(Sum.exponential(eps_prv / eps), Sum.constant(Fraction(-1)))
+    growth = _negative_growth(eps_prv, eps)
     excesses: dict[tuple[Ratio, Ratio], Ratio | None] = {}
     pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
     count = 0
@@ -219,9 +219,13 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
     Step: "eps_prv", "delta", "input", "adjacent", "outputs";
-    one premise: distributions for both inputs.
+    one premise: distributions for both inputs, as bounds or in closed form.
     """
-    found = _distributions(premises)
+    match premises:
+        case [Distributions() | ExactDistributions() as found]:
+            pass
+        case _:
+            raise BadProof("one premise is wanted: distributions")
     eps_prv, delta = _claim(step)
     domains = tuple(domain for _, domain in proof.machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
@@ -230,7 +234,8 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
             raise Refuted("the inputs are not adjacent")
     elif (first, second) not in proof.pairs:
         raise Refuted("the pair is not listed")
-    if first not in found.bounds or second not in found.bounds:
+    known = found.bounds if isinstance(found, Distributions) else found.values
+    if first not in known or second not in known:
         raise Refuted("an input of the pair has no distribution")
     ranges = tuple(domain for _, domain in proof.machine.outputs)
     outputs = tuple(read_input(each, ranges) for each in as_list(step["outputs"], "outputs"))
@@ -239,6 +244,13 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     # What no state ends with has probability 0 for both inputs.
     places = {output: number for number, output in enumerate(found.outputs)}
     numbers = [places[output] for output in outputs if output in places]
+    if isinstance(found, ExactDistributions):
+        growth, nothing = _negative_growth(eps_prv, found.eps), Ratio.constant(-delta)
+        ours, theirs = found.values[first], found.values[second]
+        excess = sum((ours[k] + growth * theirs[k] for k in numbers), nothing)
+        if excess.sign(found.eps) <= 0:
+            raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
+        return Violated(found.eps, eps_prv, delta, first, second, outputs)
     factor, shift = _growth(eps_prv, found.places, above=True)
     low, high = found.bounds[first][0], found.bounds[second][1]
     likely = sum(low[number] for number in numbers)
@@ -246,6 +258,11 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
         raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
     return Violated(found.eps, eps_prv, delta, first, second, outputs)
+
+
+def _negative_growth(eps_prv: Fraction, eps: Fraction) -> Ratio:
+    """Return -e ** eps_prv as a function that has this value at eps."""
+    return Ratio(Sum.exponential(eps_prv / eps), Sum.constant(Fraction(-1)))
 
 
 def _growth(eps_prv: Fraction, places: int, above: bool) -> tuple[int, int]:
