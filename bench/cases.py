@@ -26,10 +26,10 @@ from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options

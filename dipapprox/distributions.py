@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.exponentials import ExponentialRatio
+
+if TYPE_CHECKING:
+    from dipapprox.exponentials import ExponentialRatio
 
 
 class Decay(Enum):

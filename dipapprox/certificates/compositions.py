@@ -34,8 +34,8 @@ from dipapprox.certificates.statement import (
     Statement,
     Text,
     check_params,
-    check_widened,
 )
+from dipapprox.certificates.widened import check_widened
 
 FORMAT = "dipapprox composition certificate"
 VERSION = 1

@@ -9,9 +9,8 @@ What is not a certificate of this version is a `UserError` (exit status 2) that 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -30,6 +29,7 @@ from dipapprox.certificates.compositions import (
 )
 from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
+from dipapprox.certificates.json_texts import read_json
 from dipapprox.certificates.messages import complaint
 from dipapprox.certificates.numbers import number_reader
 from dipapprox.certificates.real_inputs import (
@@ -38,7 +38,7 @@ from dipapprox.certificates.real_inputs import (
 )
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
-from dipapprox.errors import UserError, shorten
+from dipapprox.errors import UserError
 
 OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
 OfBudget = CertificateOfBudget | CertificateAgainstBudget
@@ -61,8 +61,6 @@ _VERSIONS = {
     kind.FORMAT: kind.VERSION
     for kind in (verdicts, decisions, budgets, real_inputs, services, compositions)
 }
-
-_LARGEST_FILE = 2**28
 
 T = TypeVar("T")
 
@@ -115,45 +113,8 @@ def convert(content: object, kind: type[T]) -> T:
         raise UserError(f"the certificate is malformed: {complaint(error)}") from None
 
 
-def read_json(text: str) -> object:
-    """Read the text of a file as JSON.
-
-    Raises:
-        UserError: If it is too large, not JSON, or has a field twice or a floating-point number.
-    """
-    if len(text) > _LARGEST_FILE:
-        raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
-    try:
-        content: object = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"the certificate is not JSON: {error.msg.lower()} at {error.lineno}:{error.colno}",
-            "is the file complete?",
-        ) from None
-    except (RecursionError, ValueError):
-        raise UserError("the certificate is not JSON that can be read") from None
-    return content
-
-
 def _text(content: Mapping[str, object]) -> str:
     try:
         return json.dumps(dict(content))
     except (TypeError, ValueError, RecursionError):
         raise UserError("the certificate is not JSON that can be read") from None
-
-
-def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise UserError(f"the certificate is malformed: the field {shorten(twice)!a} occurs twice")
-    return found
-
-
-def _no_number(text: str) -> NoReturn:
-    raise UserError(f"the certificate is malformed: {text[:40]} is not a number that it may have")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_repetitions, parse_float=_no_number, parse_constant=_no_number
-)

@@ -13,9 +13,8 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from dipapprox.certificates.numbers import END, Decimal
-from dipapprox.errors import UserError
-from dipapprox.language.domains import Widening, domain_text
-from dipapprox.language.values import read_domain
+from dipapprox.certificates.widened import check_widened, widening_of
+from dipapprox.language.domains import Widening
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.source import BEYOND_ASCII
@@ -87,21 +86,6 @@ class RecordedProgram(Statement, frozen=True):
     sha256: Hash
 
 
-def check_widened(widened: Mapping[str, str]) -> None:
-    """Check that wider domains, by the names of inputs, are domains as they are written.
-
-    Raises:
-        ValueError: If one is not.
-    """
-    for name, text in widened.items():
-        try:
-            domain = read_domain(text, name)
-        except UserError:
-            raise ValueError(f".widened.{name:.40}: expected a domain") from None
-        if domain_text(domain) != text:
-            raise ValueError(f".widened.{name:.40}: expected {domain_text(domain, 8)}")
-
-
 _MOST_BITS = 13_000
 """Of a parameter's value: whoever gives one to a program cannot give a longer one."""
 
@@ -115,11 +99,6 @@ def check_params(params: Mapping[str, Fraction]) -> None:
     for name, value in params.items():
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
             raise ValueError(f".params.{name:.40}: expected a number of reasonable length")
-
-
-def widening_of(widened: Mapping[str, str]) -> Widening:
-    """Read wider domains."""
-    return Widening(named={name: read_domain(text, name) for name, text in widened.items()})
 
 
 class AdjacentPairs(Statement, frozen=True, tag_field="selection", tag="adjacent"):

@@ -70,12 +70,12 @@ from dipapprox.certificates.decisions import (
     CertificateOfViolation,
 )
 from dipapprox.certificates.digest import text_hash
+from dipapprox.certificates.json_texts import read_json
 from dipapprox.certificates.reading import (
     AnyCertificate,
     OfComposition,
     OfProgram,
     read_certificate,
-    read_json,
 )
 from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,

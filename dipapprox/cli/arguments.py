@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
@@ -19,6 +20,8 @@ from dipapprox.questions.question import (
     read,
     spelled_as_flag,
 )
+
+REPORT = "--report"
 
 _MEMORY_SHARE = 0.6
 """Of the physical memory, when --max-memory is not given."""
@@ -92,6 +95,16 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument]
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add --report, for answers that are handed to others."""
+    parser.add_argument(
+        REPORT,
+        type=Path,
+        metavar="OUT.html",
+        help="write a page to hand to a reviewer: program, answer, pictures, in one file",
+    )
 
 
 def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:

@@ -54,8 +54,6 @@ else:
     pictures = Deferred("dipapprox.experiments.pictures")
     review = Deferred("dipapprox.cli.review")
 
-REPORT = "--report"
-
 
 @dataclass(frozen=True, slots=True)
 class GivenProgram:
@@ -220,16 +218,6 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add --report, for answers that are handed to others."""
-    parser.add_argument(
-        REPORT,
-        type=Path,
-        metavar="OUT.html",
-        help="write a page to hand to a reviewer: program, answer, pictures, in one file",
-    )
-
-
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --plot, for answers that can be drawn."""
     help = f"draw {what} into FILE.svg, .png or .pdf (matplotlib)"
@@ -245,7 +233,7 @@ def check_places(certificate_path: Path | None, report: Path | None) -> None:
     if certificate_path is not None:
         check_place(certificate_path, certificate.FLAG)
     if report is not None:
-        check_new(report, REPORT)
+        check_new(report, arguments.REPORT)
 
 
 def write_report(

@@ -6,37 +6,29 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.certificates.budgets import RecordedAutomaton, RecordedRounds
-from dipapprox.certificates.compositions import (
-    CertificateAgainstComposition,
-    CertificateOfComposition,
-    ProgramRun,
-)
-from dipapprox.certificates.reading import AnyCertificate, read_certificate, read_json
-from dipapprox.certificates.services import RecordedService
-from dipapprox.certificates.statement import RecordedProgram
-from dipapprox.checking.check import check
-from dipapprox.cli import arguments, asking
+from dipapprox.certificates.json_texts import read_json
+from dipapprox.cli import arguments
 from dipapprox.cli.command import Commands, Status, add_command
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.output import check_new, show_answer
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.language.load import DIPA, DPG, read_text
+from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.questions.computing import LIMITS
-from dipapprox.replays.result import Outcome, Replay
+from dipapprox.replays.check import check_proof, is_proof
+from dipapprox.replays.result import Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import review
+    from dipapprox.checking import check as certificates
+    from dipapprox.cli import listings, review
     from dipapprox.privacy import page as pages
 else:
+    certificates = Deferred("dipapprox.checking.check")
+    listings = Deferred("dipapprox.cli.listings")
     review = Deferred("dipapprox.cli.review")
     pages = Deferred("dipapprox.privacy.page")
-
-OfAnything = RecordedProgram | RecordedAutomaton | RecordedRounds | RecordedService
-"""What a certificate is about."""
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -88,7 +80,7 @@ def add_parser(commands: Commands) -> None:
     )
     arguments.add_computing(parser, LIMITS)
     arguments.add_output(parser)
-    asking.add_report(parser)
+    arguments.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> CheckCommand:
@@ -99,37 +91,21 @@ def read(words: argparse.Namespace) -> CheckCommand:
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
-    asking.check_places(None, command.report)
+    if command.report is not None:
+        check_new(command.report, arguments.REPORT)
     text = read_text(command.file, _LARGEST_FILE)
-    result = check(text, command.limits, explained=command.explain)
+    content = read_json(text)
+    if is_proof(content):
+        proof = check_proof(content, command.limits, command.explain)
+        show_answer(console, proof, json=command.json)
+        if command.report is not None:
+            program = content["program"]
+            listing = pages.Listing(program["name"], program["language"], program["text"])
+            review.write(command.report, proof, [listing], command.file, content["digest"])
+        return EXIT_STATUS[proof.outcome]
+    result = certificates.check(text, command.limits)
     show_answer(console, result, json=command.json)
-    if command.report is not None and isinstance(result, Replay):
-        content = read_json(text)
-        assert isinstance(content, dict)
-        program = content["program"]
-        listing = pages.Listing(program["name"], program["language"], program["text"])
-        review.write(command.report, result, [listing], command.file, content["digest"])
-    elif command.report is not None:
-        record, _ = read_certificate(text)
-        review.write(command.report, result, _listings(record), command.file, record.digest)
+    if command.report is not None:
+        programs, digest = listings.listings_of(text)
+        review.write(command.report, result, programs, command.file, digest)
     return EXIT_STATUS[result.outcome]
-
-
-def _listings(record: AnyCertificate) -> list[pages.Listing]:
-    """Return the texts of the programs that a certificate is about, each once."""
-    if isinstance(record, CertificateOfComposition | CertificateAgainstComposition):
-        runs = (run.what for run in record.runs)
-        texts = [_listing(run.program) for run in runs if isinstance(run, ProgramRun)]
-        return list(dict.fromkeys(texts))
-    return [_listing(record.program)]
-
-
-def _listing(program: OfAnything) -> pages.Listing:
-    match program:
-        case RecordedAutomaton():
-            language = DIPA
-        case RecordedRounds():
-            language = DPG
-        case _:
-            language = program.language
-    return pages.Listing(program.name, language, program.text)

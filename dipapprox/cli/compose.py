@@ -130,7 +130,7 @@ def add_parser(commands: Commands) -> None:
         help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
     )
     asking.add_certificate(parser)
-    asking.add_report(parser)
+    arguments.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ComposeCommand:

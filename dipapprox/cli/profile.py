@@ -7,7 +7,7 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking
+from dipapprox.cli import arguments, asking
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer, write
@@ -69,7 +69,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Profile)
-    asking.add_report(parser)
+    arguments.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     asking.add_plot(
         parser, "the curve, --renyi by order, or where the worst pair of real inputs lies,"

@@ -125,7 +125,7 @@ def add_parser(commands: Commands) -> None:
         help="show that a service with subroutines has the laws of this one, and find its budget",
     )
     asking.add_certificate(parser)
-    asking.add_report(parser)
+    arguments.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ProveCommand:

@@ -107,7 +107,7 @@ def add_parser(commands: Commands) -> None:
         "--timeout", dest="each_timeout", metavar="SECONDS", help="wall-clock time for each claim"
     )
     arguments.add_output(parser)
-    asking.add_report(parser)
+    arguments.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> TestCommand:

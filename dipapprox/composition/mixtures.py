@@ -21,7 +21,8 @@ from itertools import permutations
 
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Part
-from dipapprox.events.intervals import EVERYWHERE, within
+from dipapprox.events.intervals import EVERYWHERE
+from dipapprox.events.within import within
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 

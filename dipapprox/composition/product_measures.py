@@ -32,13 +32,13 @@ from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.precision import to_ball
 from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.numerics.tier import Tier
 
 _ACCURATE = 60
 """Bits of accuracy beyond which no composition goes."""

@@ -174,12 +174,12 @@ class Run:
                     left.append(output)
         self._ended, found = before, []
         for end, scalar in heads.solved(self._ask).items():
-            state = left[end]
-            if isinstance(state, State):
-                measure = Measure(scalar, state.measure.components)
-                found.append(State(state.store, state.random, measure))
+            last = left[end]
+            if isinstance(last, State):
+                measure = Measure(scalar, last.measure.components)
+                found.append(State(last.store, last.random, measure))
             else:
-                self._ended.setdefault(state, []).append(scalar)
+                self._ended.setdefault(last, []).append(scalar)
         return found
 
     def _tidied(self, states: list[State], unused: tuple[str, ...]) -> list[State]:

@@ -13,7 +13,8 @@ from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
-from dipapprox.pairs.search import ExactPairs, Progress, Search, silent
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.search import ExactPairs, Search
 from dipapprox.pairs.tables import Tables
 
 

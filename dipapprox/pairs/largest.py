@@ -28,7 +28,7 @@ from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import all_about, first_largest
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.traceback import Codes, Origins, Trace
 from dipapprox.pairs.walk import Integers
 

@@ -30,7 +30,8 @@ from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
 from dipapprox.pairs.likely import likely_first, likely_pairs
 from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
-from dipapprox.pairs.search import Progress, Search
+from dipapprox.pairs.progress import Progress
+from dipapprox.pairs.search import Search
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates

@@ -42,7 +42,8 @@ from dipapprox.pairs.maximum import (
     improved,
     simplest_pair,
 )
-from dipapprox.pairs.search import Progress, refined, silent
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block

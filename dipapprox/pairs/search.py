@@ -31,6 +31,7 @@ from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, com
 from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
+from dipapprox.pairs.progress import Progress, silent
 
 
 class ExactPairs(Protocol):
@@ -65,14 +66,6 @@ class ExactPairs(Protocol):
         Raises:
             LimitReached: If a limit is reached.
         """
-
-
-Progress = Callable[[int, int | None], None]
-"""Called after every pair with the pairs done and their total, None if that is unknown."""
-
-
-def silent(_done: int, _total: int | None) -> None:
-    """Report no progress."""
 
 
 @dataclass(slots=True)

@@ -21,13 +21,14 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 
 if TYPE_CHECKING:
     import html as markup
+
+    from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 else:
     markup = Deferred("html")
 

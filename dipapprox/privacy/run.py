@@ -28,11 +28,11 @@ from dipapprox.privacy.description import (
     text,
 )
 from dipapprox.privacy.notation import parameter_fields, parameters_text
-from dipapprox.privacy.scope import Scope
 
 if TYPE_CHECKING:
     from dipapprox.privacy import reports
     from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.scope import Scope
 else:
     reports = Deferred("dipapprox.privacy.reports")
 

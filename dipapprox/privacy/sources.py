@@ -33,7 +33,6 @@ from dipapprox.numerics.closed_form import (
     is_half_space,
 )
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.kinds import (
     has_density,
     has_sums,
@@ -45,6 +44,7 @@ from dipapprox.numerics.kinds import (
 )
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options

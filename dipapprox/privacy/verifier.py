@@ -18,13 +18,8 @@ from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.pairs.search import (
-    ExactPairs,
-    Progress,
-    Search,
-    precisions,
-    silent,
-)
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.search import ExactPairs, Search, precisions
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options

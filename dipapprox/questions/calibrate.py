@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Program
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration

@@ -8,7 +8,7 @@ from typing import ClassVar
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta

@@ -22,13 +22,16 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input, exact_rational, parse_input
-from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
-from dipapprox.privacy.selection import select
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
+    from dipapprox.pairs import adjacency
+    from dipapprox.pairs.adjacency import PairSelection
+    from dipapprox.privacy import selection
 else:
     formulas = Deferred("dipapprox.language.formula")
+    adjacency = Deferred("dipapprox.pairs.adjacency")
+    selection = Deferred("dipapprox.privacy.selection")
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""
@@ -338,7 +341,7 @@ class Pairs:
             UserError: If one is malformed, or not in the domains.
         """
         if isinstance(self.given, str):
-            return select(self.given, program, self.name)
+            return selection.select(self.given, program, self.name)
         pairs = []
         for given in self.given:
             match given:
@@ -351,7 +354,7 @@ class Pairs:
                         f"{self.name}: {shorten(repr(given))} is not a pair of inputs",
                         "a pair is ((0, 0), (0, 1))",
                     )
-        return OrderedPairs(tuple(pairs))
+        return adjacency.OrderedPairs(tuple(pairs))
 
 
 def pairs(given: object, name: str) -> Pairs:

@@ -10,7 +10,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.language.core import Program
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import ProfileAnswer

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from dipapprox.data_classes import dataclass, field, metadata_of
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Result
 from dipapprox.questions.kinds import Reader

@@ -10,7 +10,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Verdict

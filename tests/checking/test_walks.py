@@ -21,8 +21,8 @@ from dipapprox.events.event import Event
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.tier import Tier
 from tests.numerics.alone import alone
 from tests.sum_events import partial_sums, parts_of, random_sums
 

@@ -27,10 +27,10 @@ from dipapprox.events.event import Star
 from dipapprox.limits import Limits
 from dipapprox.numerics import rounding
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
 from dipapprox.numerics.rounding import require_sound_arithmetic
+from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone

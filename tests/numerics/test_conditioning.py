@@ -19,13 +19,13 @@ from dipapprox.numerics.conditioning.engine import Conditioned
 from dipapprox.numerics.conditioning.rules import panels_for, weighted
 from dipapprox.numerics.conditioning.separators import Separator, separation_by, separations, solved
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.kinds import has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import methods_in_order
 from dipapprox.semantics.linear import LinearForm, Symbol

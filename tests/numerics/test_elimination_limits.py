@@ -19,8 +19,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.tier import Tier
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 

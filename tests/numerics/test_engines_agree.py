@@ -22,9 +22,9 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 

@@ -23,8 +23,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone

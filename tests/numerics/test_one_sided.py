@@ -19,10 +19,10 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less

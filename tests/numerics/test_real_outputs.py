@@ -17,10 +17,10 @@ from scipy.stats import expon, laplace, norm
 from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
+from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

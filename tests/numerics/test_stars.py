@@ -17,9 +17,9 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.elimination.stars import read_star
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.tier import Tier
 from tests.event_strategies import less
 from tests.numerics.alone import alone
 

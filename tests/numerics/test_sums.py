@@ -17,11 +17,11 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.refinement import Tier
 from dipapprox.numerics.elimination.sum_event import root_below, sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.nested.engine import Nested
+from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

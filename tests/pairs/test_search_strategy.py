@@ -34,7 +34,8 @@ from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import search_blocks
 from dipapprox.pairs.maximum import search_together
-from dipapprox.pairs.search import Search, precisions, silent
+from dipapprox.pairs.progress import silent
+from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables

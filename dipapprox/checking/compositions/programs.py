@@ -20,7 +20,7 @@ from flint import arb
 
 from dipapprox.certificates.compositions import ProgramRun
 from dipapprox.certificates.digest import text_hash
-from dipapprox.certificates.statement import widening_of
+from dipapprox.certificates.widened import widening_of
 from dipapprox.checking import pairs
 from dipapprox.checking.compositions.pairs import FinitePair, Pair, sampled
 from dipapprox.checking.compositions.published import PublishedPairs

@@ -52,7 +52,6 @@ from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
     Order,
     RefinementLevel,
-    Tier,
     ball_levels,
     better,
     double_levels,
@@ -66,6 +65,7 @@ from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from dipapprox.numerics.elimination.order_event import DifferenceEvent
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (
     RefinementLevel,
-    Tier,
     ball_levels,
     better,
     bytes_per_panel,
@@ -35,6 +34,7 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
+from dipapprox.numerics.tier import Tier
 
 F = TypeVar("F")
 V = TypeVar("V")

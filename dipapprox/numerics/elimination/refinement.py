@@ -7,7 +7,6 @@ in, the levels of refinement out: grids and algebras, coarse to fine.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
@@ -17,6 +16,7 @@ from dipapprox.events.event import Star
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.numerics.tier import Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,6 @@ class RefinementLevel:
 def bytes_per_panel(level: RefinementLevel) -> int:
     """Return about how much memory a function takes for every panel."""
     return (level.degree + 1) * (64 + level.bits // 8) if level.bits else 232
-
-
-class Tier(Enum):
-    """Which algebras may be used; the value is the word on the command line."""
-
-    AUTO = "auto"
-    FLOAT64 = "float64"
-    BALLS = "balls"
 
 
 def double_levels(tier: Tier) -> list[RefinementLevel]:

@@ -32,12 +32,7 @@ from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.refinement import (
-    RefinementLevel,
-    Tier,
-    ball_levels,
-    double_levels,
-)
+from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.cells import Cells
@@ -51,6 +46,7 @@ from dipapprox.numerics.real_outputs.densities import Densities, open_densities
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, Masses
 from dipapprox.numerics.real_outputs.signs import Signs, positive_part
 from dipapprox.numerics.simplest import shortest
+from dipapprox.numerics.tier import Tier
 
 _REMEMBERED = 200
 """Pairs of measures whose densities are kept."""

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from dipapprox.cache import Cache
 from dipapprox.events.event import Connected, Part
-from dipapprox.events.intervals import Interval, within
+from dipapprox.events.intervals import Interval
+from dipapprox.events.within import within
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method

@@ -21,8 +21,9 @@ from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Outcome, Part
-from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
+from dipapprox.events.intervals import EVERYWHERE, Interval, mapped
 from dipapprox.events.measures import Measures, Measuring, NoProduct
+from dipapprox.events.within import within
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed

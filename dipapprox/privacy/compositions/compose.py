@@ -46,7 +46,7 @@ from dipapprox.limits import limited
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import AllPairs
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses

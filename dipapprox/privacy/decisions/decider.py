@@ -20,7 +20,7 @@ from dipapprox.pairs.adjacency import (
 )
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,

@@ -22,7 +22,7 @@ from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.search import Progress
+from dipapprox.pairs.progress import Progress
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.question import DecisionQuestion

@@ -20,7 +20,7 @@ from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import OrderedPairs, PairSelection, count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of

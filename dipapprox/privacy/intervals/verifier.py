@@ -31,7 +31,8 @@ from dipapprox.pairs.adjacency import (
     select_pairs,
 )
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
-from dipapprox.pairs.search import Progress, precisions, silent
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.search import precisions
 from dipapprox.privacy.intervals.cells import Subdivided
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula

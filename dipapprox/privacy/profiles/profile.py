@@ -26,7 +26,8 @@ from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.search import Progress, precisions, silent
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.search import precisions
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
@@ -98,7 +99,6 @@ else:
     published_shifts = Deferred("dipapprox.privacy.published.shifts")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
     curves = Deferred("dipapprox.privacy.profiles.curve")
-
 
 _RELATIVE_WIDTH = Fraction(1, 10**12)
 _LEAST_WIDTH = Fraction(1, 10**30)

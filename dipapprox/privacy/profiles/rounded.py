@@ -19,7 +19,7 @@ from dipapprox.errors import SourceError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.growth import Growth
-from dipapprox.pairs.search import Progress, silent
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile import profile
