@@ -67,9 +67,10 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
 @pytest.mark.parametrize(
     ("words", "most_files", "most_classes"),
     [
-        (VERIFY, 129, 70),
-        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 153, 80),
-        (("decide", "programs/dipc/svt1.dpg"), 161, 71),
+        # Verdicts may be replayed; tiers and progress stand by themselves, for checks to load less.
+        (VERIFY, 133, 71),
+        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 157, 81),
+        (("decide", "programs/dipc/svt1.dpg"), 162, 72),
     ],
 )
 def test_few_files_and_classes_are_passed(
@@ -84,5 +85,5 @@ def test_a_check_passes_fewer(tmp_path: Path) -> None:
     certificate = str(tmp_path / "certificate.json")
     walk(*VERIFY, "--certificate", certificate)
     files, classes = walk("check", certificate)
-    assert files <= 142  # results of replays are told apart
-    assert classes <= 42
+    assert files <= 136
+    assert classes <= 43  # results of replays are told apart

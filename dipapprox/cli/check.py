@@ -15,8 +15,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
 from dipapprox.questions.computing import LIMITS
-from dipapprox.replays.check import check_proof, is_proof
-from dipapprox.replays.result import Outcome
+from dipapprox.replays.result import Outcome, is_proof
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,11 +23,13 @@ if TYPE_CHECKING:
     from dipapprox.checking import check as certificates
     from dipapprox.cli import listings, review
     from dipapprox.privacy import page as pages
+    from dipapprox.replays import check as replays
 else:
     certificates = Deferred("dipapprox.checking.check")
     listings = Deferred("dipapprox.cli.listings")
     review = Deferred("dipapprox.cli.review")
     pages = Deferred("dipapprox.privacy.page")
+    replays = Deferred("dipapprox.replays.check")
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -96,7 +97,7 @@ def run(command: CheckCommand, console: Console) -> int:
     text = read_text(command.file, _LARGEST_FILE)
     content = read_json(text)
     if is_proof(content):
-        proof = check_proof(content, command.limits, command.explain)
+        proof = replays.check_proof(content, command.limits, command.explain)
         show_answer(console, proof, json=command.json)
         if command.report is not None:
             program = content["program"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.certificates.widened import check_widened, widening_of
@@ -26,7 +26,7 @@ from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import machine_json
-from dipapprox.replays.result import FORMAT, VERSION, Outcome, Replay, ReplayedStep
+from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
 
 _FIELDS = (
     "format",
@@ -42,11 +42,6 @@ _FIELDS = (
     "computed",
     "digest",
 )
-
-
-def is_proof(content: object) -> TypeGuard[dict[str, Any]]:
-    """Whether the JSON of a file says that it is a proof."""
-    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
@@ -22,6 +22,11 @@ class Outcome(Word):
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
     NOT_CONFIRMED = "not confirmed"
+
+
+def is_proof(content: object) -> TypeGuard[dict[str, Any]]:
+    """Whether the JSON of a file says that it is a proof."""
+    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 TONES = {
