@@ -30,7 +30,7 @@ from dipapprox.certificates.statement import (
 )
 
 FORMAT = "dipapprox real-input certificate"
-VERSION = 3
+VERSION = 4
 
 Change = Literal[-1, 0, 1]
 
@@ -154,11 +154,27 @@ class RecordedPlaces(Statement, frozen=True):
     losses: Annotated[tuple[RecordedPlaceLoss, ...], Meta(min_length=1)]
 
 
+class RecordedVanishingLoss(Statement, frozen=True):
+    """What an output of a part, which publishes no real numbers, loses between two inputs."""
+
+    part: Count
+    output: PlainValues
+    loss: Annotated[Fraction | None, Meta(description="null: its probabilities differ by a factor")]
+
+
+class RecordedVanishing(Statement, frozen=True):
+    """Two adjacent inputs between which some outputs, one of a part, lose as eps goes to 0."""
+
+    first: tuple[Fraction, ...]
+    second: tuple[Fraction, ...]
+    losses: Annotated[tuple[RecordedVanishingLoss, ...], Meta(min_length=1)]
+
+
 class RealInputCertificate(Statement, frozen=True):
     """What a proof states, and its evidence; `reals` takes finite domains as all numbers."""
 
     format: Literal["dipapprox real-input certificate"]
-    version: Literal[3]
+    version: Literal[4]
     program: RecordedProgram
     params: dict[str, Fraction]
     reals: bool
@@ -167,6 +183,7 @@ class RealInputCertificate(Statement, frozen=True):
     radius: Fraction
     evidence: tuple[RecordedPart, ...]
     places: RecordedPlaces | None
+    vanishing: RecordedVanishing | None
     computed: Computed
     digest: Digest
 

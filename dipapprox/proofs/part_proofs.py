@@ -60,7 +60,7 @@ class PartRun:
     def __init__(
         self, part: Part, states: FinalStates, boxes: Sequence[Box], limits: Limits
     ) -> None:
-        self.inputs = part.inputs
+        self.part, self.inputs = part, part.inputs
         self._outputs = part.outputs[: len(part.program.outputs)]  # the finite ones come first
         self._limits = limits
         self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))

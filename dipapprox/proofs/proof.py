@@ -11,6 +11,7 @@ from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.rays import Ray
+from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.proofs.worst_change import BoxShift, Flow
 
 Case = tuple[tuple[int, int], ...]
@@ -124,6 +125,8 @@ class Proof:
             infinite it is the only one.
         places: Where inputs lie between bounds: two of them between which `lower` is lost as eps
             grows, or more than any number; None if nothing was found to be lost.
+        vanishing: Two inputs between which `lower` is lost as eps vanishes, or no budget is enough;
+            then there are neither losses nor places. None if nothing else proves as much.
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which
@@ -140,6 +143,7 @@ class Proof:
     parts: tuple[PartProof, ...] = ()
     losses: tuple[Loss, ...] = ()
     places: Places | None = None
+    vanishing: Vanishing | None = None
     coupling: tuple[CoupledSample, ...] = ()
     coupled: tuple[Box, ...] = ()
 

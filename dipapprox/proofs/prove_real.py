@@ -35,6 +35,7 @@ from dipapprox.proofs.part_proofs import PartRay, PartRun
 from dipapprox.proofs.places import Places, between_places
 from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.vanishing import as_eps_vanishes
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
@@ -77,6 +78,8 @@ NO_SHIFT = (
 )
 
 IMPOSSIBLE = "an output becomes impossible at adjacent inputs"
+
+UNLIKE = "an output's probabilities at adjacent inputs differ by a factor however small eps is"
 
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
@@ -143,11 +146,8 @@ def prove_real(program: Program, limits: Limits) -> Proof:
         with EarlyEnd():
             known = _with_places(known, states, limits)
     found = _concluded(known, runs, () if bounded else losses, ended)
-    if found.answer is Answer.UNKNOWN and not bounded and not ended:
-        with EarlyEnd():
-            placed = _with_places(known, states, limits)
-            if placed.places is not None and placed.places.loss is None:
-                return _concluded(placed, runs, (), "")
+    if found.answer is not Answer.NOT_DP and found.lower != found.upper and not ended:
+        found = _with_more_lost(found, runs, states, limits)
     told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
     if found.answer is Answer.UNKNOWN and told is not None:
         reason = f"in some outcomes '{told.name}' is made of inputs alone"
@@ -171,6 +171,40 @@ def _with_places(known: Proof, states: Iterable[FinalStates], limits: Limits) ->
         cones, own, bounds, known.program.adjacency, changes.radius, known.integers, limits
     )
     return replace(known, places=found)
+
+
+def _with_more_lost(
+    found: Proof, runs: Sequence[PartRun], states: Sequence[FinalStates], limits: Limits
+) -> Proof:
+    """Look for a better lower bound between two inputs, for large and for small eps.
+
+    What is lost between some inputs without bounds is lost among all of them.
+    """
+    if not are_bounded(found.program):
+        with EarlyEnd():
+            placed = _with_places(found, states, limits)
+            if placed.places is not None and _is_more(placed.places.loss, found):
+                found = _concluded(placed, runs, (), "")
+    if found.answer is not Answer.NOT_DP and found.lower != found.upper:
+        with EarlyEnd():
+            parts = [run.part for run in runs]
+            lost = as_eps_vanishes(found.program, parts, states, found.integers, limits)
+            if lost is not None and _is_more(lost.loss, found):
+                found = replace(found, losses=(), places=None, vanishing=lost)
+                if lost.loss is None:
+                    return replace(found, answer=Answer.NOT_DP, reason=UNLIKE, lower=Fraction(0))
+                reason = "" if lost.loss == found.upper else found.reason
+                found = replace(found, lower=lost.loss, reason=reason)
+    return found
+
+
+def _is_more(loss: Fraction | None, found: Proof) -> bool:
+    """Whether a loss proves more than is known; where changes have no bound it is no evidence."""
+    if found.changes is None or (loss is not None and not found.changes.is_bounded):
+        return False
+    if found.upper is not None and (loss is None or loss > found.upper):
+        raise BrokenInvariant("more is lost than a proved budget")
+    return loss is None or loss > found.lower
 
 
 def _keeps_pace(states: FinalStates) -> bool:

@@ -28,6 +28,8 @@ from dipapprox.certificates.real_inputs import (
     RecordedRay,
     RecordedShift,
     RecordedState,
+    RecordedVanishing,
+    RecordedVanishingLoss,
 )
 from dipapprox.certificates.statement import Computed, RecordedProgram
 from dipapprox.certificates.writing import UNSIGNED
@@ -48,6 +50,7 @@ from dipapprox.proofs.proof import OutputProof, PartProof, Proof, StateProof
 from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.subject import with_real_inputs
+from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.proofs.worst_change import BoxShift, Flow
 from dipapprox.semantics.linear import LinearForm
 
@@ -94,6 +97,7 @@ def certify_real(proof: RealProof, text: str, limits: Limits) -> Certificate:
         "radius": changes.radius,
         "evidence": evidence,
         "places": None if places is None else _places(places, found, private),
+        "vanishing": None if found.vanishing is None else _vanishing(found.vanishing),
         "computed": Computed(engine="exact", **versions()),
         "digest": UNSIGNED,
     }
@@ -130,12 +134,17 @@ def without_evidence(proof: RealProof) -> str | None:
         return "adjacent inputs are equal"
     if isinstance(adjacency, core.Listed):
         return "adjacent inputs are listed"
-    if proof.answer is Answer.NOT_DP and not found.losses and found.places is None:
+    if proof.answer is Answer.NOT_DP and not _is_recorded(found):
         return "that an output tells inputs is not recorded"
     cones = [s.cone for part in found.parts for output in part.outputs for s in output.states]
     if any(len({s.site for s in cone.sources}) < len(cone.sources) for cone in cones):
         return "a draw has several means in one outcome"
     return None
+
+
+def _is_recorded(found: Proof) -> bool:
+    """Whether there is evidence of a lower bound."""
+    return bool(found.losses) or found.places is not None or found.vanishing is not None
 
 
 def _require_few(evidence: Iterable[RecordedPart]) -> None:
@@ -239,6 +248,18 @@ def _place_loss(loss: PlaceLoss, places: Places, proof: Proof, private: bool) ->
         flows=tuple([_place_flow(each) for each in loss.costs]),
         loss=loss.loss,
     )
+
+
+def _vanishing(vanishing: Vanishing) -> RecordedVanishing:
+    losses = [
+        RecordedVanishingLoss(
+            part=each.part,
+            output=tuple([plain_value(value) for value in each.output]),
+            loss=each.loss,
+        )
+        for each in vanishing.losses
+    ]
+    return RecordedVanishing(first=vanishing.first, second=vanishing.second, losses=tuple(losses))
 
 
 def _place_flow(cost: PointCost | None) -> RecordedFlow | None:

@@ -15,6 +15,7 @@ from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_t
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import Loss, Proof
+from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.semantics.cells import statements_in
 
 _MOST_ROWS = 20
@@ -67,7 +68,15 @@ class RealProof(BudgetAnswer):
         return sum(len(output.states) for part in self.proof.parts for output in part.outputs)
 
     def _witness(self) -> dict[str, object] | None:
-        family, places = family_of(self.proof), self.proof.places
+        family, places, vanishing = family_of(self.proof), self.proof.places, self.proof.vanishing
+        if vanishing is not None:
+            return {
+                "kind": "vanishing",
+                "first": [exact_text(value) for value in vanishing.first],
+                "second": [exact_text(value) for value in vanishing.second],
+                "output": {cell: _value(value) for cell, value in _likelier(self.proof, vanishing)},
+                "budget": optional_text(vanishing.loss),
+            }
         if places is not None:
             return {
                 "kind": "places",
@@ -112,7 +121,13 @@ class RealProof(BudgetAnswer):
             states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
-            how = "inputs further and further apart" if self.proof.losses else "two inputs"
+            how = (
+                "inputs further and further apart"
+                if self.proof.losses
+                else "two inputs"
+                if self.proof.vanishing is None
+                else "two inputs, as ε goes to 0"
+            )
             parts.append(f"at least: {how}")
         return "; ".join(parts)
 
@@ -125,6 +140,8 @@ class RealProof(BudgetAnswer):
             yield _impossible_text(self.proof, family) or family.text()
         if self.proof.places is not None:
             yield _places_text(self.proof, self.proof.places)
+        if self.proof.vanishing is not None:
+            yield _vanishing_text(self.proof, self.proof.vanishing)
 
     def _coupling(self) -> Table | None:
         proof = self.proof
@@ -285,6 +302,21 @@ def _output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]
         cells = (proof.program.outputs[cell].name for cell in part.cells)
         yield from zip(cells, part.outputs[each.output].output, strict=True)
         yield from zip(part.real_cells, each.shown, strict=True)
+
+
+def _likelier(proof: Proof, vanishing: Vanishing) -> Iterator[tuple[str, core.Value]]:
+    """Yield the cells that lose as eps vanishes, with their values."""
+    for each in vanishing.losses:
+        cells = (proof.program.outputs[cell].name for cell in proof.parts[each.part].cells)
+        yield from zip(cells, each.output, strict=True)
+
+
+def _vanishing_text(proof: Proof, vanishing: Vanishing) -> str:
+    """Say in a line where a bound is lost as eps vanishes."""
+    inputs = f"inputs {_vector(vanishing.first)} against {_vector(vanishing.second)}"
+    loss = "a factor" if vanishing.loss is None else budget_text(vanishing.loss)
+    shown = _output_text(_likelier(proof, vanishing))
+    return f"As ε goes to 0: {inputs}; the output {shown} loses {loss}"
 
 
 def _places_text(proof: Proof, places: Places) -> str:

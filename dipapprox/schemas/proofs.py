@@ -131,6 +131,18 @@ class PlacesWitness(Statement, frozen=True, tag_field="kind", tag="places"):
     budget: Budget | None
 
 
+class VanishingWitness(Statement, frozen=True, tag_field="kind", tag="vanishing"):
+    """Two adjacent inputs: as ε goes to 0, the output loses the budget between them.
+
+    Null if its probabilities differ by a factor there, so that no budget is enough.
+    """
+
+    first: tuple[Rational, ...]
+    second: tuple[Rational, ...]
+    output: dict[str, int | str]
+    budget: Budget | None
+
+
 class CallEvent(Statement, frozen=True):
     """A call of each run, null for none, and what both answer; null if the reply is not seen."""
 
@@ -153,7 +165,15 @@ class CallsWitness(Statement, frozen=True, tag_field="kind", tag="calls"):
 
 
 Structures = LeakingCycle | LeakingPair | DisclosingCycle | ViolatingPath
-Witness = RunWitness | WordWitness | Structures | RayWitness | PlacesWitness | CallsWitness
+Witness = (
+    RunWitness
+    | WordWitness
+    | Structures
+    | RayWitness
+    | PlacesWitness
+    | VanishingWitness
+    | CallsWitness
+)
 
 
 class ProveAnswer(Statement, frozen=True, kw_only=True):

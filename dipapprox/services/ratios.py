@@ -14,8 +14,8 @@ from math import ceil, floor
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.log_ratios import near_zero, without_common
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
-from dipapprox.exact.signs.supremum import Infinity, limit_at_zero
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -86,7 +86,7 @@ def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Lim
 
 
 def _gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Limits) -> Gain:
-    above, below = _without_common(p, q)
+    above, below = without_common(p, q)
     exact = _exponent(above, below)
     if exact is not None:
         return Gain(exact, exact, exact, Fraction(1))
@@ -107,28 +107,20 @@ _GRID = 10**12
 def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     # Common factors of the denominators cancel. What is left of q has one sign, as q >= 0 and no
     # denominator vanishes; it is made > 0, off the isolated eps where q may be 0.
-    above, below = _without_common(p, q)
+    above, below = without_common(p, q)
     if _sign(below, limits) < 0:
         above, below = -above, -below
     exact = _exponent(above, below)
     if exact is not None:
         return Gain(exact, exact, exact, Fraction(1))
-    quotient = ExponentialRatio(above, ((below, 1),))
-    jump = limit_at_zero(quotient)
-    finite_jump = None if isinstance(jump, Infinity) else jump
-    slope = None
-    if finite_jump == 1:
-        # ln(p/q)/eps -> (p/q - 1)/eps
-        eps = ExponentialPolynomial.monomial(1, 1)
-        found = limit_at_zero(ExponentialRatio(above - below, ((below, 1), (eps, 1))))
-        slope = None if isinstance(found, Infinity) else found
+    small = near_zero(above, below)
     far = _rate(above) - _rate(below)
     # A quotient of powers of eps only moves the logarithm by less than any multiple of eps.
-    candidate = far if slope is None else max(far, slope)
+    candidate = far if small.slope is None else max(far, small.slope)
     upper = None
-    if finite_jump is not None and finite_jump <= 1:
+    if small.jump is not None and small.jump <= 1:
         upper = _least_proved(above, below, candidate, limits)
-    return Gain(None, upper, candidate, finite_jump)
+    return Gain(None, upper, candidate, small.jump)
 
 
 def _least_proved(
@@ -143,21 +135,6 @@ def _least_proved(
         if not isinstance(found, Negative):
             return None
     return None
-
-
-def _without_common(
-    p: ExponentialRatio, q: ExponentialRatio
-) -> tuple[ExponentialPolynomial, ExponentialPolynomial]:
-    """Return polynomials whose quotient is p / q."""
-    above, below = p.numerator, q.numerator
-    ours, theirs = dict(p.denominator), dict(q.denominator)
-    for factor in {**ours, **theirs}:
-        power = theirs.get(factor, 0) - ours.get(factor, 0)
-        if power > 0:
-            above = above * factor**power
-        elif power < 0:
-            below = below * factor**-power
-    return above, below
 
 
 def _sign(function: ExponentialPolynomial, limits: Limits) -> int:

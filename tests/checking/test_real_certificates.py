@@ -56,6 +56,13 @@ TEXTS = {
     + "r <- LapPlus(q[1], 1/eps)\nif r < 5 then out <- 1 end\n",
     "a run beyond the bounds": HEAD.format("l1 1").replace("real", "real 0..1/2")
     + "r <- LapMinus(q[1], 2/eps)\nif r <= 0 then out <- 1 elif r > 1 then out <- 1 end\n",
+    "small eps": HEAD.format("linf 1").replace("real", "real 0..1")
+    + "r <- Lap(q[1], 1/eps)\nif r >= 1/2 then out <- 1 end\n",
+    "a factor at small eps": HEAD.format("linf 1").replace("real", "real 1..2")
+    + "r <- Lap(0, 1/eps)\nif r >= 0 and r < q[1] then out <- 1 end\n",
+    "a choice and small eps": HEAD.format("decreasing 1")
+    + "c <- choose {0: 1/3, 1: 2/3}\nt <- Lap(-1, 1/eps)\nr <- Lap(q[1] + c, 1/eps)\n"
+    "if r >= t and t >= 0 then out <- 1 end\n",
     "Gaussian between bounds": HEAD.format("linf 1").replace("real", "real 0..1")
     + "r <- Gauss(q[1], 1/eps)\ns <- Lap(q[2], 1/eps)\n"
     "if r < 0 then out <- 1 elif s > r then out <- 2 end\n",
@@ -149,7 +156,7 @@ def test_a_changed_number_is_refuted_or_another_proof(name: str) -> None:
     assert result.outcome is Outcome.CONFIRMED, result.differences
     found = [
         place
-        for part in ("evidence", "places")
+        for part in ("evidence", "places", "vanishing")
         for place in places(fields[part], (part,))
         if at(fields, place) is not None
     ]
@@ -270,6 +277,25 @@ def test_choices_are_followed_case_by_case() -> None:
         program = {**fields["program"], "text": text, "sha256": text_hash(text)}
         result = check(signed({**fields, "program": program}))
         assert result.outcome is Outcome.NOT_CONFIRMED
+
+
+@pytest.mark.parametrize("place", ["first", "second"])
+def test_two_inputs_at_small_eps_are_adjacent_inputs_and_lose_what_is_said(place: str) -> None:
+    fields = certified(TEXTS["small eps"])
+    assert fields["least_budget"] == {"lower": "1", "upper": "1"}
+    for value in ("-1", "1/2", "2"):
+        changed = replaced(fields, ["vanishing", place, 0], value)
+        assert outcome_of(signed(changed)) is Outcome.REFUTED
+    assert outcome_of(signed(replaced(fields, ["vanishing", place], []))) is Outcome.REFUTED
+    first, second = (fields["vanishing"][each] for each in ("first", "second"))
+    turned = {**fields["vanishing"], "first": second, "second": first}
+    assert outcome_of(signed({**fields, "vanishing": turned})) is Outcome.REFUTED
+    (loss,) = fields["vanishing"]["losses"]
+    for wrong in ({**loss, "output": [7]}, {**loss, "loss": None}, {**loss, "part": 1}):
+        changed = replaced(fields, ["vanishing", "losses"], [wrong])
+        assert outcome_of(signed(changed)) in (None, Outcome.REFUTED)
+    twice = replaced(fields, ["vanishing", "losses"], [loss, loss])
+    assert outcome_of(signed(twice)) is Outcome.REFUTED
 
 
 @pytest.mark.parametrize("place", ["first", "second"])

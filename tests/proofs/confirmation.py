@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
+from dipapprox import decide
+from dipapprox.data_classes import replace
+from dipapprox.language.domains import AllReals
 from dipapprox.linear_programme import Side
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.places import Places
 from dipapprox.proofs.proof import OutputProof, PartProof, Proof
 from dipapprox.proofs.rays import Ray
+from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.proofs.worst_change import BoxShift, Flow
+from dipapprox.semantics.real_inputs import with_values
 
 
 def confirm(proof: Proof) -> None:
@@ -23,6 +29,11 @@ def confirm(proof: Proof) -> None:
         for output in part.outputs:
             confirm_output(output, [own(part, box) for box in changes.boxes])
     lost = confirmed_loss(proof, changes)
+    between = proof.vanishing if proof.places is None else proof.places
+    if between is not None:
+        assert lost == 0
+        confirm_between(proof, between)
+        lost = None if between.loss is None else between.loss / changes.radius
     match proof.answer:
         case Answer.DP:
             uppers = [
@@ -43,6 +54,16 @@ def confirm(proof: Proof) -> None:
             assert lost is not None
             assert proof.lower == lost * changes.radius
             assert proof.reason
+
+
+def confirm_between(proof: Proof, between: Places | Vanishing) -> None:
+    """Check that two inputs need nearly the budget at some eps, however large it is said to be."""
+    reals = [replace(cell, domain=AllReals()) for cell in proof.program.inputs]
+    pair = between.first, between.second
+    program = with_values(replace(proof.program, inputs=tuple(reals)), [pair])
+    if not program.real_outputs:
+        budget = Fraction(100) if between.loss is None else Fraction(19, 20) * between.loss
+        assert decide(program, budget=budget, pairs=[pair]).answer is Answer.NOT_DP
 
 
 def own(part: PartProof, box: Box) -> Box:

@@ -272,10 +272,8 @@ BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjace
         ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
         ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1/2", "linf 1", "1/2", "1/2"),
         ("r <- Lap(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", "1"),
-        # One side of the guard is out of reach: nothing is lost there as eps grows.
-        ("r <- LapPlus(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", None),
         ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "l1 1", "1", "1"),
-        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "2"),
+        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "2", "2"),
         (
             "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
             "if r >= t then out <- 1 elif s >= t then out <- 2 end\n",
@@ -310,21 +308,79 @@ def test_between_bounds_two_inputs_lose(
     assert isinstance(proof, dipapprox.RealProof)
     assert proof.lower == Fraction(lower)
     assert upper is None or proof.upper == Fraction(upper)
-    places = proof.proof.places
-    assert places is not None and places.loss == proof.lower
-    # The two inputs alone, at a large eps, refute what is a little less.
-    values = sorted({*places.first, *places.second})
+    confirm(proof.proof)
+    # The two inputs alone, at a large eps or a small one, refute what is a little less.
+    found = proof.proof.places or proof.proof.vanishing
+    assert found is not None and found.loss == proof.lower
+    values = sorted({*found.first, *found.second})
     some = head.replace(f"real {domain}", "{" + ", ".join(map(str, values)) + "}") + body
     less = Fraction(9, 10) * proof.lower
-    found = dipapprox.verify(dipapprox.parse(some), eps=100, eps_prv=100 * less, delta=0)
-    assert found.answer is dipapprox.Answer.NOT_DP
+    eps = Fraction(100 if proof.proof.places else "1/100")
+    answer = dipapprox.verify(dipapprox.parse(some), eps=eps, eps_prv=eps * less, delta=0).answer
+    assert answer is dipapprox.Answer.NOT_DP
+
+
+@pytest.mark.parametrize(
+    ("body", "domain", "adjacency", "lower", "upper"),
+    [
+        # In the middle of the bounds noise decides; without it both outputs are certain.
+        ("r <- Lap(q[1], 1/eps)\nif r >= 1/2 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
+        ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l1 2", "2", "2"),
+        ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l0 1", "2", "2"),
+        (
+            "r <- Lap(q[1], 1/eps)\ns <- Lap(q[2], 2/eps)\nif r >= 1/2 then out <- 1 end\n"
+            "if s < 1/2 then out <- out + 1 end\n",
+            "0..1",
+            "decreasing 1",
+            "1",  # (1, 1) against (0, 0): out = 0 loses 1 - 1/2, and out = 2 as much
+            None,
+        ),
+        (
+            "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\n"
+            "if r >= 1 then out <- 1 end\n",
+            "0..1/2",
+            "increasing 1",
+            "1/2",
+            "1/2",
+        ),
+    ],
+)
+def test_between_bounds_much_is_lost_at_small_eps(
+    body: str, domain: str, adjacency: str, lower: str, upper: str | None
+) -> None:
+    proof = prove_text(BOUNDED.format(n=2, domain=domain, adjacency=adjacency) + body)
+    confirm(proof)
+    assert proof.vanishing is not None and proof.lower == Fraction(lower)
+    assert upper is None or proof.upper == Fraction(upper)
+
+
+def test_subsets_of_inputs_lose_what_all_do() -> None:
+    """As inputs go away from the threshold, nothing is lost in the end; close to it there is."""
+    proof = prove_text(
+        "input q[2] in real\noutput out in 0..1\nadjacent increasing 1\nout <- 0\n"
+        "r <- Lap(-1, 1/eps)\ns <- Lap(q[1], 1/eps)\nif s >= r and r >= -1 then out <- 1 end\n"
+    )
+    confirm(proof)
+    assert proof.losses == () and proof.lower == Fraction(1, 7) and proof.upper == 1
+
+
+def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
+    """0 <= r < q has a probability like eps · q / 2 at small eps, and no multiple of eps does."""
+    proof = prove_text(
+        "input q in real 1..2\noutput out in 0..1\nadjacent linf 1\nout <- 0\n"
+        "r <- Lap(0, 1/eps)\nif r >= 0 and r < q then out <- 1 end\n"
+    )
+    # ln 2 / eps is large only where eps is small.
+    confirm(proof)
+    assert (proof.answer, proof.lower) == (Answer.NOT_DP, Fraction(0))
+    assert proof.vanishing is not None and proof.vanishing.loss is None
 
 
 @pytest.mark.parametrize(
     ("other", "lower", "upper"),
     [
         ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
-        ("y <- Lap(3, 1/eps)", "0", "1"),  # densities everywhere: the branch is not told
+        ("y <- Lap(3, 1/eps)", "1", "1"),  # densities everywhere, but 3 is far from some inputs
         ("y <- q", "0", None),  # what another q never gives
         ("y <- q + 1", "0", None),
     ],
@@ -415,8 +471,11 @@ def test_an_output_becomes_impossible(domain: str, least: int, inputs: str) -> N
 def test_no_shift_between_bounds_is_no_impossible_output() -> None:
     """Pr[out = 0] > 0 at all inputs: 1 - e^(-(3 - q) eps)."""
     proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=" 1..2", least=3)))
-    assert proof.answer is Answer.UNKNOWN
-    assert proof.reason is not None and proof.reason.startswith("no shift of the noise serves")
+    assert isinstance(proof, dipapprox.RealProof) and proof.proof.places is None
+    assert proof.answer is Answer.NOT_DP
+    assert proof.reason is not None and proof.reason.endswith("however small eps is")
+    words = "As ε goes to 0: inputs 1 against 2; the output out = 0 loses a factor"
+    assert words in proof.describe().below
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ e^(-v eps), v = Σ y (B q + c), by Markov's inequality as above: expectations ar
 grows. If the rates are 0 here and v > 0, multiples of the flow show that it falls faster; and a
 null set has probability 0.
 
+As eps goes to 0: let p, p' be an output's probabilities at two inputs, in closed form. Where p / p'
+tends to 1, ln(p / p') / eps tends to what (p / p' - 1) / eps does, and smaller budgets are exceeded
+at small eps; where it tends to more, every budget is.
+
 Scales that are no multiples of 1/eps, all of one kind, have rates beyond all bounds as eps goes to
 0, or grows: what is proved then is of budgets that serve every eps.
 """
@@ -38,12 +42,14 @@ from dipapprox.certificates.real_inputs import (
     CertificateAgainstRealInputs,
     CertificateOfRealInputs,
     RecordedPlaces,
+    RecordedVanishing,
 )
 from dipapprox.checking.claims import BudgetClaim
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.real_inputs.boxes import Box, allowed, contains, corners_of
 from dipapprox.checking.real_inputs.parts import PartCheck, Untrue
 from dipapprox.checking.real_inputs.runs import tape_of
+from dipapprox.checking.real_inputs.vanishing import vanishing_loss
 from dipapprox.checking.values import Stuck
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
@@ -52,7 +58,7 @@ from dipapprox.language.domains import AllReals, has_names
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
-from dipapprox.semantics.parts import independent_parts
+from dipapprox.semantics.parts import Part, independent_parts
 
 OfRealInputs = CertificateOfRealInputs | CertificateAgainstRealInputs
 
@@ -139,6 +145,10 @@ class _Examination:
             if lost != 0:
                 raise Untrue("places", "there are rays as well")
             lost = self._lost_between(self.record.places, known)
+        if self.record.vanishing is not None:
+            if lost != 0 or self.record.places is not None:
+                raise Untrue("vanishing", "there is other evidence as well")
+            lost = self._lost_as_eps_vanishes(self.record.vanishing, parts)
         if lost and not self.are_all:
             lost = None  # so many times as much as one wants
         if lost != (None if bounds is None else bounds.lower):
@@ -240,19 +250,7 @@ class _Examination:
 
     def _lost_between(self, places: RecordedPlaces, known: Sequence[PartCheck]) -> Fraction | None:
         """Return what two adjacent inputs prove, in multiples of eps; None for no budget."""
-        points = places.first, places.second
-        bounds = list(self._bounds())
-        for point in points:
-            if len(point) != len(bounds):
-                raise Untrue("places", "an input is missing, or there are too many")
-            for value, ends in zip(point, bounds, strict=True):
-                if ends is not None and not ends[0] <= value <= ends[1]:
-                    raise Untrue("places", "an input lies outside its bounds")
-                if self.integers and value.denominator != 1:
-                    raise Untrue("places", "inputs are integers")
-        change = [b - a for a, b in zip(*points, strict=True)]
-        if not allowed(self.program.adjacency, change):
-            raise Untrue("places", "the inputs are not adjacent")
+        points = self._adjacent(places.first, places.second, "places")
         total, seen = _ZERO, set[int]()
         for each in places.losses:
             if each.part in seen or each.part >= len(known):
@@ -267,6 +265,47 @@ class _Examination:
                 return None
             total += loss
         return total
+
+    def _lost_as_eps_vanishes(
+        self, vanishing: RecordedVanishing, parts: Sequence[Part]
+    ) -> Fraction | None:
+        """Return what two adjacent inputs prove for small eps; None for no budget."""
+        points = self._adjacent(vanishing.first, vanishing.second, "vanishing")
+        total, seen = _ZERO, set[int]()
+        for each in vanishing.losses:
+            if each.part in seen or each.part >= len(parts):
+                raise Untrue("vanishing", "a part comes twice, or there is no such part")
+            seen.add(each.part)
+            part = parts[each.part]
+            first, second = (tuple([point[k] for k in part.inputs]) for point in points)
+            loss = vanishing_loss(part.program, each.output, first, second, self.limits)
+            if loss != each.loss:
+                found = "no budget" if loss is None else brief_text(loss)
+                raise Untrue("vanishing", f"what is lost proves {found}")
+            if loss is None:
+                if len(vanishing.losses) > 1:
+                    raise Untrue("vanishing", "one loss without bound is enough")
+                return None
+            total += loss
+        return total
+
+    def _adjacent(
+        self, first: Sequence[Fraction], second: Sequence[Fraction], where: str
+    ) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
+        """Return two inputs, if they are inputs and adjacent."""
+        bounds = list(self._bounds())
+        for point in (first, second):
+            if len(point) != len(bounds):
+                raise Untrue(where, "an input is missing, or there are too many")
+            for value, ends in zip(point, bounds, strict=True):
+                if ends is not None and not ends[0] <= value <= ends[1]:
+                    raise Untrue(where, "an input lies outside its bounds")
+                if self.integers and value.denominator != 1:
+                    raise Untrue(where, "inputs are integers")
+        change = [b - a for a, b in zip(first, second, strict=True)]
+        if not allowed(self.program.adjacency, change):
+            raise Untrue(where, "the inputs are not adjacent")
+        return first, second
 
 
 def _of_some(count: int, most: int) -> list[Box]:

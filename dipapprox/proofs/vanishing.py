@@ -1,0 +1,330 @@
+"""Lower bounds between two inputs: what an output loses there as eps vanishes.
+
+**Theorem.** Let q, q' be adjacent inputs and p, p' the probabilities of an output there. If p / p'
+tends to 1 as eps goes to 0 and ln(p / p') / eps to s, then no budget D < s serves every eps; none
+at all does if p / p' tends to more than 1. For ln(p / p') <= D eps has to hold at all small eps.
+What parts that share no noise lose adds up.
+
+The probabilities are closed forms in eps, so the limits are exact. Where outputs stay possible as
+noise grows, the logarithms of their probabilities have derivatives at eps = 0 that are mostly
+linear in the inputs. So they are taken input by input, at two corners of the inputs, and say which
+changes of adjacent inputs are worth a look; what is looked at is computed itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import BrokenInvariant
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.signs.log_ratios import NearZero, near_zero, without_common
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Value, Within
+from dipapprox.language.domains import AllReals
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.proofs.changes import allows
+from dipapprox.proofs.point_costs import Point
+from dipapprox.semantics.parts import Part
+from dipapprox.semantics.real_inputs import with_values
+from dipapprox.semantics.state import FinalStates
+
+MOST_FORMS = 600
+"""Final states times inputs at which their probabilities are asked for."""
+
+MOST_CHANGES = 6
+"""That are looked at."""
+
+_PIECES = 500
+"""Into which the event of a state may be split: more take seconds."""
+
+_STEEP = Fraction(10**6)
+"""Stands for the slope where probabilities differ by a factor."""
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class VanishingLoss:
+    """What an output of a part loses between two inputs.
+
+    Attributes:
+        part: Its number.
+        output: The values of its cells.
+        loss: In multiples of eps; None for ∞.
+    """
+
+    part: int
+    output: tuple[Value, ...]
+    loss: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vanishing:
+    """Two adjacent inputs, and what the outputs of some parts lose between them as eps vanishes.
+
+    Attributes:
+        first, second: The inputs; the outputs are likelier at the first.
+        losses: Of the parts; a single one if it is ∞.
+    """
+
+    first: Point
+    second: Point
+    losses: tuple[VanishingLoss, ...]
+
+    @property
+    def loss(self) -> Fraction | None:
+        """What is lost in multiples of eps; None for ∞."""
+        total = _ZERO
+        for each in self.losses:
+            if each.loss is None:
+                return None
+            total += each.loss
+        return total
+
+
+def as_eps_vanishes(
+    program: Program,
+    parts: Sequence[Part],
+    states: Sequence[FinalStates],
+    integers: bool,
+    limits: Limits,
+) -> Vanishing | None:
+    """Look for two adjacent inputs between which much is lost as eps vanishes.
+
+    Parts that publish real numbers, or have no closed forms, count for nothing.
+
+    Args:
+        program: With all inputs.
+        parts: Its independent parts.
+        states: For each part its final states, for all inputs.
+        integers: Whether inputs and noise are integers.
+        limits: Asked again and again.
+
+    Returns:
+        The best pair found; None if nothing is lost between any.
+    """
+    bounds = [_bounds_of(cell.domain, integers) for cell in program.inputs]
+    reach = [_reach(program.adjacency, each, integers) for each in bounds]
+    if any(each is None for each in reach):
+        return None
+    inputs = _Inputs(program.adjacency, bounds, [each or _ZERO for each in reach])
+    limits = replace(limits, pieces=min(limits.pieces, _PIECES))
+    corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
+    points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
+    if points * sum(len(each.states) for each in states) > MOST_FORMS:
+        return None
+    known = [
+        _Part(number, part, each, limits)
+        for number, (part, each) in enumerate(zip(parts, states, strict=True))
+        if not part.program.real_outputs and part.inputs
+    ]
+    slopes = [each.slopes(corners) for each in known]
+    best: Vanishing | None = None
+    for change in _dear_changes(inputs, known, slopes):
+        for first in inputs.starts(change):
+            second = tuple([a + d for a, d in zip(first, change, strict=True)])
+            losses = [loss for each in known if (loss := each.loss(first, second)) is not None]
+            endless = [each for each in losses if each.loss is None]
+            found = Vanishing(first, second, tuple(endless[:1] or losses))
+            if endless:
+                return found
+            if losses and (best is None or (found.loss or _ZERO) > (best.loss or _ZERO)):
+                best = found
+    return best
+
+
+Bounds = tuple[Fraction, Fraction]
+
+_Corner = tuple[Point, int, list[Fraction]]
+"""Inputs, on which side of theirs the others lie, and how far each may be changed to it."""
+
+
+def _bounds_of(domain: object, integers: bool) -> Bounds | None:
+    bounds = domain.bounds if isinstance(domain, AllReals) else None
+    if bounds is None or not integers:
+        return bounds
+    return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
+
+
+def _reach(adjacency: Adjacency, bounds: Bounds | None, integers: bool) -> Fraction | None:
+    """Return the most by which an input may change; None for any number."""
+    width = None if bounds is None else bounds[1] - bounds[0]
+    match adjacency:
+        case Listed():
+            return _ZERO
+        case Everyone() | Within(norm=Norm.L0):
+            return width
+        case Within(radius=radius):
+            radius = Fraction(floor(radius)) if integers else radius
+            return radius if width is None else min(radius, width)
+
+
+class _Inputs:
+    """Inputs between bounds and their changes.
+
+    Args:
+        adjacency: Of the program.
+        bounds: By input; None for no bounds.
+        reach: The most by which each may change.
+    """
+
+    def __init__(
+        self, adjacency: Adjacency, bounds: Sequence[Bounds | None], reach: Sequence[Fraction]
+    ) -> None:
+        self.adjacency, self._bounds, self._reach = adjacency, bounds, reach
+        self.count = len(bounds)
+
+    def corners(self) -> Iterator[tuple[Point, int]]:
+        """Yield the least and the greatest inputs, and on which side of them the others lie."""
+        for side in (1, -1):
+            yield tuple([self._end(k, side) for k in range(len(self._bounds))]), side
+
+    def steps(self, corner: tuple[Point, int]) -> list[Fraction]:
+        """Return the changes of single inputs of a corner."""
+        return [corner[1] * each for each in self._reach]
+
+    def starts(self, change: Point) -> list[Point]:
+        """Return inputs that may be changed so."""
+        found = dict[Point, None]()
+        for side in (1, -1):
+            sides = [(d > 0) - (d < 0) or side for d in change]
+            found[tuple([self._end(k, each) for k, each in enumerate(sides)])] = None
+        return list(found)
+
+    def dearest(self, slopes: Sequence[Fraction]) -> Point:
+        """Return the change of adjacent inputs for which Σ slope · change is largest."""
+        signs = [(slope > 0) - (slope < 0) for slope in slopes]
+        most = [s * each for s, each in zip(signs, self._reach, strict=True)]
+        match self.adjacency:
+            case Within(norm=Norm.INCREASING):
+                return tuple([max(each, _ZERO) for each in most])
+            case Within(norm=Norm.DECREASING):
+                return tuple([min(each, _ZERO) for each in most])
+            case Within(norm=Norm.L0, radius=radius):
+                order = sorted(range(len(most)), key=lambda k: -slopes[k] * most[k])
+                chosen = {k for k in order[: floor(radius)] if most[k]}
+                return tuple([d if k in chosen else _ZERO for k, d in enumerate(most)])
+            case Within(norm=Norm.L1, radius=left):
+                found = [_ZERO] * len(most)
+                for k in sorted(range(len(most)), key=lambda k: -abs(slopes[k])):
+                    found[k] = min(abs(most[k]), left) * signs[k]
+                    left -= abs(found[k])
+                return tuple(found)
+            case Within(norm=Norm.LINF) | Everyone():
+                return tuple(most)
+            case _:
+                raise BrokenInvariant("changes of inputs whose adjacency lists pairs")
+
+    def _end(self, place: int, side: int) -> Fraction:
+        """Return inputs with others on one side: the end of the bounds; 0 where there are none."""
+        bounds = self._bounds[place]
+        return _ZERO if bounds is None else bounds[0 if side > 0 else 1]
+
+
+def _dear_changes(
+    inputs: _Inputs, parts: Sequence[_Part], slopes: Sequence[Sequence[Sequence[Fraction]]]
+) -> list[Point]:
+    """Return changes that promise much, the dearest first.
+
+    Args:
+        inputs: Their changes.
+        parts: The parts.
+        slopes: For each of them by output how its logarithm changes with each input of the program.
+    """
+
+    def promise(change: Point) -> Fraction:
+        return sum((max((_dot(s, change) for s in each), default=_ZERO) for each in slopes), _ZERO)
+
+    # All parts at once, each as it likes most; inputs that several read follow the last of them.
+    together = dict[int, Fraction]()
+    found = dict[Point, None]()
+    for part, each in zip(parts, slopes, strict=True):
+        liked = [(inputs.dearest(slope), slope) for slope in each]
+        found |= {change: None for change, _ in liked}
+        if liked:
+            change, _ = max(liked, key=lambda pair: _dot(*pair))
+            together |= {k: change[k] for k in part.inputs}
+    found[tuple([together.get(k, _ZERO) for k in range(inputs.count)])] = None
+    changes = [each for each in found if any(each) and allows(inputs.adjacency, each)]
+    return sorted(changes, key=promise, reverse=True)[:MOST_CHANGES]
+
+
+def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), _ZERO)
+
+
+class _Part:
+    """A part, and its probabilities in closed form.
+
+    Args:
+        number: Among the parts.
+        part: The part.
+        states: Its final states for all inputs.
+        limits: Asked again and again.
+    """
+
+    def __init__(self, number: int, part: Part, states: FinalStates, limits: Limits) -> None:
+        self._number, self.inputs, self._states = number, part.inputs, states
+        self._limits = limits
+        self._outputs = states.outputs
+        self._known = dict[Point, tuple[ExponentialRatio, ...] | None]()
+
+    def slopes(self, corners: Sequence[_Corner]) -> list[list[Fraction]]:
+        """Return the derivatives of -ln Pr[output] by every input, as eps vanishes, over eps."""
+        found = list[list[Fraction]]()
+        for corner, _, steps in corners:
+            columns = list[list[Fraction]]()
+            for k in range(len(corner)):
+                moved = (*corner[:k], corner[k] + steps[k], *corner[k + 1 :])
+                if k not in self.inputs or not steps[k]:
+                    columns.append([_ZERO] * len(self._outputs))
+                    continue
+                near = self._near(corner, moved)
+                columns.append([_slope(each, steps[k]) for each in near])
+            found += [list(each) for each in zip(*columns, strict=True)]
+        return [each for each in found if any(each)]
+
+    def loss(self, first: Point, second: Point) -> VanishingLoss | None:
+        """Return the most that an output loses from the first to the second; None if nothing."""
+        best: VanishingLoss | None = None
+        for output, each in zip(self._outputs, self._near(first, second), strict=True):
+            if each is None:
+                continue
+            if each.jump is None or each.jump > 1:
+                return VanishingLoss(self._number, tuple(output), None)
+            loss = each.slope or _ZERO
+            if loss > 0 and (best is None or best.loss is None or loss > best.loss):
+                best = VanishingLoss(self._number, tuple(output), loss)
+        return best
+
+    def _near(self, first: Point, second: Point) -> list[NearZero | None]:
+        """Return the limits of Pr[output | first] / Pr[output | second]; None for what has none."""
+        p, q = self._distribution(first), self._distribution(second)
+        if p is None or q is None:
+            return [None] * len(self._outputs)
+        return [
+            near_zero(*without_common(a, b)) if a.numerator and b.numerator else None
+            for a, b in zip(p, q, strict=True)
+        ]
+
+    def _distribution(self, point: Point) -> tuple[ExponentialRatio, ...] | None:
+        own = tuple([point[k] for k in self.inputs])
+        if own not in self._known:
+            # Final states for all inputs are those at this one, too.
+            program = with_values(self._states.program, [(own, own)])
+            states = replace(self._states, program=program)
+            found = ExactDistributions(states, None, self._limits).distribution(own)
+            self._known[own] = None if isinstance(found, NotEnclosed) else found
+        return self._known[own]
+
+
+def _slope(near: NearZero | None, step: Fraction) -> Fraction:
+    if near is None or near.jump == 0:
+        return _ZERO
+    if near.jump is None or near.jump != 1:
+        return (_STEEP if near.jump is None or near.jump > 1 else -_STEEP) / step
+    return (near.slope or _ZERO) / step
