@@ -44,7 +44,7 @@ from dipapprox.kernel.machine import (
     Value,
     While,
 )
-from dipapprox.kernel.measures import Component, Form, Measure, assume, draw, forget
+from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw, forget
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.states import State, Store, Stored, canonical, held
 
@@ -53,6 +53,9 @@ MOST_STATES = 50_000
 
 MOST_STEPS = 3_000_000
 """Most statements that are executed."""
+
+MOST_KNOWN = 20_000
+"""How many measures are remembered with what became of them: inputs have beginnings in common."""
 
 
 class Run:
@@ -78,6 +81,8 @@ class Run:
         self._outputs = [name for name, _ in machine.outputs]
         self._signs: dict[Ratio, int] = {}
         self._laws: dict[tuple[object, ...], Node] = {}
+        self._split: dict[object, tuple[list[Measure], list[Measure]]] = {}
+        self._forgotten: dict[object, Measure] = {}
         self._steps = 0
         self._shift = 0
         self._ended: dict[tuple[Value, ...], list[Node]] = {}
@@ -107,7 +112,7 @@ class Run:
         output = tuple(map(state.store.get, self._outputs))
         if None in output:
             raise NotProved("an output ends without a value")
-        scalar = forget(self.graph, state.measure, ()).scalar
+        scalar = self._forget(state.measure, frozenset()).scalar
         if scalar != self.graph.zero:
             # Output cells hold values of their domains.
             self._ended.setdefault(cast("tuple[Value, ...]", output), []).append(scalar)
@@ -189,8 +194,17 @@ class Run:
                 state.store.pop(name, None)
             if not state.random.isdisjoint(unused):
                 state.random = state.random.difference(unused)
-                state.measure = forget(self.graph, state.measure, held(state))
+                state.measure = self._forget(state.measure, frozenset(held(state)))
         return states if len(states) < 2 else self._joined(states)
+
+    def _forget(self, measure: Measure, used: frozenset[Atom]) -> Measure:
+        key = measure, used
+        found = self._forgotten.get(key)
+        if found is None:
+            if len(self._forgotten) > MOST_KNOWN:
+                self._forgotten.clear()
+            found = self._forgotten[key] = forget(self.graph, measure, used)
+        return found
 
     def _joined(self, states: list[State]) -> list[State]:
         found: dict[object, list[State]] = {}
@@ -312,11 +326,18 @@ class Run:
         if not form.terms:
             holds = _HOLDS[relation](form.constant)
             return ([state], []) if holds else ([], [state])
-        return self._where(state, form, relation), self._where(state, form, _NEGATED[relation])
-
-    def _where(self, state: State, form: Form, relation: str) -> list[State]:
-        parts = assume(self.graph, state.measure, form, relation)
-        return [State(dict(state.store), state.random, part) for part in parts]
+        key = state.measure, form, relation
+        if key not in self._split:
+            holds, fails = (
+                assume(self.graph, state.measure, form, each)
+                for each in (relation, _NEGATED[relation])
+            )
+            if len(self._split) > MOST_KNOWN:
+                self._split.clear()
+            self._split[key] = holds, fails
+        holds, fails = self._split[key]
+        parts = _parts(state, [*holds, *fails])
+        return parts[: len(holds)], parts[len(holds) :]
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -386,6 +407,12 @@ _HOLDS = {
 """Whether value relation 0 holds."""
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+
+
+def _parts(state: State, measures: list[Measure]) -> list[State]:
+    """A state for each measure; one of them takes the store, the others a copy."""
+    found = [State(dict(state.store), state.random, measure) for measure in measures[1:]]
+    return [State(state.store, state.random, measure) for measure in measures[:1]] + found
 
 
 def _form(value: Number | Form) -> Form:

@@ -198,7 +198,7 @@ class Adjacency:
     """
 
     norm: str
-    radius: Fraction = Fraction(0)
+    radius: Number = 0
     pairs: frozenset[tuple[Input, Input]] = frozenset()
 
     def holds(self, first: Input, second: Input) -> bool:
@@ -218,9 +218,9 @@ class Adjacency:
         changes = [change_of(u, v) for u, v in zip(first, second, strict=True)]
         match self.norm:
             case "linf":
-                return max(abs(change) for change in changes) <= self.radius
+                return max(changes) <= self.radius and min(changes) >= -self.radius
             case "l1":
-                return sum(abs(change) for change in changes) <= self.radius
+                return sum(max(change, -change) for change in changes) <= self.radius
             case "increasing":
                 return min(changes) >= 0 and max(changes) <= self.radius
             case "decreasing":
@@ -229,7 +229,7 @@ class Adjacency:
                 raise BadProof(f"unknown norm {self.norm!r}")
 
 
-def change_of(before: Value, after: Value) -> Fraction:
+def change_of(before: Value, after: Value) -> Number:
     """Return after - before.
 
     Raises:
@@ -237,7 +237,7 @@ def change_of(before: Value, after: Value) -> Fraction:
     """
     if isinstance(before, str) or isinstance(after, str):
         raise BadProof("named values have no distance")
-    return Fraction(after - before)
+    return after - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +297,11 @@ def read_value(json: object) -> Value:
     """Read a number or a named value."""
     if isinstance(json, dict):
         return as_name(as_record(json, "a value", ("name",))["name"], "a value")
-    value = as_number(json, "a value")
-    return value.numerator if value.denominator == 1 else value
+    return _plain(as_number(json, "a value"))
+
+
+def _plain(number: Fraction) -> Number:
+    return number.numerator if number.denominator == 1 else number
 
 
 def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
@@ -334,7 +337,7 @@ def _adjacency(json: object, domains: tuple[tuple[Value, ...], ...]) -> Adjacenc
     radius = as_number(record["radius"], "a radius")
     if radius < 0:
         raise BadProof("a radius below 0")
-    return Adjacency(norm, radius)
+    return Adjacency(norm, _plain(radius))
 
 
 class _Reader:

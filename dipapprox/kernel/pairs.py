@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
-from dipapprox.kernel.machine import Input, Machine, Value, change_of
+from dipapprox.kernel.machine import Input, Machine, Number, Value, change_of
 
 
 def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
@@ -38,38 +37,39 @@ def all_inputs(machine: Machine) -> Iterator[Input]:
             pending += [(*start, value) for value in reversed(domains[len(start)])]
 
 
-def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple[Value, Fraction]]]:
+def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple[Value, Number]]]:
     """The values that a value may change to, with what the change costs of the radius.
 
     l1: its size. l0: 1 for any change. Other norms: nothing, if each change is small enough.
     """
     norm, radius = machine.adjacency.norm, machine.adjacency.radius
-    found: dict[Value, list[tuple[Value, Fraction]]] = {}
+    found: dict[Value, list[tuple[Value, Number]]] = {}
     for before in domain:
-        near = []
+        near: list[tuple[Value, Number]] = []
         for after in domain:
             if norm == "all":
-                near.append((after, Fraction(0)))
+                near.append((after, 0))
                 continue
             if norm == "l0":
-                near.append((after, Fraction(before != after)))
+                near.append((after, int(before != after)))
                 continue
             change = change_of(before, after)
-            if abs(change) > radius:
+            size = max(change, -change)
+            if size > radius:
                 continue
             if (norm == "increasing" and change < 0) or (norm == "decreasing" and change > 0):
                 continue
-            near.append((after, abs(change) if norm == "l1" else Fraction(0)))
+            near.append((after, size if norm == "l1" else 0))
         found[before] = near
     return found
 
 
 def _neighbours(
-    machine: Machine, near: list[dict[Value, list[tuple[Value, Fraction]]]], first: Input
+    machine: Machine, near: list[dict[Value, list[tuple[Value, Number]]]], first: Input
 ) -> Iterator[Input]:
     """The inputs whose changes, cell by cell, stay within the radius."""
     radius = machine.adjacency.radius
-    pending: list[tuple[Input, Fraction]] = [((), Fraction(0))]
+    pending: list[tuple[Input, Number]] = [((), 0)]
     while pending:
         start, spent = pending.pop()
         if len(start) == len(first):
