@@ -13,32 +13,14 @@ from typing import TypeVar, assert_never
 
 from flint import arb
 
+from dipapprox.kernel import nodes
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.lattice import Lattice
-from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import (
-    Density,
-    Function,
-    Graph,
-    Mix,
-    Node,
-    Product,
-    Rational,
-    Restrict,
-    Rise,
-    Running,
-    Scalar,
-    ScalarProduct,
-    ScalarSum,
-    Star,
-    Total,
-    Weight,
-    parts_of,
-)
+from dipapprox.kernel.nodes import Graph, Node, parts_of
 from dipapprox.kernel.panels import Panels
-from dipapprox.kernel.sampled import Sampled, Space
+from dipapprox.kernel.sampled import Leaves, Sampled, Space
 
 MOST_VALUES = 10**7
 """Of all functions that are kept at a time: a gigabyte."""
@@ -66,7 +48,7 @@ def evaluate(
         NotProved: If an integral could not be bounded.
     """
     wanted = set(scalars)
-    if any(isinstance(graph.nodes[number], Function) for number in wanted):
+    if any(isinstance(graph.nodes[number], nodes.Function) for number in wanted):
         raise Refuted("a function is no number")
     if eps <= 0:
         raise Refuted(f"eps must be > 0, got {eps}")
@@ -78,7 +60,7 @@ def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
     """Return how many functions are multiplied at most on the way to some scalars."""
     products = (graph.nodes[number] for number in _needed(graph, scalars))
     return max(
-        (sum(k for _, k in p.factors) for p in products if isinstance(p, Product)), default=1
+        (sum(k for _, k in p.factors) for p in products if isinstance(p, nodes.Product)), default=1
     )
 
 
@@ -89,7 +71,7 @@ class _Evaluation:
         parts: Of each node that is needed, what it is made of.
         uses: How many needed nodes are still to be made of it, one more for wanted ones.
         grid_of: Of each function that is needed, one that stands for all on its grid.
-        leaves: By that one, the laws and the bounds of restrictions on the grid.
+        leaves: By that one, what the grid depends on.
         spaces: By that one, the grid, once it is needed.
     """
 
@@ -102,7 +84,7 @@ class _Evaluation:
         self.uses: dict[Node, int] = dict.fromkeys(wanted, 1)
         self.scalars: dict[Node, arb] = {}
         self.functions: dict[Node, Sampled] = {}
-        self.leaves: dict[Node, tuple[set[Law], set[Fraction]]] = {}
+        self.leaves: dict[Node, Leaves] = {}
         self.spaces: dict[Node, Space] = {}
         for parts in self.parts.values():
             for part in parts:
@@ -118,7 +100,9 @@ class _Evaluation:
                 parent[number] = number = parent[parent[number]]
             return number
 
-        functions = [n for n in sorted(self.parts) if isinstance(self.graph.nodes[n], Function)]
+        functions = [
+            n for n in sorted(self.parts) if isinstance(self.graph.nodes[n], nodes.Function)
+        ]
         for number in functions:
             parent[number] = number
             # Of a mix, the scalars are numbers wherever they come from.
@@ -126,24 +110,27 @@ class _Evaluation:
                 if part in parent:
                     parent[top(part)] = number
         found = {number: top(number) for number in functions}
+        samples: dict[Node, int] = {}
         for number, grid in found.items():
-            laws, bounds = self.leaves.setdefault(grid, (set(), set()))
+            leaves = self.leaves.setdefault(grid, Leaves(set(), set(), set()))
             node = self.graph.nodes[number]
-            if isinstance(node, Density):
-                laws.add(node.law)
-            elif isinstance(node, Restrict):
-                bounds.update(b for b in (node.lower, node.upper) if b is not None)
+            samples[number] = max((samples.get(part, 0) for part in self.parts[number]), default=0)
+            if isinstance(node, nodes.Density):
+                leaves.laws.add(node.law)
+            elif isinstance(node, nodes.Restrict):
+                leaves.bounds.update(b for b in (node.lower, node.upper) if b is not None)
+            elif isinstance(node, nodes.Convolved):
+                leaves.added.add(node.law)
+                samples[number] += 1
+                leaves.samples = max(leaves.samples, samples[number])
         return found
 
     def _space(self, number: Node) -> Space:
         """Return the grid of a function."""
         grid = self.grid_of[number]
         if grid not in self.spaces:
-            laws, bounds = self.leaves[grid]
-            if self.graph.discrete[number]:
-                self.spaces[grid] = Lattice(laws, self.eps, self.accuracy)
-            else:
-                self.spaces[grid] = Panels(laws, bounds, self.eps, self.accuracy)
+            kind = Lattice if self.graph.discrete[number] else Panels
+            self.spaces[grid] = kind(self.leaves[grid], self.eps, self.accuracy)
         return self.spaces[grid]
 
     def run(self, ask: Callable[[], None]) -> dict[Node, arb]:
@@ -152,7 +139,7 @@ class _Evaluation:
         for number in sorted(self.parts):
             ask()
             node = self.graph.nodes[number]
-            if isinstance(node, Function):
+            if isinstance(node, nodes.Function):
                 found = self.functions[number] = self._function(number, node)
                 held += len(found.values)
                 if held > MOST_VALUES:
@@ -169,48 +156,50 @@ class _Evaluation:
                     del self.scalars[part]
         return {number: self.scalars[number] for number in self.wanted}
 
-    def _function(self, number: Node, node: Function) -> Sampled:
+    def _function(self, number: Node, node: nodes.Function) -> Sampled:
         space, known = self._space(number), self.functions
         match node:
-            case Density(law, factor):
+            case nodes.Density(law, factor):
                 return space.density(law, factor)
-            case Restrict(function, lower, upper):
+            case nodes.Restrict(function, lower, upper):
                 return space.restrict(known[function], lower, upper)
-            case Running(function, from_left):
+            case nodes.Running(function, from_left):
                 return space.running(known[function], from_left)
-            case Rise(upper_node, lower_node):
+            case nodes.Rise(upper_node, lower_node):
                 return space.rise(known[upper_node], known[lower_node])
-            case Product(factors):
+            case nodes.Product(factors):
                 pair = self.graph.via.get(number)
                 if pair is not None:
                     return space.product(known[pair[0]], known[pair[1]])
                 return _product([(known[f], count) for f, count in factors], space.product)
-            case Mix(terms):
+            case nodes.Mix(terms):
                 return space.mix([(self.scalars[s], known[f]) for s, f in terms])
+            case nodes.Convolved(function, law):
+                return space.convolved(known[function], law)
             case _:
                 assert_never(node)
 
-    def _scalar(self, number: Node, node: Scalar) -> arb:
+    def _scalar(self, number: Node, node: nodes.Scalar) -> arb:
         known = self.scalars
         match node:
-            case Rational(value):
+            case nodes.Rational(value):
                 return to_ball(value)
-            case Weight(value):
+            case nodes.Weight(value):
                 found: arb = value.ball(self.eps)
                 return found
-            case Total(function):
+            case nodes.Total(function):
                 return self._space(function).total(self.functions[function])
-            case ScalarProduct(factors):
+            case nodes.ScalarProduct(factors):
                 pair = self.graph.via.get(number)
                 if pair is not None:
                     return known[pair[0]] * known[pair[1]]
                 return _product([(known[f], count) for f, count in factors], arb.__mul__)
-            case ScalarSum(terms):
+            case nodes.ScalarSum(terms):
                 pair = self.graph.via.get(number)
                 if pair is not None:
                     return known[pair[0]] + known[pair[1]]
                 return sum((known[f] * count for f, count in terms), arb(0))
-            case Star(again):
+            case nodes.Star(again):
                 if not known[again] < 1:
                     raise NotProved("a loop that is not known to end")
                 return 1 / (1 - known[again])

@@ -17,28 +17,11 @@ from fractions import Fraction
 from math import factorial
 from typing import assert_never
 
+from dipapprox.kernel import nodes
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import (
-    Density,
-    Function,
-    Graph,
-    Mix,
-    Node,
-    Product,
-    Rational,
-    Restrict,
-    Rise,
-    Running,
-    Scalar,
-    ScalarProduct,
-    ScalarSum,
-    Star,
-    Total,
-    Weight,
-    parts_of,
-)
+from dipapprox.kernel.nodes import Graph, Node, parts_of
 
 MOST_PIECES = 2_000
 """Of a function."""
@@ -99,28 +82,31 @@ class _Evaluation:
         for number in sorted(needed):
             self._ask()
             node = self._graph.nodes[number]
-            if isinstance(node, Function):
+            if isinstance(node, nodes.Function):
                 self._functions[number] = self._function(number, node)
             else:
                 self._scalars[number] = self._scalar(number, node)
         return {number: self._scalars[number] for number in wanted}
 
-    def _scalar(self, number: Node, node: Scalar) -> Ratio:
+    def _scalar(self, number: Node, node: nodes.Scalar) -> Ratio:
         known = self._scalars
         match node:
-            case Rational(value):
+            case nodes.Rational(value):
                 return Ratio.constant(value)
-            case Weight(value):
+            case nodes.Weight(value):
                 return value
-            case Total(function):
-                return _whole(self._totals(self._functions[function]))
-            case ScalarProduct():
+            case nodes.Total(function):
+                pieces = self._functions[function]
+                numbers = range(len(pieces.pieces))
+                total = sum((self._total(pieces, number) for number in numbers), Sum(()))
+                return Ratio(total, Sum.constant(Fraction(1)))
+            case nodes.ScalarProduct():
                 left, right = self._graph.via[number]
                 return known[left] * known[right]
-            case ScalarSum():
+            case nodes.ScalarSum():
                 left, right = self._graph.via[number]
                 return known[left] + known[right]
-            case Star(again):
+            case nodes.Star(again):
                 rest = Ratio.constant(Fraction(1)) + known[again] * Ratio.constant(Fraction(-1))
                 if self._eps is None:
                     raise Refused("a closed form of loops for every eps")
@@ -130,21 +116,21 @@ class _Evaluation:
             case _:
                 assert_never(node)
 
-    def _function(self, number: Node, node: Function) -> Pieces:
+    def _function(self, number: Node, node: nodes.Function) -> Pieces:
         known = self._functions
         match node:
-            case Density(law, factor):
+            case nodes.Density(law, factor):
                 return self._density(law, factor)
-            case Restrict(function, lower, upper):
+            case nodes.Restrict(function, lower, upper):
                 return _restricted(known[function], lower, upper)
-            case Running(function, from_left):
+            case nodes.Running(function, from_left):
                 return self._running(known[function], from_left)
-            case Rise(upper_node, lower_node):
+            case nodes.Rise(upper_node, lower_node):
                 return _sum(known[upper_node], _times(known[lower_node], Fraction(-1)))
-            case Product():
+            case nodes.Product():
                 left, right = self._graph.via[number]
                 return self._product(known[left], known[right])
-            case Mix(terms):
+            case nodes.Mix(terms):
                 found = Pieces((), ({},))
                 for scalar, function in terms:
                     weight = self._scalars[scalar]
@@ -153,6 +139,8 @@ class _Evaluation:
                     constant = Pieces((), ({(0, Fraction(0)): weight.numerator},))
                     found = _sum(found, self._product(constant, known[function]))
                 return found
+            case nodes.Convolved(function, law):
+                return self._convolved(known[function], law)
             case _:
                 assert_never(node)
 
@@ -175,6 +163,19 @@ class _Evaluation:
             pieces.append({(0, rate): size})
         return Pieces((law.mean,), tuple(pieces))
 
+    def _convolved(self, function: Pieces, law: Law) -> Pieces:
+        """Integrals of f, tilted, up to t and from t on: one for each side of the law."""
+        found = Pieces((), ({},))
+        for piece, from_left in zip(
+            self._density(law, Fraction(1)).pieces, (False, True), strict=True
+        ):
+            for (_, rate), size in piece.items():
+                tilt = Pieces((), ({(0, -rate): size},))
+                back = Pieces((), ({(0, rate): Sum.constant(Fraction(1))},))
+                tilted = self._running(self._product(function, tilt), from_left)
+                found = _sum(found, self._product(back, tilted))
+        return found
+
     def _product(self, left: Pieces, right: Pieces) -> Pieces:
         points = tuple(sorted({*left.points, *right.points}))
         if len(points) > MOST_PIECES:
@@ -193,47 +194,47 @@ class _Evaluation:
             found.append(_cleaned(piece))
         return Pieces(points, tuple(found))
 
-    def _totals(self, function: Pieces) -> list[Sum]:
-        """The integrals over the pieces.
+    def _total(self, function: Pieces, number: int) -> Sum:
+        """The integral over a piece.
 
         Raises:
-            Refuted: If one does not converge.
+            Refuted: If it does not converge.
         """
-        found = []
-        for number, piece in enumerate(function.pieces):
-            primitive = _primitive(piece)
-            total = Sum(())
-            if number < len(function.points):
-                total += _at(primitive, function.points[number])
-            elif any(b >= 0 for _, b in piece):
-                raise Refuted("an integral up to infinity that does not converge")
-            if number:
-                total -= _at(primitive, function.points[number - 1])
-            elif any(b <= 0 for _, b in piece):
-                raise Refuted("an integral from -infinity that does not converge")
-            found.append(total)
-        return found
+        piece, points = function.pieces[number], function.points
+        primitive = _primitive(piece)
+        total = Sum(())
+        if number < len(points):
+            total += _at(primitive, points[number])
+        elif any(b >= 0 for _, b in piece):
+            raise Refuted("an integral up to infinity that does not converge")
+        if number:
+            total -= _at(primitive, points[number - 1])
+        elif any(b <= 0 for _, b in piece):
+            raise Refuted("an integral from -infinity that does not converge")
+        return total
 
     def _running(self, function: Pieces, from_left: bool) -> Pieces:
-        totals = self._totals(function)
-        pieces: list[Piece] = []
-        for number, piece in enumerate(function.pieces):
+        points, last = function.points, len(function.points)
+        sign = Fraction(1 if from_left else -1)
+        pieces: list[Piece] = [{}] * (last + 1)
+        reached = Sum(())
+        for number in range(last + 1) if from_left else reversed(range(last + 1)):
+            piece = function.pieces[number]
             primitive = _primitive(piece)
-            if from_left:
-                # The pieces before, and the primitive from the left end of this one.
-                constant = sum(totals[:number], Sum(()))
-                if number:
-                    constant -= _at(primitive, function.points[number - 1])
-                running = dict(primitive)
-            else:
-                constant = sum(totals[number + 1 :], Sum(()))
-                if number < len(function.points):
-                    constant += _at(primitive, function.points[number])
-                running = {key: c.scaled(Fraction(-1)) for key, c in primitive.items()}
+            start = number - from_left
+            # `reached` is the integral over the pieces before; the primitive goes on from there.
+            constant = reached
+            if 0 <= start < last:
+                constant -= _at(primitive, points[start]).scaled(sign)
+            elif any(b * sign <= 0 for _, b in piece):
+                raise Refuted("an integral from infinity that does not converge")
+            running = {key: c.scaled(sign) for key, c in primitive.items()}
             key = 0, Fraction(0)
             running[key] = running[key] + constant if key in running else constant
-            pieces.append(_cleaned(running))
-        return Pieces(function.points, tuple(pieces))
+            pieces[number] = _cleaned(running)
+            if number != (last if from_left else 0):
+                reached += self._total(function, number)
+        return Pieces(points, tuple(pieces))
 
 
 _SIDES: Mapping[str, tuple[Fraction, Fraction]] = {
@@ -242,10 +243,6 @@ _SIDES: Mapping[str, tuple[Fraction, Fraction]] = {
     "LapMinus": (Fraction(1), Fraction(0)),
 }
 """How much of the mass is to the left and to the right of the mean."""
-
-
-def _whole(totals: list[Sum]) -> Ratio:
-    return Ratio(sum(totals, Sum(())), Sum.constant(Fraction(1)))
 
 
 def _cleaned(piece: Piece) -> Piece:

@@ -14,37 +14,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
+from dipapprox.kernel import machine as core
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.liveness import dying
 from dipapprox.kernel.loops import Heads
-from dipapprox.kernel.machine import (
-    Block,
-    Cell,
-    Choose,
-    Comparison,
-    Condition,
-    Connective,
-    Constant,
-    Draw,
-    Element,
-    Epsilon,
-    Exit,
-    Expression,
-    Function,
-    If,
-    Input,
-    Machine,
-    Number,
-    Operation,
-    Repeat,
-    Set,
-    Statement,
-    Value,
-    While,
-)
-from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw, forget
+from dipapprox.kernel.machine import Block, Cell, Condition, Element, Expression
+from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.states import State, Store, Stored, canonical, held
 
@@ -69,7 +47,7 @@ class Run:
     """
 
     def __init__(
-        self, machine: Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
+        self, machine: core.Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
     ) -> None:
         self.machine = machine
         self.graph = graph
@@ -85,9 +63,9 @@ class Run:
         self._forgotten: dict[object, Measure] = {}
         self._steps = 0
         self._shift = 0
-        self._ended: dict[tuple[Value, ...], list[Node]] = {}
+        self._ended: dict[tuple[core.Value, ...], list[Node]] = {}
 
-    def outcomes(self, input: Input) -> dict[tuple[Value, ...], list[Node]]:
+    def outcomes(self, input: core.Input) -> dict[tuple[core.Value, ...], list[Node]]:
         """Run the machine.
 
         Returns:
@@ -115,7 +93,7 @@ class Run:
         scalar = self._forget(state.measure, frozenset()).scalar
         if scalar != self.graph.zero:
             # Output cells hold values of their domains.
-            self._ended.setdefault(cast("tuple[Value, ...]", output), []).append(scalar)
+            self._ended.setdefault(cast("tuple[core.Value, ...]", output), []).append(scalar)
 
     # --- statements --------------------------------------------------------------------------
 
@@ -126,38 +104,38 @@ class Run:
             states = self._statement(statement, states)
         return states
 
-    def _statement(self, statement: Statement, states: list[State]) -> list[State]:
+    def _statement(self, statement: core.Statement, states: list[State]) -> list[State]:
         self._ask()
         self._steps += len(states)
         if self._steps > MOST_STEPS or len(states) > MOST_STATES:
             raise Refused("more states or steps than the kernel follows")
         match statement:
-            case Set(target, value):
+            case core.Set(target, value):
                 for state in states:
                     self._assign(state, target, self._value(value, state.store))
-            case Draw():
+            case core.Draw():
                 for state in states:
                     self._draw(state, statement)
-            case If(condition, then, otherwise):
+            case core.If(condition, then, otherwise):
                 yes, no = [], []
                 for state in states:
                     holds, fails = self._decided(condition, state)
                     yes += holds
                     no += fails
                 states = self._block(then, yes) + self._block(otherwise, no)
-            case Exit():
+            case core.Exit():
                 for state in states:
                     self._end(state)
                 return []
-            case Choose():
+            case core.Choose():
                 states = [after for state in states for after in self._choose(state, statement)]
-            case Repeat(turns, body):
+            case core.Repeat(turns, body):
                 before = self._shift
                 for turn in range(turns):
                     self._shift = turn
                     states = self._block(body, states)
                 self._shift = before
-            case While(condition, body):
+            case core.While(condition, body):
                 states = self._loop(condition, body, states)
         return self._tidied(states, self._dying[id(statement)])
 
@@ -165,7 +143,7 @@ class Run:
         """Follow a loop: a turn from every state at its head, then all courses (`loops`)."""
         before, heads = self._ended, Heads(self.graph)
         heads.reach(0, states)
-        left: list[State | tuple[Value, ...]] = []
+        left: list[State | tuple[core.Value, ...]] = []
         for place, head in heads.waiting():
             self._ended = {}
             holds, fails = self._decided(condition, head)
@@ -255,7 +233,7 @@ class Run:
         elif name in state.random:
             state.random -= {name}
 
-    def _draw(self, state: State, statement: Draw) -> None:
+    def _draw(self, state: State, statement: core.Draw) -> None:
         mean = self._number(statement.mean, state.store)
         key = statement.family, mean, statement.coefficient, statement.power
         function = self._laws.get(key)
@@ -268,7 +246,7 @@ class Run:
         form = Form(Fraction(0), ((atom, Fraction(1)),))
         self._assign(state, statement.target, form)
 
-    def _choose(self, state: State, statement: Choose) -> list[State]:
+    def _choose(self, state: State, statement: core.Choose) -> list[State]:
         weights = [self._weight(weight, state.store) for _, weight in statement.options]
         signs = [self._sign(weight) for weight in weights]
         total = weights[0]
@@ -300,9 +278,9 @@ class Run:
     def _decided(self, condition: Condition, state: State) -> tuple[list[State], list[State]]:
         """Split a state: the parts where a condition holds, and those where it does not."""
         match condition:
-            case Comparison(relation, left, right):
+            case core.Comparison(relation, left, right):
                 return self._compared(relation, left, right, state)
-            case Connective(word, parts):
+            case core.Connective(word, parts):
                 pending, settled = [state], []
                 for part in parts:
                     undecided = []
@@ -351,14 +329,14 @@ class Run:
 
     def _value(self, expression: Expression, store: Store) -> Stored:
         match expression:
-            case Constant(value):
+            case core.Constant(value):
                 return value
             case Cell() | Element():
                 name = self._name(expression, store)
                 if name not in store:
                     raise NotProved(f"'{name}' is read, but holds nothing")
                 return store[name]
-            case Operation(word, left, right):
+            case core.Operation(word, left, right):
                 one, other = self._value(left, store), self._value(right, store)
                 if isinstance(one, str) or isinstance(other, str):
                     raise NotProved("named values are no numbers")
@@ -374,7 +352,7 @@ class Run:
                 return _plain(other.scaled(Fraction(one)))
         raise NotProved("not an expression")
 
-    def _number(self, expression: Expression, store: Store) -> Number:
+    def _number(self, expression: Expression, store: Store) -> core.Number:
         value = self._value(expression, store)
         if isinstance(value, Form | str):
             raise NotProved("a value that is no number")
@@ -382,16 +360,16 @@ class Run:
 
     def _weight(self, weight: object, store: Store) -> Ratio:
         match weight:
-            case Epsilon():
+            case core.Epsilon():
                 return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]), Sum.constant(Fraction(1)))
-            case Function("inverse", operand):
+            case core.Function("inverse", operand):
                 return self._weight(operand, store).inverse()
-            case Function("exp", operand):
+            case core.Function("exp", operand):
                 return self._weight(operand, store).exponential()
-            case Operation(word, left, right):
+            case core.Operation(word, left, right):
                 one, other = self._weight(left, store), self._weight(right, store)
                 return one + other if word == "+" else one * other
-            case Constant() | Cell() | Element():
+            case core.Constant() | Cell() | Element():
                 return Ratio.constant(Fraction(self._number(weight, store)))
         raise NotProved("not a weight")
 
@@ -415,7 +393,7 @@ def _parts(state: State, measures: list[Measure]) -> list[State]:
     return [State(state.store, state.random, measure) for measure in measures[:1]] + found
 
 
-def _form(value: Number | Form) -> Form:
+def _form(value: core.Number | Form) -> Form:
     return value if isinstance(value, Form) else Form(Fraction(value))
 
 

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from fractions import Fraction
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.sampled import Leaves
 
 
-def ends_of_panels(
-    laws: Iterable[Law], bounds: Iterable[Fraction], eps: Fraction, accuracy: Accuracy
-) -> list[Fraction]:
+def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fraction]:
     """Return the ends of neighbouring panels, ascending, at least two.
 
     They span where all laws have all but a negligible part of their mass; kinks are among them,
     and all bounds in between.
 
     Args:
-        laws: At least one.
-        bounds: Of restrictions.
+        leaves: What functions are made of.
         eps: > 0.
         accuracy: How far and how wide.
 
     Raises:
         Refused: If there would be too many panels.
     """
-    marks = set(bounds)
+    marks = set(leaves.bounds)
     means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
     reached: list[Fraction] = []
-    for law in set(laws):
+    for law in leaves.laws:
         family, scale = law.on_reals, law.scale(eps)
         left, right = family.reach(accuracy.bits)
         reached += [law.mean - left * scale, law.mean + right * scale]
@@ -39,7 +35,15 @@ def ends_of_panels(
         means.setdefault((widths.spacing * scale, widths.growth), set()).add(law.mean)
         if family.has_kink:
             marks.add(law.mean)
-    first, last = min(reached), max(reached)
+    reaches = []
+    for law in leaves.added:
+        scale = law.scale(eps)
+        reaches.append(max(law.on_reals.reach(accuracy.bits)) * scale)
+        # Nowhere is far from where such a density is large.
+        width = 2 * accuracy.smooth.spacing * scale
+        means.setdefault((width, Fraction(0)), set()).add(Fraction(0))
+    further = leaves.further(reaches)
+    first, last = min(reached) - further, max(reached) + further
     around = {widths: sorted(found) for widths, found in means.items()}
     ends = [first]
     for mark in [*sorted(mark for mark in marks if first < mark < last), last]:

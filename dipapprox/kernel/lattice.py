@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, floor
 
-from flint import arb
+from flint import arb, arb_poly
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import between, to_ball
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.sampled import NOTHING, ZERO, Sampled, Space, Tail, restricted
+from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail, restricted
 
 
 class Lattice(Space):
     """Functions made of some laws of integers at one eps.
 
     Args:
-        laws: All of them, at least one.
+        leaves: What they are made of; bounds are of no interest.
         eps: > 0.
         accuracy: Ours; the precision is set to what it says.
 
@@ -28,13 +27,15 @@ class Lattice(Space):
         Refused: If there would be too many integers.
     """
 
-    def __init__(self, laws: Iterable[Law], eps: Fraction, accuracy: Accuracy) -> None:
+    def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
         self._eps = eps
-        reached: list[Fraction] = []
-        for law in set(laws):
-            reach = law.on_integers.radius(accuracy.bits) * law.scale(eps)
-            reached += [law.mean - reach, law.mean + reach]
-        self._first, self._last = floor(min(reached)), ceil(max(reached))
+
+        def reach(law: Law) -> Fraction:
+            return law.on_integers.radius(accuracy.bits) * law.scale(eps)
+
+        further = leaves.further(map(reach, leaves.added))
+        self._first = floor(min(law.mean - reach(law) for law in leaves.laws) - further)
+        self._last = ceil(max(law.mean + reach(law) for law in leaves.laws) + further)
         count = self._last - self._first + 1
         if count > accuracy.integers:
             raise Refused(f"the functions need {count} integers, more than {accuracy.integers}")
@@ -83,6 +84,34 @@ class Lattice(Space):
         if from_left:
             return Sampled(sums, [], first, last)
         return Sampled(sums[::-1], [], last, first)
+
+    def convolved(self, f: Sampled, law: Law) -> Sampled:
+        """Return the masses of X + Y, where those of Y fall on both sides of 0.
+
+        Of X at a distance comes at most its probability times the largest mass of Y that far out;
+        of X beyond the grid, to X + Y there, at most its largest mass.
+        """
+        family, scale, count = law.on_integers, law.scale(self._eps), len(f.values)
+        near, far = f.left.whole, f.right.whole
+        if not (near + far + f.left.values + f.right.values).is_finite():
+            raise NotProved("a sum of samples without a bound of one beyond the grid")
+        masses = family.masses(0, count + 1, scale)
+        around = masses[count - 1 : 0 : -1] + masses[:count]
+        sums = (arb_poly(f.values) * arb_poly(around)).coeffs()
+        sums += [ZERO] * (3 * count)
+        values = []
+        for k, inside in enumerate(sums[count - 1 : 2 * count - 1]):
+            more = near * masses[k + 1] + far * masses[count - k]
+            values.append((inside + between(ZERO, more.upper())).nonnegative_part())
+        # All probabilities of X + Y add up to those of X.
+        lost = between(ZERO, (sum(f.values, near + far) - sum(values, ZERO)).upper())
+        tails = []
+        for own, other, ordered in ((f.left, far, f.values), (f.right, near, f.values[::-1])):
+            most = own.values + other * masses[count + 1]
+            # The end of the grid is one step away from where the tail begins.
+            most += sum((mass * masses[k] for k, mass in enumerate(ordered, 1)), ZERO)
+            tails.append(Tail(between(ZERO, most.upper()), lost))
+        return Sampled(values, [], *tails)
 
     def total(self, f: Sampled) -> arb:
         """Enclose the sum of f over all integers."""

@@ -163,6 +163,8 @@ class IntegerFamily(ABC):
         mirror: The family of -Z.
     """
 
+    has_kink = False
+
     def __init__(self, mirror: str) -> None:
         self.mirror = mirror
 

@@ -9,24 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dipapprox.kernel.machine import (
-    Block,
-    Cell,
-    Choose,
-    Comparison,
-    Connective,
-    Draw,
-    Element,
-    Exit,
-    Function,
-    If,
-    Machine,
-    Operation,
-    Repeat,
-    Set,
-    Statement,
-    While,
-)
+from dipapprox.kernel import machine as core
+from dipapprox.kernel.machine import Block, Cell, Element, Machine, Statement
 
 Names = frozenset[str]
 
@@ -60,21 +44,21 @@ class _Analysis:
 
     def _before(self, statement: Statement, after: Names) -> Names:
         match statement:
-            case Set(target, value):
+            case core.Set(target, value):
                 return self._without(after, target) | self._read(value) | self._index(target)
-            case Draw(target, _, mean):
+            case core.Draw(target, _, mean):
                 return self._without(after, target) | self._read(mean) | self._index(target)
-            case Choose(target, options):
+            case core.Choose(target, options):
                 read = [self._read(part) for option in options for part in option]
                 return self._without(after, target).union(self._index(target), *read)
-            case If(condition, then, otherwise):
+            case core.If(condition, then, otherwise):
                 branches = self.block(then, after) | self.block(otherwise, after)
                 return branches | self._read(condition)
-            case While(condition, body):
+            case core.While(condition, body):
                 return self._looped(body, after | self._read(condition))
-            case Repeat(_, body):
+            case core.Repeat(_, body):
                 return self._looped(body, after)
-            case Exit():
+            case core.Exit():
                 return _NONE
 
     def _looped(self, body: Block, after: Names) -> Names:
@@ -93,13 +77,13 @@ class _Analysis:
 
     def _assigned(self, statement: Statement) -> Names:
         match statement:
-            case Set(target) | Draw(target) | Choose(target):
+            case core.Set(target) | core.Draw(target) | core.Choose(target):
                 return frozenset(self._cells(target)) - self._kept
-            case If(_, then, otherwise):
+            case core.If(_, then, otherwise):
                 return _NONE.union(*(self._assigned(each) for each in (*then, *otherwise)))
-            case While(_, body) | Repeat(_, body):
+            case core.While(_, body) | core.Repeat(_, body):
                 return _NONE.union(*(self._assigned(each) for each in body))
-            case Exit():
+            case core.Exit():
                 return _NONE
 
     def _cells(self, cell: Cell | Element) -> Iterator[str]:
@@ -115,11 +99,11 @@ class _Analysis:
                 return frozenset(self._cells(tree)) - self._kept
             case Element(_, _, index):
                 return (frozenset(self._cells(tree)) - self._kept) | self._read(index)
-            case Operation(_, left, right) | Comparison(_, left, right):
+            case core.Operation(_, left, right) | core.Comparison(_, left, right):
                 return self._read(left) | self._read(right)
-            case Function(_, operand):
+            case core.Function(_, operand):
                 return self._read(operand)
-            case Connective(_, parts):
+            case core.Connective(_, parts):
                 return _NONE.union(*(self._read(part) for part in parts))
             case _:
                 return _NONE

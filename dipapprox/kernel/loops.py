@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.measures import Measure, forget
+from dipapprox.kernel.integration import forget
+from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.states import State, canonical, held
 
@@ -31,11 +32,7 @@ Weights = dict[int, Node]
 
 
 class Heads:
-    """The heads of a loop by number; 0 is where it is entered.
-
-    Args:
-        graph: Of the weights.
-    """
+    """The heads of a loop by number; 0 is where it is entered. Weights are in the graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

@@ -34,14 +34,7 @@ from typing import Any
 
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.reading import (
-    as_integer,
-    as_list,
-    as_name,
-    as_number,
-    as_record,
-    as_word,
-)
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_word
 
 Number = int | Fraction
 """Exact. Whole numbers that are read are `int`: they are compared by the million."""

@@ -12,6 +12,7 @@ a sum, and its bounds count.
     Rise(upper, lower)             t -> upper(t) - lower(t), functions with 0 <= lower <= upper
     Product                        t -> product of f(t) ** exponent
     Mix                            t -> sum of scalar * f(t)
+    Convolved(f, law)              t -> integral of f(s) * (density of the law at t - s) over s
 
     Rational(q), Weight(w)         a number; the value of an expression in eps
     Total(f)                       the integral of f over everything
@@ -30,7 +31,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import FAMILIES, Law
 
 Node = int
 """The number of a node in its `Graph`; what a node is made of has smaller numbers."""
@@ -91,6 +92,14 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
+class Convolved:
+    """The density of X + Y, where f is that of X, and Y independent with a law of the mean 0."""
+
+    function: Node
+    law: Law
+
+
+@dataclass(frozen=True, slots=True)
 class Rational:
     """An exact number."""
 
@@ -132,7 +141,7 @@ class Star:
     scalar: Node
 
 
-Function = Density | Restrict | Running | Rise | Product | Mix
+Function = Density | Restrict | Running | Rise | Product | Mix | Convolved
 Scalar = Rational | Weight | Total | ScalarProduct | ScalarSum | Star
 
 
@@ -182,7 +191,7 @@ class Graph:
         match node:
             case Density(law):
                 return law.is_discrete
-            case Restrict(function) | Running(function) | Rise(function):
+            case Restrict(function) | Running(function) | Rise(function) | Convolved(function):
                 return self.discrete[function]
             case Product(factors):
                 return self._agree([factor for factor, _ in factors])
@@ -290,12 +299,36 @@ class Graph:
                 return found
             case Mix(terms):
                 return self.mix([(s, self.moved(f, slope, offset)) for s, f in terms])
+            case Convolved(inner, law):
+                # X + Y = slope * t + offset where (X - offset) / slope + Y / slope = t.
+                other_law = law.affine(1 / slope, Fraction(0))
+                return self.add(Convolved(self.moved(inner, slope, offset), other_law))
             case _:
                 raise ValueError("a scalar is no function")
 
     def running(self, function: Node, from_left: bool) -> Node:
         """Return the integral of f from the left end to t, or from t to the right end."""
         return self.add(Running(function, from_left))
+
+    def combined(self, left: Node, p: int, right: Node, q: int) -> Node | None:
+        """Return the density of p X + q Y, where f and g are those of X and Y; None: none of ours.
+
+        With q Y = m + Z it is that of (p X + m) + Z. Entire densities are preferred for Z.
+        """
+        if self.discrete[left] and not abs(p) == abs(q) == 1:
+            return None
+        both = [
+            self.scaled(self.moved(f, Fraction(1, k), Fraction(0)), Fraction(1, abs(k)))
+            for f, k in ((left, p), (right, q))
+        ]
+        laws = [(self.nodes[one], other) for one, other in (both, both[::-1])]
+        found = [(one, other) for one, other in laws if isinstance(one, Density)]
+        if not found:
+            return None
+        node, other = min(found, key=lambda each: FAMILIES[each[0].law.family].has_kink)
+        law = node.law.affine(Fraction(1), -node.law.mean)
+        moved = self.moved(other, Fraction(1), -node.law.mean)
+        return self.scaled(self.add(Convolved(moved, law)), node.factor)
 
     def rise(self, upper: Node, lower: Node) -> Node:
         """Return upper(t) - lower(t), where the caller knows that 0 <= lower <= upper."""
@@ -383,7 +416,7 @@ def parts_of(graph: Graph, number: Node) -> tuple[Node, ...]:
     match node:
         case Density() | Rational() | Weight():
             return ()
-        case Restrict(function) | Running(function) | Total(function):
+        case Restrict(function) | Running(function) | Total(function) | Convolved(function):
             return (function,)
         case Star(scalar):
             return (scalar,)

@@ -8,7 +8,6 @@ c and half width h, an ellipse is c + h * E(rho) (`legendre`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -16,19 +15,19 @@ from flint import arb, arb_mat
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import between, error, to_ball
+from dipapprox.kernel.convolutions import Kernel
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.grid import ends_of_panels
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.legendre import rule
-from dipapprox.kernel.sampled import NOTHING, ZERO, Sampled, Space, Tail, restricted
+from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail, restricted
 
 
 class Panels(Space):
     """Functions made of some laws at one eps, restricted at some places.
 
     Args:
-        laws: All of them.
-        bounds: Of all restrictions.
+        leaves: What they are made of.
         eps: > 0.
         accuracy: Ours; the precision is set to what it says.
 
@@ -39,11 +38,9 @@ class Panels(Space):
         Refused: If there would be too many panels.
     """
 
-    def __init__(
-        self, laws: Iterable[Law], bounds: Iterable[Fraction], eps: Fraction, accuracy: Accuracy
-    ) -> None:
+    def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
         self._eps = eps
-        self.ends = ends_of_panels(laws, bounds, eps, accuracy)
+        self.ends = ends_of_panels(leaves, eps, accuracy)
         self._rule = rule(accuracy.nodes, accuracy.precision)
         self._n = accuracy.nodes
         self._panels = list(pairwise(self.ends))
@@ -58,6 +55,8 @@ class Panels(Space):
         self._running_errors = [self._rule.running_error(rho) for rho in accuracy.ellipses]
         self._overshoots = [self._rule.overshoot(rho) for rho in accuracy.ellipses[1:]]
         self._logs = [rho.log() for rho in balls]
+        self._ellipses = accuracy.ellipses
+        self._kernels: dict[Law, Kernel] = {}
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         """Return a law's density times a factor.
@@ -178,6 +177,19 @@ class Panels(Space):
             for row, modulus in zip(rise.bounds, moduli, strict=True):
                 row[p] = modulus
         return rise
+
+    def convolved(self, f: Sampled, law: Law) -> Sampled:
+        """Return the density of X + Y (`convolutions`)."""
+        if law not in self._kernels:
+            self._kernels[law] = Kernel(law, self._eps, self._panels, self._rule, self._ellipses)
+        weights = arb_mat(self._n, 1, self._rule.weights)
+        sums = (arb_mat(len(self._panels), self._n, f.values) * weights).entries()
+        wrong = self._wrong(self._whole_errors, f)
+        masses = [
+            half * mass + error(more)
+            for half, mass, more in zip(self._halves, sums, wrong, strict=True)
+        ]
+        return self._kernels[law].applied(f, masses)
 
     def total(self, f: Sampled) -> arb:
         """Enclose the integral of f over everything."""

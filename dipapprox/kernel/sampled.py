@@ -10,8 +10,10 @@ to the right, a tail says what is known.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 
 from flint import arb
 
@@ -55,6 +57,30 @@ class Sampled:
     right: Tail
 
 
+@dataclass(slots=True)
+class Leaves:
+    """What the functions on one grid are made of.
+
+    Attributes:
+        laws: Of densities, at least one.
+        bounds: Of restrictions.
+        added: Those of samples, with the mean 0, that are added to others.
+        samples: How many are added to one at most.
+    """
+
+    laws: set[Law]
+    bounds: set[Fraction]
+    added: set[Law]
+    samples: int = 0
+
+    def further(self, reaches: Iterable[Fraction]) -> Fraction:
+        """How much further than laws, about, sums reach if samples that are added reach so far.
+
+        Spreads add up as squares.
+        """
+        return max(reaches, default=Fraction(0)) * Fraction(isqrt(16 * self.samples) + 1, 4)
+
+
 class Space(ABC):
     """Functions on one grid; results are >= 0, as all functions are."""
 
@@ -80,6 +106,14 @@ class Space(ABC):
 
         Raises:
             NotProved: If no bound of it is known.
+        """
+
+    @abstractmethod
+    def convolved(self, f: Sampled, law: Law) -> Sampled:
+        """Return the density of X + Y, where f is that of X, and Y has a law with the mean 0.
+
+        Raises:
+            NotProved: If no bound of f beyond the grid is known.
         """
 
     def product(self, f: Sampled, g: Sampled) -> Sampled:

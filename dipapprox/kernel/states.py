@@ -17,12 +17,9 @@ Store = Mapping[str, Stored]
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store; who splits it copies what it changes.
+    """All runs with this store; `random` are the cells that hold forms of samples.
 
-    Attributes:
-        store: The cells.
-        random: Those that hold forms.
-        measure: Of the samples.
+    Who splits a state copies what it changes.
     """
 
     store: dict[str, Stored]

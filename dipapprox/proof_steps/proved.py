@@ -54,7 +54,10 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
     """
     start = perf_counter()
     failed: NotProved = Refused("there is nothing to try")
+    enclosures = True
     for bits in attempts(goal):
+        if bits != IN_CLOSED_FORM and not enclosures:
+            continue
         proof = written(program, goal, selection, bits)
         try:
             replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
@@ -65,7 +68,7 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
         except Refused as refused:
             failed = refused
             if bits != IN_CLOSED_FORM:
-                break  # it would be refused again
+                enclosures = False  # they would be refused again
         else:
             return Replayed(len(proof.steps), perf_counter() - start, bits)
     raise failed

@@ -71,10 +71,13 @@ def attempts(goal: Goal) -> Iterator[int]:
         spare = 8 + goal.outputs.bit_length() + 2 * int(goal.claim.growth.rate)
         bits = max(bits, (1 / goal.gap).__ceil__().bit_length() + spare)
     yield bits
-    if goal.gap is None or goal.gap <= 0:
+    attained = goal.gap is None or goal.gap <= 0
+    if attained:
         # Where the bound is attained, or nearly, only closed forms tell.
         yield IN_CLOSED_FORM
     yield from (times * bits for times in _FINER)
+    if not attained:
+        yield IN_CLOSED_FORM
 
 
 @dataclass(frozen=True, slots=True)

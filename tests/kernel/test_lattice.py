@@ -31,6 +31,7 @@ from dipapprox.kernel.nodes import (
     ScalarSum,
     Total,
 )
+from dipapprox.kernel.sampled import Leaves
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 
 FAMILIES = ["DLap", "DGauss"]
@@ -111,7 +112,7 @@ def test_restrictions_around_the_ends_of_few_integers(family: str) -> None:
     """Where much is beyond the window: it counts where it belongs to the restriction."""
     laws = law(family, 1, Fraction(7, 4))
     with precision(100):
-        window = Lattice([laws], ONE, replace(FINE, bits=1))
+        window = Lattice(Leaves({laws}, set(), set()), ONE, replace(FINE, bits=1))
         masses = window.density(laws, ONE)
         radius = laws.on_integers.radius(1) * Fraction(7, 4)
         first, last = floor(1 - radius), ceil(1 + radius)

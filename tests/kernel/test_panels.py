@@ -20,6 +20,7 @@ from dipapprox.kernel.laws import Law
 from dipapprox.kernel.legendre import rule
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
+from dipapprox.kernel.sampled import Leaves
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 from kernel.simpson import simpson
 
@@ -109,7 +110,7 @@ def test_moduli_on_ellipses(family: str, spacing: Fraction) -> None:
     asked = replace(FINE, bits=20, smooth=widths, kinked=widths)
     one, other = law(family, Fraction(1, 3), 2), law(family, Fraction(4, 3), 2)
     with precision(100):
-        panels = Panels([one, other], [], ONE, asked)
+        panels = Panels(Leaves({one, other}, set(), set()), ONE, asked)
         density = panels.density(one, ONE)
         up, down = panels.running(density, True), panels.running(density, False)
         later = panels.running(panels.density(other, ONE), True)
@@ -264,7 +265,7 @@ def test_restrictions_around_the_ends_of_a_short_grid(family: str) -> None:
     """Where much is beyond the grid: it counts where it belongs to the restriction."""
     laws, asked = law(family), replace(COARSE[-2], bits=2)
     with precision(100):
-        made = Panels([laws], [], ONE, asked)
+        made = Panels(Leaves({laws}, set(), set()), ONE, asked)
         density = made.density(laws, ONE)
         first, last = made.ends[0], made.ends[-1]
         places = [first - 1, first - ONE / 9, first, last, last + ONE / 9, last + 1]
@@ -408,7 +409,8 @@ def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(20):
         product = graph.times(product, running)
         scalars.append(graph.total(product))
-    one = len(Panels([law("Gauss")], [], ONE, FINE).density(law("Gauss"), ONE).values)
+    panels = Panels(Leaves({law("Gauss")}, set(), set()), ONE, FINE)
+    one = len(panels.density(law("Gauss"), ONE).values)
     # The running integral and two products, the first of which is the density.
     monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 3 * one)
     assert len(evaluate(graph, scalars, ONE, FINE)) == 20

@@ -1,0 +1,274 @@
+"""Sums of samples against closed forms, sums over integers, and quadrature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.kernel.balls import lower, precision
+from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.nodes import Graph
+from tests.kernel.graphs import COARSE, ONE, law
+from tests.kernel.graphs import enclosed as scalars_enclosed
+from tests.kernel.machines import cell, enclosed, exactly, machine
+
+
+def combination(coefficients: list[Any]) -> Any:
+    """The expression a_0 x_0 + a_1 x_1 + …"""
+    terms = [["*", a, cell(f"x{k}")] for k, a in enumerate(coefficients)]
+    found = terms[0]
+    for term in terms[1:]:
+        found = ["+", found, term]
+    return found
+
+
+def decided(
+    samples: list[tuple[str, int, Any]], conditions: list[tuple[list[Any], str, Any]]
+) -> Any:
+    """Samples (family, mean, scale), and whether all conditions on combinations of them hold."""
+    draws = [
+        ["draw", cell(f"x{k}"), family, mean, [scale, 0]]
+        for k, (family, mean, scale) in enumerate(samples)
+    ]
+    compared = [[relation, combination(a), bound] for a, relation, bound in conditions]
+    yes, no = ([["set", cell("o"), k]] for k in (1, 0))
+    return machine([*draws, ["if", ["and", *compared], yes, no]], {"o": [0, 1]})
+
+
+def assert_is(of: Any, expected: float, wrong: float = 1e-12) -> None:
+    """The probability of 1 is this in closed form, and that of 0 is the rest."""
+    found = exactly(of)
+    with precision(200):
+        for output, value in ((1, expected), (0, 1 - expected)):
+            if (output,) in found:
+                assert abs(float(lower(found[output,].ball(ONE))) - value) < wrong
+            else:
+                assert abs(value) < wrong
+
+
+def assert_encloses(of: Any, expected: float, width: float = 1e-7, wrong: float = 1e-12) -> None:
+    """The probability of 1 is enclosed, and so is that of 0."""
+    found = enclosed(of, bits=28)
+    for output, value in ((1, expected), (0, 1 - expected)):
+        low, high = found.get((output,), (0.0, 0.0))
+        assert low - wrong <= value <= high + wrong
+        assert high - low < width
+
+
+def above(z: float) -> float:
+    """Pr[N(0, 1) > z]."""
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "bound"), [([1, 1, 1], 2), ([2, "-1/2", 1], -1), ([1, -3, 1, 1], 4)]
+)
+def test_sums_of_gaussian_samples_are_gaussian(coefficients: list[Any], bound: int) -> None:
+    samples = [("Gauss", k, 1 + k % 2) for k in range(len(coefficients))]
+    numbers = [float(Fraction(a)) for a in coefficients]
+    mean = sum(a * m for a, (_, m, _) in zip(numbers, samples, strict=True))
+    spread = math.hypot(*(a * s for a, (_, _, s) in zip(numbers, samples, strict=True)))
+    of = decided(samples, [(coefficients, ">=", bound)])
+    assert_encloses(of, above((bound - mean) / spread))
+
+
+@pytest.mark.parametrize(("count", "bound"), [(3, 2), (4, 7), (5, "1/2")])
+def test_sums_of_one_sided_samples_have_the_law_of_erlang(count: int, bound: Any) -> None:
+    of = decided([("LapPlus", 0, 1)] * count, [([1] * count, ">", bound)])
+    x = float(Fraction(bound))
+    expected = math.exp(-x) * sum(x**k / math.factorial(k) for k in range(count))
+    assert_is(of, expected)
+    assert_is(decided([("LapMinus", 0, 1)] * count, [([-1] * count, ">", bound)]), expected)
+    with pytest.raises(Refused, match="closed forms"):
+        enclosed(of)
+
+
+def masses(family: str, scale: float, reach: int) -> dict[int, float]:
+    """The masses of a law of integers."""
+    weight: Callable[[int], float] = (
+        (lambda k: math.exp(-abs(k) / scale))
+        if family == "DLap"
+        else (lambda k: math.exp(-k * k / (2 * scale * scale)))
+    )
+    weights = {k: weight(k) for k in range(-reach, reach + 1)}
+    whole = math.fsum(weights.values())
+    return {k: w / whole for k, w in weights.items()}
+
+
+CHAIN = [([1, 0, 0], "<=", 1), ([1, 1, 0], "<=", 1), ([1, 1, 1], ">", 0)]
+"""Partial sums: the first two stay below a bound, the third is above another."""
+
+
+@pytest.mark.parametrize("conditions", [[([1, 1, 1], ">", 2)], [([1, -1, -1], "=", 1)], CHAIN])
+@pytest.mark.parametrize("family", ["DLap", "DGauss"])
+def test_sums_of_integers_are_added_up(family: str, conditions: list[Any]) -> None:
+    holds = {
+        ">": lambda a, b: a > b,
+        "<=": lambda a, b: a <= b,
+        "=": lambda a, b: a == b,
+    }
+    law_of = masses(family, 1.0, 36 if family == "DLap" else 9)
+    expected = math.fsum(
+        law_of[a] * law_of[b] * law_of[c]
+        for a, b, c in product(law_of, repeat=3)
+        if all(
+            holds[relation](k[0] * a + k[1] * (b + 1) + k[2] * c, bound)
+            for k, relation, bound in conditions
+        )
+    )
+    samples = [(family, k, 1) for k in (0, 1, 0)]
+    assert_encloses(decided(samples, conditions), expected, width=1e-9)
+
+
+def gauss(x: Any) -> Any:
+    """The standard density."""
+    return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def laplace(x: Any) -> Any:
+    """The standard density."""
+    return np.exp(-abs(x)) / 2
+
+
+@pytest.mark.parametrize(
+    ("families", "densities"),
+    [
+        (("Gauss", "Gauss", "Gauss"), (gauss, gauss, gauss)),
+        (("Lap", "Lap", "Lap"), (laplace, laplace, laplace)),
+        (("Lap", "Gauss", "Gauss"), (laplace, gauss, gauss)),
+    ],
+)
+def test_partial_sums_are_integrated_in_turn(families: Any, densities: Any) -> None:
+    step = 1 / 64
+    places = (np.arange(-24 * 64, 24 * 64) + 0.5) * step
+    found = np.where(places < 1, densities[0](places), 0.0)
+    for density, keep in zip(densities[1:], (places < 1, places > 0), strict=True):
+        # Sums of midpoints are ends of cells.
+        kernel = density((np.arange(-1400, 1401)) * step)
+        found = np.convolve(found, kernel, "same") * step * keep
+    expected = float(found.sum()) * step
+    of = decided([(family, 0, 1) for family in families], CHAIN)
+    if set(families) == {"Lap"}:
+        assert_is(of, expected, wrong=3e-4)
+    else:
+        assert_encloses(of, expected, wrong=3e-4)
+
+
+def test_a_noisy_threshold_under_partial_sums_is_one_more_sample() -> None:
+    """x0 is the threshold: with y = x1 - x0 the sums are y + x2, y + x2 + x3."""
+    conditions = [([-1, 1, 0, 0], "<", 0), ([-1, 1, 1, 0], "<", 0), ([-1, 1, 1, 1], ">=", 0)]
+    samples = [("DLap", 1, 1), ("DLap", 0, 2), ("DLap", 1, 1), ("DLap", 0, 1)]
+    laws = [masses("DLap", float(scale), 25 * scale) for _, _, scale in samples]
+    one: dict[int, float] = {}
+    for t, y in product(laws[0], laws[1]):
+        one[y - t - 1] = one.get(y - t - 1, 0.0) + laws[0][t] * laws[1][y]
+    for mean, own in ((1, laws[2]), (0, laws[3])):
+        kept = {y: p for y, p in one.items() if y < 0}
+        one = {}
+        for y, z in product(kept, own):
+            one[y + z + mean] = one.get(y + z + mean, 0.0) + kept[y] * own[z]
+    expected = math.fsum(p for y, p in one.items() if y >= 0)
+    assert_encloses(decided(samples, conditions), expected, width=1e-9, wrong=1e-9)
+
+
+def test_pairs_that_are_compared_in_one_way_are_one_sample_each() -> None:
+    """x0 - x3 and x1 - x2 are independent, Gaussian; their sum is negative, the first is not."""
+    conditions = [([1, 1, -1, -1], "<", 0), ([1, 0, 0, -1], ">=", 0), ([0, 1, -1, 0], "<=", 0)]
+    of = decided([("Gauss", 0, 2)] * 4, conditions)
+    # The angle between the half planes is 45 degrees.
+    assert_encloses(of, 1 / 8)
+
+
+def signed(scale: float, sign: int, side: str) -> Callable[[Any], Any]:
+    """The density of sign * X, where X is of a Laplace family."""
+
+    def density(x: Any) -> Any:
+        z = x / (sign * scale)
+        size = {"Lap": 0.5 + 0 * z, "LapPlus": 1.0 * (z > 0), "LapMinus": 1.0 * (z < 0)}[side]
+        # Half of a jump at the place itself.
+        size = size + (0.5 * (z == 0) if side != "Lap" else 0)
+        return size * np.exp(-abs(z)) / abs(sign * scale)
+
+    return density
+
+
+families = st.sampled_from(["Lap", "LapPlus", "LapMinus"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) -> None:
+    samples = [
+        (data.draw(families), data.draw(st.integers(-1, 1)), data.draw(st.sampled_from([1, 2])))
+        for _ in range(3)
+    ]
+    signs = [data.draw(st.sampled_from([1, -1, 2])) for _ in range(3)]
+    conditions = [
+        (
+            [sign if k <= last else 0 for k, sign in enumerate(signs)],
+            data.draw(st.sampled_from(["<", ">="])),
+            data.draw(st.integers(-2, 2)),
+        )
+        for last in range(3)
+        if last == 2 or data.draw(st.booleans())
+    ]
+    step = 1 / 16
+    places = (np.arange(-80 * 16, 80 * 16) + 0.5) * step
+    found = np.zeros(len(places))
+    for last, ((family, mean, scale), sign) in enumerate(zip(samples, signs, strict=True)):
+        density = signed(scale, sign, family)
+        if last:
+            around = np.arange(-70 * 16, 70 * 16 + 1) * step
+            found = np.convolve(found, density(around - sign * mean), "same") * step
+        else:
+            found = density(places - sign * mean)
+        for form, relation, bound in conditions:
+            if form == [each if k <= last else 0 for k, each in enumerate(signs)]:
+                found = found * (places < bound if relation == "<" else places > bound)
+    assert_is(decided(samples, conditions), float(found.sum()) * step, wrong=4e-3)
+
+
+@pytest.mark.parametrize("asked", COARSE)
+@pytest.mark.parametrize("family", ["Gauss", "DLap", "DGauss"])
+def test_coarse_enclosures_contain_what_fine_ones_do(family: str, asked: Any) -> None:
+    graph = Graph()
+    samples = [graph.density(law(family, mean, scale)) for mean, scale in ((0, 1), (1, 2), (-2, 1))]
+    if family == "Gauss":
+        samples[0] = graph.density(law("Lap"))
+    one = graph.combined(graph.restrict(samples[0], Fraction(-1), None), 1, samples[1], 1)
+    assert one is not None
+    other = graph.combined(graph.restrict(one, None, Fraction(2)), 1, samples[2], -1)
+    assert other is not None
+    wanted = [
+        graph.total(function)
+        for function in (
+            one,
+            other,
+            graph.restrict(other, Fraction(0), Fraction(1)),
+            graph.times(graph.moved(other, Fraction(-1), Fraction(1)), samples[0]),
+        )
+    ]
+    coarse = scalars_enclosed(graph, wanted, ONE, asked)
+    fine = scalars_enclosed(graph, wanted, ONE, COARSE[-1])
+    for (low, high), (least, most) in zip(coarse, fine, strict=True):
+        assert low <= most
+        assert least <= high
+
+
+def test_what_no_law_adds_to_is_refused() -> None:
+    halves = [([1, 0, 0], ">", 0), ([0, 1, 0], ">", 0), ([0, 0, 1], ">", 0), ([1, 1, 1], ">", 1)]
+    with pytest.raises(Refused, match="only sums compare"):
+        enclosed(decided([("Gauss", 0, 1)] * 3, halves))
+    with pytest.raises(Refused, match="only sums compare"):
+        enclosed(decided([("DLap", 0, 1)] * 3, [([2, 3, 5], ">", 1)]))
+    apart = [([1, 1, 0], ">", 0), ([1, 0, 1], ">", 0), ([0, 1, 1], ">", 0), ([1, 1, 1], ">", 0)]
+    with pytest.raises(Refused, match="only sums compare"):
+        enclosed(decided([("Gauss", 0, 1)] * 3, apart))
