@@ -42,6 +42,7 @@ from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
 from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.weights import Weight, fallback_weight, published_weight
+from dipapprox.automata.word_climb import climbed_words
 from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
@@ -208,6 +209,9 @@ class _Progress:
                 self._learn(structure=None)  # nobody sees it
         else:
             self._bound(merged)
+        if self.with_words and not (self._is_settled() or self.now.determined):
+            known = self.now.lower if isinstance(self.now.lower, WordBound) else None
+            self._note(climbed_words(merged.graph, known, self.limits))
 
     def _look_at_part(self) -> None:
         """Find a structure or a dear run in a part of what is too large."""
@@ -365,9 +369,7 @@ class _Progress:
             self._learn(upper=found)
 
     def _construct(self, merged: Quotient, weight: Weight) -> None:
-        if self._is_settled():
-            return
-        for candidate in dear_runs(merged, weight, self.limits):
+        for candidate in () if self._is_settled() else dear_runs(merged, weight, self.limits):
             self._improve(merged, candidate)
             if self._is_settled():
                 return
@@ -417,9 +419,12 @@ class _Progress:
         return self.automaton.changes[0] if self.automaton.reads(transition) else 0
 
     def _try_words(self, merged: Quotient, candidate: Candidate) -> None:
-        if not self.with_words:
-            return
-        for bound in bounds_of_run(merged.graph, candidate.run, candidate.changes, self.limits):
+        if self.with_words:
+            run, changes = candidate.run, candidate.changes
+            self._note(bounds_of_run(merged.graph, run, changes, self.limits))
+
+    def _note(self, bounds: Iterable[WordBound]) -> None:
+        for bound in bounds:
             if bound.value > self.now.lower_bound:
                 self._learn(lower=bound)
             if self._is_settled():

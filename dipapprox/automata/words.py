@@ -93,7 +93,7 @@ def word_rate(
     units = _Units(automaton, letters, word)
     work = 0
     costs: dict[tuple[int, tuple[int, ...]], int] = {(0, (0,) * len(automaton.variables)): 0}
-    ways = _ways(graph)
+    ways = dict[int, list[_Way]]()
     for letter, seen in zip(letters, word, strict=True):
         limits.check_states(len(costs))
         limits.check()
@@ -102,6 +102,8 @@ def word_rate(
         for (node, stored), cost in costs.items():
             if automaton.states[graph.states[node]].reads != (letter is not None):
                 continue
+            if node not in ways:
+                ways[node] = _ways(graph, node)
             for index, target, above, below, assigned in ways[node]:
                 if index not in prices:
                     transition = automaton.transitions[index]
@@ -138,17 +140,16 @@ _Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """A step: its transition, where it leads, and the variables below, above and stored."""
 
 
-def _ways(graph: Unfolding) -> list[list[_Way]]:
-    """Return the steps that leave each node."""
-    sets = [
-        (tuple(members(t.above)), tuple(members(t.below)), tuple(members(t.assigned)))
-        for t in graph.automaton.transitions
-    ]
-    edges = graph.edges
-    return [
-        [(edges[k].transition, edges[k].target, *sets[edges[k].transition]) for k in leaving]
-        for leaving in graph.leaving
-    ]
+def _ways(graph: Unfolding, node: int) -> list[_Way]:
+    """Return the steps that leave a node."""
+    found = list[_Way]()
+    for edge in (graph.edges[k] for k in graph.leaving[node]):
+        step = graph.automaton.transitions[edge.transition]
+        above, below, assigned = (
+            tuple(members(each)) for each in (step.above, step.below, step.assigned)
+        )
+        found.append((edge.transition, edge.target, above, below, assigned))
+    return found
 
 
 class _Units:

@@ -1,0 +1,169 @@
+"""Better bounds by words from known ones: steps of words are put in, left out, repeated, changed.
+
+Where several runs look alike, the dearest run says little of the dearest word. So words are changed
+at random, beginning with the best that are known and with short walks, and what is no worse is
+kept. The numbers are drawn in the same way every time, and so many words are tried, not so long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from random import Random
+
+from dipapprox.automata.model import Output, Sample
+from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.words import Meter, NearZero, Seen, Symbol, WordBound, word_bound
+from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
+
+MOST_WORK = 400_000
+"""Values that are looked at, in all words together."""
+
+MOST_STEPS = 20_000
+"""Of all words that are tried."""
+
+_LONGEST = 12
+"""Steps of a word; longer ones are left as they are."""
+
+_WALK = 7
+"""Most steps of a walk to begin with."""
+
+_PATIENCE = 60
+"""Words in a row that are no better than before."""
+
+_SIZES = (0, 1, -1, 2, -2, 3, -3, 6, -6, 12, -12)
+_MOVES = (0, 1, -1, 3, -3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What both inputs have at a step, None where nothing is read, and what is seen."""
+
+    first: Fraction | None
+    second: Fraction | None
+    seen: Seen
+
+
+_Word = tuple[_Step, ...]
+
+
+def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
+    """Yield better and better bounds.
+
+    Args:
+        graph: The augmented automaton, or its quotient.
+        known: The best bound so far; it is climbed from first.
+        limits: As for `word_rate`.
+
+    Raises:
+        LimitReached: As `word_rate`.
+    """
+    climb = _Climb(graph, limits)
+    best = known
+    again = True
+    while climb.is_going:
+        word = _word_of(best) if best is not None and again else climb.walk()
+        again = not again
+        for found in climb.from_word(word):
+            if best is None or found.value > best.value:
+                best = found
+                yield found
+
+
+def _word_of(bound: WordBound) -> _Word:
+    return tuple(map(_Step, bound.first, bound.second, bound.word))
+
+
+class _Climb:
+    def __init__(self, graph: Unfolding, limits: Limits) -> None:
+        self._graph, self._limits = graph, limits
+        self._chance = Random(0)
+        self._meter = Meter(MOST_WORK)
+        self._left = MOST_STEPS
+        automaton = graph.automaton
+        outputs = dict.fromkeys(each.output for each in automaton.transitions)
+        self._alphabet = list(dict.fromkeys(map(_seen, outputs)))
+        self._reads = list(dict.fromkeys(each.reads for each in automaton.states))
+
+    @property
+    def is_going(self) -> bool:
+        """Whether there is work left."""
+        return self._left > 0 and self._meter.left > 0
+
+    def walk(self) -> _Word:
+        """Return the word of some run, with some inputs."""
+        automaton, node, word = self._graph.automaton, 0, list[_Step]()
+        for _ in range(self._chance.randint(1, _WALK)):
+            leaving = self._graph.leaving[node]
+            if not leaving:
+                break
+            edge = self._graph.edges[self._chance.choice(leaving)]
+            transition = automaton.transitions[edge.transition]
+            word.append(self._step(automaton.reads(transition), _seen(transition.output)))
+            node = edge.target
+        return tuple(word)
+
+    def from_word(self, word: _Word) -> Iterator[WordBound]:
+        """Yield what is better than all before, as long as words get better now and then."""
+        here = self._bound(word)
+        if here is None:
+            return
+        yield here
+        misses = 0
+        while misses < _PATIENCE and self.is_going:
+            changed = self._changed(word)
+            found = self._bound(changed)
+            misses += 1
+            if found is not None and found.value >= here.value:
+                if found.value > here.value:
+                    misses = 0
+                    yield found
+                word, here = changed, found
+
+    def _bound(self, word: _Word) -> WordBound | None:
+        self._left -= len(word) + 1
+        first, second = tuple([s.first for s in word]), tuple([s.second for s in word])
+        seen = tuple([s.seen for s in word])
+        return word_bound(self._graph, first, second, seen, self._limits, self._meter)
+
+    def _changed(self, word: _Word) -> _Word:
+        """Return a word that differs a little."""
+        chance = self._chance
+        if not word:
+            return (self._any_step(),)
+        place, kind = chance.randrange(len(word)), chance.random()
+        step = word[place]
+        if kind < 0.35 and len(word) >= _LONGEST:
+            kind = 0.4
+        if kind < 0.2:
+            return (*word[:place], self._any_step(), *word[place:])
+        if kind < 0.35:
+            again = word[place : place + chance.randint(1, 3)]
+            return (*word[:place], *again, *word[place:])
+        if kind < 0.5:
+            return (*word[:place], *word[place + 1 :])
+        if kind < 0.6 or step.first is None:
+            other = _Step(step.first, step.second, chance.choice(self._alphabet))
+        else:
+            other = self._moved(step.first, step.seen)
+        return (*word[:place], other, *word[place + 1 :])
+
+    def _any_step(self) -> _Step:
+        return self._step(self._chance.choice(self._reads), self._chance.choice(self._alphabet))
+
+    def _step(self, reads: bool, seen: Seen) -> _Step:
+        if not reads:
+            return _Step(None, None, seen)
+        return self._at(Fraction(self._chance.choice(_SIZES)), seen)
+
+    def _moved(self, here: Fraction, seen: Seen) -> _Step:
+        return self._at(here + self._chance.choice((*_MOVES, -2 * here)), seen)
+
+    def _at(self, first: Fraction, seen: Seen) -> _Step:
+        changes: Sequence[int] = self._graph.automaton.changes
+        return _Step(first, first + self._chance.choice(changes), seen)
+
+
+def _seen(output: Output) -> Seen:
+    return NearZero() if isinstance(output, Sample) else Symbol(output)

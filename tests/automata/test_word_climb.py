@@ -1,0 +1,65 @@
+"""Words beside those of dear runs: bounds that climbing finds are those of the words."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dipapprox.automata import word_climb
+from dipapprox.automata.analysis import analyse
+from dipapprox.automata.unfolding import augment
+from dipapprox.automata.word_climb import climbed_words
+from dipapprox.automata.words import WordBound, word_bound
+from dipapprox.limits import Limits
+from tests.automata.random_automata import random_automaton
+
+
+@pytest.mark.parametrize(
+    ("seed", "least"),
+    [
+        # The words of single runs prove 2/3, 0 and 6.
+        (443, "3/2"),
+        (575, "3"),
+        (727, "9"),
+    ],
+)
+def test_changed_words_lose_more_than_those_of_dear_runs(seed: int, least: str) -> None:
+    variables = 1 + seed % 3
+    automaton = random_automaton(
+        seed, variables, variables + 1 + seed % 3, shown=0.2, distinct=False
+    )
+    found = analyse(automaton, Limits()).lower
+    assert isinstance(found, WordBound)
+    assert found.value >= Fraction(least)
+    again = word_bound(
+        augment(automaton, Limits()), found.first, found.second, found.word, Limits()
+    )
+    assert again == found
+    pairs = zip(found.first, found.second, strict=True)
+    assert all(a is b is None or abs(b - a) <= 1 for a, b in pairs)  # type: ignore[operator]
+
+
+def test_no_word_loses_more_than_a_proved_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_climb, "MOST_STEPS", 300)
+    tried = 0
+    for seed in range(60):
+        automaton = random_automaton(seed, 2, 3, shown=0.2, distinct=False)
+        known = analyse(automaton, Limits(), with_words=False)
+        if known.upper_bound is None or known.quotient is None:
+            continue
+        tried += 1
+        values = [bound.value for bound in climbed_words(known.quotient.graph, None, Limits())]
+        assert values == sorted(values)
+        assert max(values, default=Fraction(0)) <= known.upper_bound
+    assert tried > 20
+
+
+def test_what_is_tried_is_the_same_every_time() -> None:
+    graph = augment(random_automaton(575, 3, 6, shown=0.2, distinct=False), Limits())
+    random.seed(1)
+    first = list(climbed_words(graph, None, Limits()))
+    random.seed(2)
+    assert first == list(climbed_words(graph, None, Limits()))
+    assert first
