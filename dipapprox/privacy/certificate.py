@@ -11,6 +11,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from math import prod
@@ -336,6 +337,7 @@ def _distributions(
     )
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

@@ -1,0 +1,83 @@
+"""What docs/soundness.md and docs/certificates.md say of the kernel, counted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from dipapprox.cli.app import main
+from dipapprox.kernel.laws import FAMILIES
+from dipapprox.kernel.machine import NORMS
+from dipapprox.kernel.rules import MOST_ENTRIES, MOST_PAIRS, RULES
+
+ROOT = Path(__file__).parent.parent.parent
+KERNEL = ROOT / "dipapprox" / "kernel"
+SOUNDNESS = (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8").replace("\n", " ")
+CERTIFICATES = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
+
+NEAR = 100
+"""Lines that a rounded number may be off."""
+
+LOADED = """
+import sys
+
+from dipapprox.cli.app import main
+
+status = main(["check", sys.argv[1]])
+names = [name for name in sys.modules if name.split(".")[0] == "dipapprox"]
+elaborator = [name for name in names if name.startswith("dipapprox.language")]
+print(status, "numpy" in sys.modules)
+print(*(sys.modules[name].__file__ for name in names if name not in elaborator))
+"""
+"""Checks a file and prints the modules of ours that were loaded, but for the elaborator."""
+
+
+def stated(pattern: str) -> int:
+    """The number that the page on soundness states."""
+    (found,) = re.findall(pattern, SOUNDNESS)
+    return int(found.replace(" ", ""))
+
+
+def lines(*paths: Path) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def test_the_kernel_is_as_large_as_the_page_says() -> None:
+    files = sorted(KERNEL.glob("*.py"))
+    number = stated(r"the (\d+) files of `dipapprox/kernel/`")
+    size = stated(r"`dipapprox/kernel/`, about ([\d ]+) lines")
+    assert len(files) == number
+    assert abs(lines(*files) - size) <= NEAR
+    assert stated(r"up to ([\d ]+) probabilities") == MOST_ENTRIES
+    assert stated(r"probabilities and ([\d ]+) pairs") == MOST_PAIRS
+
+
+def test_a_check_loads_as_little_as_the_page_says(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    claim = ("--eps", "0.5", "--delta", "0.01", "--proved", "--certificate", str(proof))
+    assert main(["verify", str(ROOT / "programs" / "svt_gauss.dpg"), *claim]) == 0
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, str(proof)], capture_output=True, text=True, check=True
+    )
+    *_, said, loaded = done.stdout.splitlines()
+    assert said == "0 False", "confirmed, without numpy"
+    size = stated(r"loads about ([\d ]+) lines of this project")
+    assert abs(lines(*map(Path, loaded.split())) - size) <= NEAR
+
+
+def test_every_rule_is_on_its_page_with_its_fields() -> None:
+    found = dict(re.findall(r"^\*\*([a-z ]+)\*\* \(([^;]*);", CERTIFICATES, re.MULTILINE))
+    assert set(found) == set(RULES)
+    for name, (_, fields) in RULES.items():
+        assert tuple(re.findall(r"`(\w+)`", found[name])) == fields, name
+
+
+def test_every_word_of_machines_is_on_the_page() -> None:
+    for word in ("set", "draw", "if", "choose", "while", "repeat", "exit", "cell", "element"):
+        assert f'"{word}"' in CERTIFICATES, word
+    for word in (*NORMS, "all", "inverse", "exp", "eps", "and", "or"):
+        assert f'"{word}"' in CERTIFICATES, word
+    for family in FAMILIES:
+        assert f"`{family}`" in CERTIFICATES, family
