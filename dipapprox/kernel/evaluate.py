@@ -16,6 +16,7 @@ from flint import arb
 from dipapprox.kernel import nodes
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.nodes import Graph, Node, parts_of
@@ -141,6 +142,8 @@ class _Evaluation:
             node = self.graph.nodes[number]
             if isinstance(node, nodes.Function):
                 found = self.functions[number] = self._function(number, node)
+                costs = (len(found.values) // 4 + 10) * (1 + len(self.parts[number]) // 2)
+                spend(costs * self.accuracy.nodes if isinstance(node, Running) else costs)
                 held += len(found.values)
                 if held > MOST_VALUES:
                     raise Refused(f"more than {MOST_VALUES} values of functions at a time")

@@ -19,7 +19,7 @@ from typing import assert_never
 
 from dipapprox.kernel import nodes
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node, parts_of
 
@@ -300,11 +300,11 @@ def _primitive(piece: Piece) -> Piece:
         else:
             parts = []
             for j in range(k + 1):
-                factor = factorial(k) // factorial(k - j) / (-b) ** (j + 1)
+                factor = factorial(k) // factorial(k - j) / power(-b, j + 1)
                 # eps is divided by: its powers may be below 0.
                 parts.append((k - j, c * Sum.of([((Fraction(0), -j - 1), -factor)])))
-        for power, term in parts:
-            key = power, b
+        for exponent, term in parts:
+            key = exponent, b
             found[key] = found[key] + term if key in found else term
     return _cleaned(found)
 
@@ -313,5 +313,5 @@ def _at(piece: Piece, point: Fraction) -> Sum:
     """The value at a rational number."""
     found = Sum(())
     for (k, b), c in piece.items():
-        found += c * Sum.of([((b * point, 0), point**k)])
+        found += c * Sum.of([((b * point, 0), power(point, k))])
     return found

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.balls import MOST_BITS as MOST_PRECISION
 from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 
 Ball = Any
@@ -23,7 +25,22 @@ MOST_TERMS = 20_000
 """Most terms of a sum, or of products of two sums."""
 
 MOST_BITS = 1 << 16
-"""Most bits that a sign is looked for with."""
+"""Most bits of a coefficient and its rate."""
+
+
+def power(base: Fraction, exponent: int) -> Fraction:
+    """Return base ** exponent.
+
+    Raises:
+        Refused: If it would be too long.
+    """
+    if _bits(base) * abs(exponent) > MOST_BITS:
+        raise Refused("a power that is too long")
+    return base**exponent
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +58,10 @@ class Sum:
         """Collect terms."""
         found: dict[tuple[Fraction, int], Fraction] = {}
         for key, coefficient in terms:
+            bits = _bits(key[0]) + _bits(coefficient)
+            if bits > MOST_BITS:
+                raise Refused("an exponential polynomial with numbers that are too long")
+            spend(4 + bits // 64)
             found[key] = found.get(key, Fraction(0)) + coefficient
             if len(found) > MOST_TERMS:
                 raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
@@ -79,13 +100,14 @@ class Sum:
 
     def at(self, eps: Fraction) -> Sum:
         """Return a sum without powers of eps that has the same value at `eps`."""
-        return Sum.of(((q, 0), c * eps**n) for (q, n), c in self.terms)
+        return Sum.of(((q, 0), c * power(eps, n)) for (q, n), c in self.terms)
 
     def ball(self, eps: Fraction) -> Ball:
         """Enclose the value at `eps`, at the precision of the enclosing block."""
         found = to_ball(Fraction(0))
         for (q, n), c in self.terms:
-            found += to_ball(c * eps**n) * to_ball(q * eps).exp()
+            spend(10)
+            found += to_ball(c * power(eps, n)) * to_ball(q * eps).exp()
         return found
 
     def sign(self, eps: Fraction) -> int:
@@ -98,7 +120,7 @@ class Sum:
         if fixed.is_zero():
             return 0
         bits = 64
-        while bits <= MOST_BITS:
+        while bits <= MOST_PRECISION:
             with precision(bits):
                 found = fixed.ball(eps)
                 if found > 0:
@@ -106,7 +128,7 @@ class Sum:
                 if found < 0:
                     return -1
             bits *= 2
-        raise Refused(f"a sign that {MOST_BITS} bits do not tell")
+        raise Refused(f"a sign that {MOST_PRECISION} bits do not tell")
 
 
 @dataclass(frozen=True, slots=True)

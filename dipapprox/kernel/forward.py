@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import cast
 
 from dipapprox.kernel import machine as core
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.integration import forget
@@ -24,10 +25,13 @@ from dipapprox.kernel.loops import Heads
 from dipapprox.kernel.machine import Block, Cell, Condition, Element, Expression
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.states import State, Store, Stored, canonical, held
+from dipapprox.kernel.states import State, Store, Stored, canonical, held, size_of
 
 MOST_STATES = 50_000
 """Most states at a time."""
+
+MOST_CELLS = 5_000_000
+"""Most cells of all states at a time."""
 
 MOST_STEPS = 3_000_000
 """Most statements that are executed."""
@@ -107,6 +111,10 @@ class Run:
     def _statement(self, statement: core.Statement, states: list[State]) -> list[State]:
         self._ask()
         self._steps += len(states)
+        cells = sum([len(state.store) for state in states])
+        spend(4 * len(states) + cells // 8)
+        if cells > MOST_CELLS:
+            raise Refused(f"more than {MOST_CELLS} cells of all states")
         if self._steps > MOST_STEPS or len(states) > MOST_STATES:
             raise Refused("more states or steps than the kernel follows")
         match statement:
@@ -241,6 +249,7 @@ class Run:
             law = Law(statement.family, Fraction(mean), statement.coefficient, statement.power)
             function = self._laws[key] = self.graph.density(law)
         measure = state.measure
+        spend(len(measure.components))
         atom = 1 + max([a for c in measure.components for a, _ in c.functions], default=-1)
         state.measure = draw(measure, atom, function)
         form = Form(Fraction(0), ((atom, Fraction(1)),))
@@ -338,6 +347,7 @@ class Run:
                 return store[name]
             case core.Operation(word, left, right):
                 one, other = self._value(left, store), self._value(right, store)
+                spend(size_of(one) + size_of(other))
                 if isinstance(one, str) or isinstance(other, str):
                     raise NotProved("named values are no numbers")
                 if not isinstance(one, Form) and not isinstance(other, Form):
@@ -363,7 +373,10 @@ class Run:
             case core.Epsilon():
                 return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]), Sum.constant(Fraction(1)))
             case core.Function("inverse", operand):
-                return self._weight(operand, store).inverse()
+                weight = self._weight(operand, store)
+                if not self._sign(weight):
+                    raise NotProved("a weight is divided by 0")
+                return weight.inverse()
             case core.Function("exp", operand):
                 return self._weight(operand, store).exponential()
             case core.Operation(word, left, right):

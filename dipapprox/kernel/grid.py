@@ -6,6 +6,7 @@ from bisect import bisect_left
 from fractions import Fraction
 
 from dipapprox.kernel.accuracy import Accuracy
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.sampled import Leaves
 
@@ -50,6 +51,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
         while (gap := mark - ends[-1]) > 0:
             if len(ends) > accuracy.panels:
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
+            spend(1 + 4 * len(around))
             width = _width(ends[-1], around)
             if gap <= width:
                 ends.append(mark)

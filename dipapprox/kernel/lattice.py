@@ -38,7 +38,7 @@ class Lattice(Space):
         self._last = ceil(max(law.mean + reach(law) for law in leaves.laws) + further)
         count = self._last - self._first + 1
         if count > accuracy.integers:
-            raise Refused(f"the functions need {count} integers, more than {accuracy.integers}")
+            raise Refused(f"the functions need more than {accuracy.integers} integers")
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
         """Return a law's masses times a factor; they rise up to its mean and fall from there."""

@@ -252,7 +252,7 @@ class DiscreteGauss(IntegerFamily):
                 # Every j is a place to stop; here the rest is small next to what is there.
                 return found + between(weight, weight / (1 - (rate * (2 * j + 1)).exp()))
             found += weight
-        raise Refused(f"a discrete Gaussian of the scale {scale} has too many terms")
+        raise Refused("a discrete Gaussian has too many terms")
 
 
 FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
@@ -335,7 +335,7 @@ class Law:
             Refuted: If it is none of ours.
         """
         if factor == 0 or (self.is_discrete and abs(factor) != 1):
-            raise Refuted(f"{factor} times a sample of {self.family} has no law here")
+            raise Refuted(f"a multiple of a sample of {self.family} has no law here")
         family = FAMILIES[self.family].mirror if factor < 0 else self.family
         mean = factor * self.mean + shift
         return Law(family, mean, abs(factor) * self.coefficient, self.power)
@@ -362,4 +362,4 @@ def _nearest_to_zero(low: arb, high: arb) -> arb:
 
 def _bounded(terms: int) -> None:
     if terms > MOST_TERMS:
-        raise Refused(f"{terms} integers are more than {MOST_TERMS}")
+        raise Refused(f"more than {MOST_TERMS} integers")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dipapprox.kernel import machine as core
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.machine import Block, Cell, Element, Machine, Statement
 
 Names = frozenset[str]
@@ -36,6 +37,7 @@ class _Analysis:
     def block(self, block: Block, after: Names) -> Names:
         """Return the cells that are read before they are assigned from here on."""
         for statement in reversed(block):
+            spend(2 + len(after) // 8)
             before = self._before(statement, after)
             mentioned = before | self._assigned(statement)
             self.dying[id(statement)] = tuple(sorted(mentioned - after))
@@ -90,6 +92,7 @@ class _Analysis:
         if isinstance(cell, Cell):
             yield cell.name
         else:
+            spend(cell.size)
             yield from (f"{cell.array}[{k}]" for k in range(1, cell.size + 1))
 
     def _read(self, tree: Any) -> Names:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Measure
@@ -79,6 +80,7 @@ class Heads:
                 if to == graph.zero:
                     continue
                 ask()
+                spend(len(onward) + len(ends))
                 through = graph.by(to, graph.star(again))
                 for target, weight in onward.items():
                     self._add(self._onward[source], target, graph.by(through, weight))

@@ -32,9 +32,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_word
+from dipapprox.kernel.reading import (
+    as_integer,
+    as_list,
+    as_name,
+    as_number,
+    as_record,
+    as_word,
+    word_of,
+)
 
 Number = int | Fraction
 """Exact. Whole numbers that are read are `int`: they are compared by the million."""
@@ -48,7 +57,11 @@ NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 DEEPEST = 400
 """How deep expressions, conditions and statements may stand in each other."""
 
-LARGEST_DOMAIN = 1_000_000
+LARGEST_DOMAIN = 20_000
+MOST_VALUES = 1_000_000
+"""Of all cells of a machine."""
+
+LONGEST_ARRAY = 100_000
 MOST_TURNS = 1_000_000
 
 
@@ -263,6 +276,8 @@ def read_machine(json: object) -> Machine:
     inputs = tuple(_cell(each) for each in as_list(record["inputs"], "inputs"))
     outputs = tuple(_cell(each) for each in as_list(record["outputs"], "outputs"))
     reals = tuple(as_name(each, "a real output") for each in as_list(record["reals"], "reals"))
+    if sum(len(domain) for _, domain in (*inputs, *outputs)) > MOST_VALUES:
+        raise BadProof("domains are too large")
     names = [name for name, _ in (*inputs, *outputs)] + list(reals)
     if len(set(names)) < len(names):
         raise BadProof("two cells of one name")
@@ -281,6 +296,7 @@ def read_input(json: object, domains: tuple[tuple[Value, ...], ...]) -> Input:
     if len(found) != len(domains):
         raise BadProof("an input of another length")
     for value, domain in zip(found, domains, strict=True):
+        spend(1 + len(domain) // 64)
         if value not in domain:
             raise BadProof(f"{value} is not in the domain of its cell")
     return found
@@ -302,10 +318,9 @@ def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
     if isinstance(domain, dict):
         record = as_record(domain, "a domain", ("from", "to"))
         low, high = (as_integer(record[end], "a domain") for end in ("from", "to"))
-        if not 0 <= high - low < LARGEST_DOMAIN:
-            raise BadProof("a domain is empty or too large")
-        return as_name(name, "a cell"), tuple(range(low, high + 1))
-    values = tuple(read_value(each) for each in as_list(domain, "a domain"))
+        values: tuple[Value, ...] = tuple(range(low, min(high, low + LARGEST_DOMAIN) + 1))
+    else:
+        values = tuple(read_value(each) for each in as_list(domain, "a domain"))
     if not values or len(set(values)) < len(values) or len(values) > LARGEST_DOMAIN:
         raise BadProof("a domain is empty, too large, or has a value twice")
     return as_name(name, "a cell"), values
@@ -366,7 +381,7 @@ class _Reader:
                 options = []
                 for each in as_list(parts[1], "options"):
                     value, weight = as_list(each, "an option", 2)
-                    options.append((self._expression(value, 0), self._weight(weight, 0)))
+                    options.append((self._expression(value, 0), self._tree(weight, 0, True)))
                 if not options or not isinstance(parts[2], bool):
                     raise BadProof("a choice without options, or neither proportional nor not")
                 return Choose(self._target(parts[0]), tuple(options), parts[2])
@@ -380,7 +395,7 @@ class _Reader:
                 inner = _Reader(dict.fromkeys(arrays, first))
                 return Repeat(turns, inner.block(parts[3], depth))
             case _:
-                raise BadProof(f"not a statement: {str(json)[:80]}")
+                raise BadProof(f"not a statement: {word_of(json)}")
 
     def _target(self, json: object) -> Cell | Element:
         found = self._expression(json, 0)
@@ -390,9 +405,6 @@ class _Reader:
 
     def _expression(self, json: object, depth: int) -> Any:
         return self._tree(json, depth, weights=False)
-
-    def _weight(self, json: object, depth: int) -> Any:
-        return self._tree(json, depth, weights=True)
 
     def _tree(self, json: object, depth: int, weights: bool) -> Any:
         if depth > DEEPEST:
@@ -405,8 +417,8 @@ class _Reader:
                 return self._cell(as_name(parts[0], "a cell"))
             case "element", 3:
                 array, size = as_name(parts[0], "an array"), as_integer(parts[1], "a size")
-                if array in self._moving:
-                    raise BadProof("an array that moves has elements with computed indices")
+                if not 0 < size <= LONGEST_ARRAY or array in self._moving:
+                    raise BadProof("an array is too long, or moves and has computed indices")
                 return Element(array, size, self._tree(parts[2], depth + 1, False))
             case (("+" | "*"), 2):
                 left, right = (self._tree(each, depth + 1, weights) for each in parts)
@@ -416,7 +428,7 @@ class _Reader:
             case (("inverse" | "exp"), 1) if weights:
                 return Function(word, self._tree(parts[0], depth + 1, weights))
             case _:
-                raise BadProof(f"not an expression: {str(json)[:80]}")
+                raise BadProof(f"not an expression: {word_of(json)}")
 
     def _cell(self, name: str) -> Cell:
         array, bracket, rest = name.partition("[")
@@ -433,6 +445,6 @@ class _Reader:
         if word in ("and", "or"):
             return Connective(word, tuple(self._condition(each, depth + 1) for each in parts))
         if word not in RELATIONS or len(parts) != 2:
-            raise BadProof(f"not a condition: {str(json)[:80]}")
+            raise BadProof(f"not a condition: {word_of(json)}")
         left, right = (self._expression(each, 0) for each in parts)
         return Comparison(word, left, right)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.nodes import Graph, Node
 
@@ -147,6 +148,7 @@ def _next_integer(bound: Fraction, strict: bool) -> Fraction:
 
 def _union(components: list[Component]) -> Component:
     functions = tuple(sorted(pair for c in components for pair in c.functions))
+    spend(len(functions))
     return Component(functions, tuple(sorted((b for c in components for b in c.bounds), key=_key)))
 
 

@@ -30,11 +30,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.laws import FAMILIES, Law
 
 Node = int
 """The number of a node in its `Graph`; what a node is made of has smaller numbers."""
+
+MOST_PARTS = 4_000_000
+"""Of all products and sums together: what is kept of them."""
 
 Powers = tuple[tuple[Node, int], ...]
 """(node, how often >= 1), by ascending node."""
@@ -159,6 +164,7 @@ class Graph:
     __slots__ = (
         "_moved",
         "_numbers",
+        "_parts",
         "discrete",
         "minus_one",
         "nodes",
@@ -170,6 +176,7 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Function | Scalar] = []
         self.via: dict[Node, tuple[Node, Node]] = {}
+        self._parts = 0
         self.discrete: list[bool] = []
         self._numbers: dict[Function | Scalar, Node] = {}
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
@@ -179,8 +186,13 @@ class Graph:
 
     def add(self, node: Function | Scalar, via: tuple[Node, Node] | None = None) -> Node:
         """Return the number of a node; a new one is added, made as `via` says."""
+        parts = _size(node)
+        spend(2 + parts)
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
+            self._parts += parts
+            if self._parts > MOST_PARTS:
+                raise Refused(f"functions and numbers of more than {MOST_PARTS} parts")
             self.nodes.append(node)
             self.discrete.append(self._on_integers(node))
             if via is not None:
@@ -392,6 +404,14 @@ class Graph:
     def _scalar_terms(self, scalar: Node) -> Powers:
         node = self.nodes[scalar]
         return node.terms if isinstance(node, ScalarSum) else ((scalar, 1),)
+
+
+def _size(node: Function | Scalar) -> int:
+    match node:
+        case Product(parts) | ScalarProduct(parts) | ScalarSum(parts) | Mix(parts):
+            return len(parts)
+        case _:
+            return 1
 
 
 def _multiplied(left: Powers, right: Powers) -> Powers:

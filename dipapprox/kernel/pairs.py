@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.machine import Input, Machine, Number, Value, change_of
+
+MOST_NEAR = 5_000_000
+"""Most pairs of values of one cell that may change into each other."""
 
 
 def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
@@ -44,8 +49,10 @@ def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple
     """
     norm, radius = machine.adjacency.norm, machine.adjacency.radius
     found: dict[Value, list[tuple[Value, Number]]] = {}
+    entries = 0
     for before in domain:
         near: list[tuple[Value, Number]] = []
+        spend(2 * len(domain))
         for after in domain:
             if norm == "all":
                 near.append((after, 0))
@@ -60,6 +67,9 @@ def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple
             if (norm == "increasing" and change < 0) or (norm == "decreasing" and change > 0):
                 continue
             near.append((after, size if norm == "l1" else 0))
+        entries += len(near)
+        if entries > MOST_NEAR:
+            raise Refused(f"more than {MOST_NEAR} values that are near each other")
         found[before] = near
     return found
 

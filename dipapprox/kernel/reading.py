@@ -10,7 +10,7 @@ from typing import Any
 from dipapprox.kernel.errors import BadProof
 
 LONGEST_NUMBER = 4_000
-"""Most digits of an integer."""
+"""Most digits of an integer, and characters of a quotient: Python reads no longer ones."""
 
 LONGEST_NAME = 200
 
@@ -44,7 +44,7 @@ def as_number(json: object, what: str) -> Fraction:
     """Take an integer, or a quotient "p/q" in lowest terms with q > 1."""
     if type(json) is int:
         return Fraction(as_integer(json, what))
-    if not isinstance(json, str) or len(json) > 2 * LONGEST_NUMBER or not _RATIONAL.fullmatch(json):
+    if not isinstance(json, str) or len(json) > LONGEST_NUMBER or not _RATIONAL.fullmatch(json):
         raise BadProof(f"{what} is no number")
     above, below = (int(part) for part in json.split("/"))
     if below < 2 or (found := Fraction(above, below)).denominator != below:
@@ -71,3 +71,9 @@ def number_json(value: Fraction) -> int | str:
     if value.denominator == 1:
         return value.numerator
     return f"{value.numerator}/{value.denominator}"
+
+
+def word_of(json: object) -> str:
+    """Return what stands at the beginning, for messages."""
+    first = json[0] if isinstance(json, list) and json else json
+    return first[:80] if isinstance(first, str) else type(first).__name__

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.budget import budget
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, Private, Violated
 from dipapprox.kernel.machine import Input, Machine, read_input, read_machine
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
@@ -61,8 +62,8 @@ def read_claim(json: object, machine: Machine) -> Claim:
             (read_input(u, domains), read_input(v, domains))
             for u, v in (as_list(each, "a pair", 2) for each in as_list(record["pairs"], "pairs"))
         )
-        if len(set(pairs)) < len(pairs):
-            raise BadProof("a pair is listed twice")
+        if not pairs or len(set(pairs)) < len(pairs):
+            raise BadProof("no pair is listed, or one twice")
     return Claim(verdict, eps, eps_prv, delta, pairs)
 
 
@@ -90,17 +91,21 @@ def replay(
         Refuted: If a step does not hold, or the last one does not conclude the claim.
         Refused: If a step asks for too much.
     """
-    read = read_machine(machine)
-    stated = read_claim(claim, read)
-    proof = Proof(read, stated.pairs, ask)
     known: dict[int, Judgement] = {}
     last: Judgement | None = None
-    for number, step in enumerate(steps):
-        if number >= MOST_STEPS:
-            raise BadProof(f"more than {MOST_STEPS} steps")
-        last = apply(proof, known, step)
-        told(number, last)
-        known[number] = last
+    try:
+        with budget():
+            read = read_machine(machine)
+            stated = read_claim(claim, read)
+        proof = Proof(read, stated.pairs, ask)
+        for number, step in enumerate(steps):
+            if number >= MOST_STEPS:
+                raise BadProof(f"more than {MOST_STEPS} steps")
+            last = apply(proof, known, step)
+            told(number, last)
+            known[number] = last
+    except RecursionError:
+        raise Refused("what is nested is nested too deeply") from None
     if last is None or not _concludes(last, stated):
         raise Refuted("the last step does not conclude the claim")
     return last

@@ -14,6 +14,7 @@ from typing import Any
 
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
+from dipapprox.kernel.budget import budget, spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
@@ -30,10 +31,13 @@ from dipapprox.kernel.judgements import (
 from dipapprox.kernel.machine import Input, Machine, read_input
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 
 MOST_ENTRIES = 4_000_000
 """Most probabilities that one step may ask for."""
+
+MOST_INPUTS = 500_000
+"""Most inputs that a machine is run for in one step."""
 
 MOST_PAIRS = 20_000_000
 """Most pairs of inputs that one step may go through."""
@@ -134,6 +138,11 @@ def _outcomes(
     found: dict[Input, dict[Output, list[int]]] = {}
     entries = 0
     for input in inputs:
+        spend(100)
+        if len(found) >= MOST_INPUTS:
+            raise Refused(f"more than {MOST_INPUTS} inputs")
+        if input in found:
+            raise BadProof("an input twice")
         found[input] = run.outcomes(input)
         entries += sum(len(scalars) for scalars in found[input].values())
         if entries > MOST_ENTRIES:
@@ -150,7 +159,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
     Step: "eps_prv", "delta"; one premise: closed forms for all inputs of the pairs.
     """
     match premises:
-        case [ExactDistributions(eps, _, values)]:
+        case [ExactDistributions(eps, outputs, values)]:
             pass
         case _:
             raise BadProof("one premise is wanted: distributions in closed form")
@@ -162,6 +171,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
     for first, second in pairs:
         count += 1
         proof.ask()
+        spend(10 + 10 * len(outputs))
         if first not in values or second not in values:
             raise Refuted("an input of a pair has no distribution")
         terms = []
@@ -201,6 +211,7 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
         count += 1
         if not count & 1023:
             proof.ask()
+        spend(1 + len(found.outputs) // 16)
         if count > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")
         if first not in bounds or second not in bounds:
@@ -324,9 +335,9 @@ def apply(proof: Proof, known: MutableMapping[int, Judgement], json: object) -> 
         known: What the steps before it concluded, by number.
         json: The step.
     """
-    if not isinstance(json, dict) or json.get("rule") not in RULES:
-        raise BadProof("a step has no rule that is known")
-    rule, fields = RULES[json["rule"]]
+    if not isinstance(json, dict):
+        raise BadProof("a step is no object")
+    rule, fields = RULES[as_word(json.get("rule"), "a rule", tuple(RULES))]
     step = as_record(json, "a step", ("rule", "from", *fields))
     premises = []
     for number in as_list(step["from"], "premises"):
@@ -335,4 +346,5 @@ def apply(proof: Proof, known: MutableMapping[int, Judgement], json: object) -> 
         if wanted not in known:
             raise BadProof(f"there is no step {wanted} before, or it was forgotten")
         premises.append(known.pop(wanted) if last_use else known[wanted])
-    return rule(proof, premises, step)
+    with budget():
+        return rule(proof, premises, step)

@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.machine import Value
 from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure
+
+MOST_DIGITS = 1 << 12
+"""Most bits of a number that is computed with."""
+
+MOST_SAMPLES = 5_000
+"""Most samples that a cell holds a sum of."""
 
 Stored = Value | Form
 """A number, a named value, or a linear form that has samples."""
@@ -70,3 +77,21 @@ def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality
             bounds = (None if high is None else -high), (None if low is None else -low)
         found.append((renamed, bounds))
     return tuple(sorted(found, key=lambda bound: bound[0]))
+
+
+def size_of(value: Stored) -> int:
+    """Return how long a value is, in words of 64 bits.
+
+    Raises:
+        Refused: If it is too long.
+    """
+    if isinstance(value, str):
+        return 1
+    if isinstance(value, Form):
+        if len(value.terms) > MOST_SAMPLES:
+            raise Refused(f"a sum of more than {MOST_SAMPLES} samples")
+        return 1 + sum([size_of(coefficient) for _, coefficient in value.terms])
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    if bits > MOST_DIGITS:
+        raise Refused("a number that is too long")
+    return 1 + bits // 64

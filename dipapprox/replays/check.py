@@ -16,7 +16,7 @@ from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.certificates.widened import check_widened, widening_of
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.replay import replay
@@ -103,8 +103,10 @@ class _Check:
                 )
         except Refuted as refuted:
             differences = [f"step {len(self.steps)}: {refuted}"]
-        except Refused as refused:
-            reason = f"step {len(self.steps)}: {refused}"
+        except BadProof:
+            raise
+        except NotProved as obstacle:
+            reason = f"step {len(self.steps)}: {obstacle}"
         except LimitReached as limit:
             reason = limit.reason
         except MemoryError:

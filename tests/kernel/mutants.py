@@ -333,10 +333,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     import pytest  # noqa: F401
 
-    for module in modules:
-        if noticed(Mutant(module, -1, 0, 0, ""), 10 * asked.seconds):
-            print(f"the tests of {module} fail without any change")
-            return 1
+    if noticed(Mutant(modules[0], -1, 0, 0, ""), 10 * asked.seconds):
+        print("the tests fail without any change")
+        return 1
     survived, counts = [], Counter[tuple[str, str]]()
     for mutant in todo:
         if str(mutant) in known:

@@ -1,0 +1,482 @@
+"""Proofs with something changed, and whether what they claim is true all the same.
+
+    python -m tests.kernel.forgeries COUNT [SEED]
+
+Whoever forges a proof renews its digest, so that the kernel alone has to notice. What it confirms
+is judged without it: the machine is made a core program again, the verifier finds the distributions
+of its outputs, and pairs, sums and comparisons are written out here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from dipapprox import Options
+from dipapprox.distributions import Family, Scale
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.replay import replay
+from dipapprox.language import core
+from dipapprox.privacy.probabilities import output_distribution
+from kernel.small import LISTED, SMALL
+
+Json = Any
+Proof = tuple[Json, Json, list[Json]]
+"""A machine, a claim, and steps."""
+
+# --- what is true --------------------------------------------------------------------------------
+
+
+def number(given: Json) -> Fraction:
+    """A number, as proofs have them."""
+    assert type(given) in (int, str)
+    return Fraction(given)
+
+
+def value(given: Json) -> core.Value:
+    """A number or a name."""
+    return str(given["name"]) if isinstance(given, dict) else number(given)
+
+
+def domain(given: Json) -> tuple[core.Value, ...]:
+    """The values of a cell."""
+    if isinstance(given, dict):
+        return tuple(map(Fraction, range(given["from"], given["to"] + 1)))
+    return tuple(map(value, given))
+
+
+class Rebuilt:
+    """A machine as a core program; `repeat` is written out."""
+
+    def __init__(self, machine: Json) -> None:
+        self._site = 0
+        self.program = core.Program(
+            name="rebuilt",
+            parameters={},
+            inputs=tuple(core.Cell(n, n, None, domain(d)) for n, d in machine["inputs"]),
+            outputs=tuple(core.Cell(n, n, None, domain(d)) for n, d in machine["outputs"]),
+            body=self._block(machine["body"], {}),
+            adjacency=core.Everyone(),
+        )
+
+    def _block(self, block: Json, moved: dict[str, str]) -> tuple[core.Statement, ...]:
+        found: list[core.Statement] = []
+        for statement in block:
+            if statement[0] == "repeat":
+                _, turns, first, arrays, body = statement
+                for k in range(turns):
+                    names = {f"{a}[{first}]": f"{a}[{first + k}]" for a in arrays}
+                    found += self._block(body, names)
+            else:
+                found.append(self._statement(statement, moved))
+        return tuple(found)
+
+    def _statement(self, statement: Json, moved: dict[str, str]) -> core.Statement:
+        def tree(given: Json) -> Any:
+            return self._tree(given, moved)
+
+        self._site += 1
+        match statement:
+            case ["set", target, given]:
+                return core.Assign(tree(target), tree(given))
+            case ["draw", target, family, mean, [coefficient, power]]:
+                scale = Scale(number(coefficient), power)
+                return core.Draw(tree(target), Family(family), tree(mean), scale, self._site)
+            case ["if", condition, then, otherwise]:
+                blocks = self._block(then, moved), self._block(otherwise, moved)
+                return core.If(self._condition(condition, moved), *blocks)
+            case ["exit"]:
+                return core.Exit()
+            case ["choose", target, options, proportional]:
+                weights = tuple((tree(v), self._weight(w, moved)) for v, w in options)
+                return core.Choose(tree(target), weights, proportional, self._site)
+            case ["while", condition, body]:
+                return core.While(self._condition(condition, moved), self._block(body, moved))
+        raise ValueError(statement)
+
+    def _condition(self, given: Json, moved: dict[str, str]) -> core.Condition:
+        word, *parts = given
+        if word in ("and", "or"):
+            kind = core.All if word == "and" else core.Any
+            return kind(tuple(self._condition(part, moved) for part in parts))
+        left, right = (self._tree(part, moved) for part in parts)
+        return core.Comparison(left, core.Relation(word), right)
+
+    def _tree(self, given: Json, moved: dict[str, str]) -> Any:
+        match given:
+            case ["cell", name]:
+                return core.Variable(moved.get(name, name))
+            case ["element", array, size, index]:
+                return core.Element(array, size, self._tree(index, moved))
+            case ["+", left, right]:
+                return core.Sum(self._tree(left, moved), self._tree(right, moved))
+            case ["*", left, right]:
+                return core.Product(self._tree(left, moved), self._tree(right, moved))
+        return core.Constant(value(given))
+
+    def _weight(self, given: Json, moved: dict[str, str]) -> Any:
+        match given:
+            case ["eps"]:
+                return core.Epsilon()
+            case ["+", left, right]:
+                return core.WeightSum(self._weight(left, moved), self._weight(right, moved))
+            case ["*", left, right]:
+                return core.WeightProduct(self._weight(left, moved), self._weight(right, moved))
+            case ["inverse", operand]:
+                return core.Inverse(self._weight(operand, moved))
+            case ["exp", operand]:
+                return core.Exponential(self._weight(operand, moved))
+        return self._tree(given, moved)
+
+
+@lru_cache(maxsize=2000)
+def probabilities(machine: str, eps: Fraction, given: core.Input) -> dict[Any, Any]:
+    """The probability of every output, between two numbers."""
+    program = Rebuilt(json.loads(machine)).program
+    found = output_distribution(program, eps, given, Options())
+    return {each.output: each.probability for each in found.outputs}
+
+
+def adjacent(rule: Json, first: core.Input, second: core.Input) -> bool:
+    """Whether two different inputs are adjacent."""
+    if first == second:
+        return False
+    if "pairs" in rule:
+        pairs = [tuple(tuple(map(value, each)) for each in pair) for pair in rule["pairs"]]
+        ways = [(first, second)] + ([] if rule["one way"] else [(second, first)])
+        return any(way in pairs for way in ways)
+    if rule["norm"] == "all":
+        return True
+    radius = number(rule["radius"])
+    if rule["norm"] == "l0":
+        return sum(u != v for u, v in zip(first, second, strict=True)) <= radius
+    changes = [Fraction(v) - Fraction(u) for u, v in zip(first, second, strict=True)]
+    sizes = [abs(change) for change in changes]
+    return {
+        "linf": max(sizes) <= radius,
+        "l1": sum(sizes) <= radius,
+        "increasing": min(changes) >= 0 and max(sizes) <= radius,
+        "decreasing": max(changes) <= 0 and max(sizes) <= radius,
+    }[rule["norm"]]
+
+
+def growth(eps_prv: Fraction) -> tuple[Fraction, Fraction]:
+    """e ** eps_prv, between two numbers."""
+    before, ctx.prec = ctx.prec, 200
+    try:
+        ball = arb(fmpq(eps_prv.numerator, eps_prv.denominator)).exp()
+        ends = []
+        for end in (ball.lower(), ball.upper()):
+            mantissa, exponent = end.man_exp()
+            ends.append(int(mantissa) * Fraction(2) ** int(exponent))
+        return ends[0], ends[1]
+    finally:
+        ctx.prec = before
+
+
+def is_true(machine: Json, claim: Json) -> bool | None:
+    """Whether a claim holds; None if the verifier's numbers do not tell.
+
+    Raises:
+        UserError: If the verifier finds that the program has no meaning.
+    """
+    eps, delta = number(claim["eps"]), number(claim["delta"])
+    low, high = growth(number(claim["eps_prv"]))
+    inputs = list(product(*(domain(d) for _, d in machine["inputs"])))
+    if claim["pairs"] is None:
+        rule = machine["adjacency"]
+        pairs = [(u, v) for u in inputs for v in inputs if adjacent(rule, u, v)]
+    else:
+        pairs = [tuple(tuple(map(value, each)) for each in pair) for pair in claim["pairs"]]
+    text = json.dumps({**machine, "adjacency": None})
+    private: bool | None = True
+    for u, v in pairs:
+        ours, theirs = (probabilities(text, eps, each) for each in (u, v))
+        least = most = Fraction(0)
+        for output, own in ours.items():
+            other = theirs.get(output)
+            below, above = (0, 0) if other is None else (other.lower, other.upper)
+            least += max(Fraction(0), own.lower - high * above)
+            most += max(Fraction(0), own.upper - low * below)
+        if least > delta:
+            private = False
+            break
+        if most > delta:
+            private = None
+    if private is None:
+        return None
+    return private == (claim["verdict"] == "DP")
+
+
+# --- what is changed -----------------------------------------------------------------------------
+
+VOCABULARIES: tuple[tuple[str, ...], ...] = (
+    ("Gauss", "Lap", "LapPlus", "LapMinus", "DLap", "DGauss"),
+    ("<", "<=", ">", ">=", "=", "!="),
+    ("linf", "l1", "l0", "increasing", "decreasing", "all"),
+    ("and", "or"),
+    ("+", "*"),
+    ("inverse", "exp"),
+    ("DP", "Not_DP"),
+    ("distributions", "exact distributions"),
+    ("every pair", "every pair exactly", "violation"),
+    ("cell", "element"),
+)
+
+PLACES = ("eps", "eps_prv", "delta")
+"""Fields that the claim and steps have in common."""
+
+
+def paths(tree: Json, start: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something can be changed."""
+    yield start
+    if isinstance(tree, dict):
+        for key, part in tree.items():
+            yield from paths(part, (*start, key))
+    elif isinstance(tree, list):
+        for key, part in enumerate(tree):
+            yield from paths(part, (*start, key))
+
+
+def at(tree: Json, path: tuple[Any, ...]) -> Json:
+    """What is at a place."""
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def variants(given: Json, names: list[str]) -> list[Json]:
+    """What a part may be replaced by."""
+    if isinstance(given, bool):
+        return [not given, int(given), None, str(given).lower()]
+    if isinstance(given, int):
+        nudged = [f"{k * given + 1}/{k}" for k in (2, 3) if (k * given + 1) % k]
+        return [given + 1, given - 1, -given, 2 * given, 0, 10**30, *nudged, bool(given),
+                float(given), str(given), None, [given]]  # fmt: skip
+    if isinstance(given, str):
+        found: list[Json] = [word for words in VOCABULARIES if given in words for word in words]
+        if "/" in given and given[0] in "-0123456789":
+            number = Fraction(given)
+            for other in (number + 1, -number, 1 / number, number / 2, number - 1,
+                          number + Fraction(1, 1000), number - Fraction(1, 1000)):  # fmt: skip
+                flat = other.denominator == 1
+                found.append(other.numerator if flat else f"{other.numerator}/{other.denominator}")
+            found += [
+                float(number),
+                f" {given}",
+                f"+{given}",
+                f"{2 * number.numerator}/{2 * number.denominator}",
+            ]
+        return [*found, *names, given + " ", given.upper(), None, {"name": given}]
+    if isinstance(given, list):
+        found = [given[:k] + given[k + 1 :] for k in range(len(given))]
+        found += [[*given[: k + 1], *given[k:]] for k in range(len(given))]
+        found += [
+            [*given[:k], given[k + 1], given[k], *given[k + 2 :]] for k in range(len(given) - 1)
+        ]
+        return [*found, [], [*given, None], [given], {str(k): v for k, v in enumerate(given)}, None]
+    if isinstance(given, dict):
+        fewer = [{k: v for k, v in given.items() if k != key} for key in given]
+        return [*fewer, {**given, "more": 0}, list(given.values()), None]
+    return [0, [], {}, "", False]
+
+
+def put(tree: Json, path: tuple[Any, ...], new: Json) -> Json:
+    """A copy with something else at a place."""
+    if not path:
+        return deepcopy(new)
+    copied = deepcopy(tree)
+    at(copied, path[:-1])[path[-1]] = deepcopy(new)
+    return copied
+
+
+def names_of(machine: Json) -> list[str]:
+    """Cells that are assigned or declared."""
+    found = [name for name, _ in (*machine["inputs"], *machine["outputs"])]
+    waiting = [machine["body"]]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            if len(part) == 2 and part[0] == "cell":
+                found.append(part[1])
+            waiting += part
+    return sorted({name for name in found if isinstance(name, str)})
+
+
+def single_changes(proof: Proof) -> Iterator[Proof]:
+    """Every proof with one thing changed; numbers of the claim are changed in the steps, too."""
+    names = names_of(proof[0])
+    tree = list(proof)
+    for path in paths(tree):
+        if not path:
+            continue
+        for new in variants(at(tree, path), names):
+            changed = put(tree, path, new)
+            yield tuple(changed)
+            if path[0] == 1 and path[-1] in PLACES:
+                # The same in all steps that state it.
+                for step in changed[2]:
+                    if path[-1] in step:
+                        step[path[-1]] = deepcopy(new)
+                yield tuple(changed)
+            if path[:1] == (1,) and path[1:2] == ("pairs",) and proof[1]["pairs"] is not None:
+                together = deepcopy(changed)
+                listed = together[1]["pairs"]
+                if "input" not in together[2][1] and isinstance(listed, list):
+                    together[2][0]["inputs"] = _inputs(listed)
+                    yield tuple(together)
+
+
+def _inputs(pairs: list[Json]) -> list[Json]:
+    found: list[Json] = []
+    for pair in pairs:
+        for each in pair if isinstance(pair, list) else [pair]:
+            if each not in found:
+                found.append(each)
+    return found
+
+
+def random_change(proof: Proof, source: random.Random) -> Proof:
+    """A proof with one thing changed at random."""
+    names = names_of(proof[0]) if isinstance(proof[0], dict) else []
+    tree = list(proof)
+    # The body of the machine has most places; claim and steps have their share.
+    part = source.choices([0, 1, 2], [3, 2, 1])[0]
+    places = [path for path in paths(tree[part], (part,)) if len(path) > 1]
+    if not places:
+        return proof
+    path = source.choice(places)
+    changed = put(tree, path, source.choice(variants(at(tree, path), names)))
+    if path[0] == 1 and path[-1] in PLACES and isinstance(changed[2], list):
+        for step in changed[2]:
+            if isinstance(step, dict) and path[-1] in step:
+                step[path[-1]] = changed[1][path[-1]]
+    return tuple(changed)
+
+
+# --- the trial -----------------------------------------------------------------------------------
+
+
+def proofs() -> list[tuple[str, Proof]]:
+    """True proofs to start from."""
+    found: list[tuple[str, Proof]] = []
+    for small in (*SMALL, *LISTED):
+        found.append((f"{small.name}: DP", (small.machine, *small.private(small.above()))))
+        found.append((f"{small.name}: Not_DP", (small.machine, *small.violated(small.below()))))
+    return [*found, *attained()]
+
+
+def attained() -> Iterator[tuple[str, Proof]]:
+    """Bounds that are attained, and a loop written as one."""
+    cell, out = ["cell", "x"], ["cell", "o"]
+    yes, no = [["set", out, 1]], [["set", out, 0]]
+    body = [["draw", cell, "Lap", ["cell", "q"], [1, -1]], ["if", [">", cell, "1/2"], yes, no]]
+    machine = {
+        "inputs": [["q", [0, 1]]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"pairs": [[[0], [1]]], "one way": False},
+        "body": body,
+    }
+    stated = {"eps_prv": "1/2", "delta": 0}
+    claim = {"verdict": "DP", "eps": "1/2", "pairs": None, **stated}
+    run = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": None}
+    step = {"rule": "every pair exactly", "from": [-1], **stated}
+    yield "attained", (machine, claim, [run, step])
+    (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
+    yield "repeat: DP", (repeated(), *vectors.private(vectors.above()))
+    yield "repeat: Not_DP", (repeated(), *vectors.violated(vectors.below()))
+
+
+def repeated() -> Json:
+    """Sparse vectors, with equal turns there once."""
+    (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
+    machine = deepcopy(vectors.machine)
+    body = machine["body"]
+    machine["body"] = [
+        ["repeat", 3, 1, ["out"], body[:1]],
+        body[3],
+        ["repeat", 3, 1, ["q", "out"], body[4:6]],
+    ]
+    return machine
+
+
+def outcome(proof: Proof) -> str:
+    """What becomes of a forgery.
+
+    Returns:
+        "refused", "true", "undecided" (the verifier's numbers do not tell), or what is wrong.
+    """
+    machine, claim, steps = proof
+    if not isinstance(steps, list):
+        # Who reads files takes a list of steps.
+        return "refused"
+    try:
+        replay(machine, claim, steps)
+    except NotProved:
+        return "refused"
+    except Exception as crash:
+        return f"crash: {type(crash).__name__}: {crash}"
+    try:
+        found = is_true(machine, claim)
+    except LimitReached:
+        return "undecided"
+    except UserError as objection:
+        return f"no meaning: {objection.message}"
+    except Exception as crash:
+        return f"judge: {type(crash).__name__}: {crash}"
+    return "undecided" if found is None else "true" if found else "FALSE"
+
+
+def main(count: int, seed: int) -> int:
+    """Try all single changes, then random ones of one to three places."""
+    source, counts = random.Random(seed), Counter[str]()
+    everything = proofs()
+    for name, proof in everything:
+        assert outcome(proof) == "true", name
+
+    def tried() -> Iterator[tuple[str, Proof]]:
+        if not seed:
+            for name, proof in everything:
+                for changed in single_changes(proof):
+                    yield name, changed
+        while True:
+            name, proof = source.choice(everything)
+            for _ in range(source.randint(1, 3)):
+                try:
+                    proof = random_change(proof, source)
+                except (KeyError, TypeError, AttributeError):
+                    break
+            yield name, proof
+
+    wrong = 0
+    for number, (name, proof) in enumerate(tried()):
+        if number >= count:
+            break
+        found = outcome(proof)
+        counts[found.partition(":")[0]] += 1
+        if found not in ("refused", "true", "undecided"):
+            wrong += 1
+            if counts[found.partition(":")[0]] <= 12:
+                print(found[:200], "|", name, "|", json.dumps(proof)[:1500], flush=True)
+    print(dict(counts))
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0), 1))

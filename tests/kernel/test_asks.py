@@ -1,0 +1,286 @@
+"""What a kilobyte of proof may ask for: it is refused, soon, and never a crash."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel import budget as budgets
+from dipapprox.kernel.budget import budget
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.pairs import adjacent_pairs
+from dipapprox.kernel.reading import as_number
+from dipapprox.kernel.replay import replay
+
+Json = Any
+
+OUT: Json = ["cell", "o"]
+X: Json = ["cell", "x"]
+DONE: Json = ["set", OUT, 0]
+STATED = {"eps_prv": 1, "delta": "1/2"}
+HUGE = "1/" + "7" * 3000
+
+
+def nested(word: str, depth: int, leaf: Json) -> Json:
+    """A chain of operations."""
+    for _ in range(depth):
+        leaf = [word, leaf, leaf] if depth < 5 else [word, leaf, 1]
+    return leaf
+
+
+def asked(
+    body: list[Json],
+    rule: str = "distributions",
+    inputs: Json = (),
+    adjacency: Json = None,
+    eps: Json = 1,
+    **more: Json,
+) -> object:
+    """Replay a proof about a machine."""
+    machine = {
+        "inputs": list(inputs),
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": adjacency or {"norm": "all"},
+        "body": body,
+    }
+    run = {"rule": rule, "from": [], "eps": eps, "inputs": None, "bits": 30, **more}
+    if rule != "distributions":
+        del run["bits"]
+    exactly = " exactly" if rule != "distributions" else ""
+    step = {"rule": f"every pair{exactly}", "from": [-1], **STATED}
+    claim = {"verdict": "DP", "eps": eps, "pairs": None, **STATED}
+    return replay(machine, claim, [run, step])
+
+
+def repeat(turns: int, *body: Json) -> Json:
+    """A loop."""
+    return ["repeat", turns, 1, [], list(body)]
+
+
+WIDE: Json = {"from": 0, "to": 9_999}
+
+ASKS: dict[str, dict[str, Json]] = {
+    "squares again and again": {"body": [["set", X, 3], repeat(1000, ["set", X, ["*", X, X]])]},
+    "doubles again and again": {
+        "body": [["set", X, 3], repeat(1_000_000, ["set", X, ["+", X, X]])]
+    },
+    "sums of samples": {
+        "body": [
+            ["set", X, 0],
+            repeat(
+                1_000_000,
+                ["draw", ["cell", "y"], "Lap", 0, [1, 0]],
+                ["set", X, ["+", X, ["cell", "y"]]],
+            ),
+            DONE,
+        ]
+    },
+    "an array without end": {"body": [["set", ["element", "a", 10**12, 1], 0], DONE]},
+    "arrays in loops in loops": {
+        "body": [
+            *[["set", ["element", f"a{k}", 90_000, 1], 0] for k in range(40)],
+            [
+                "while",
+                ["=", 0, 1],
+                [
+                    [
+                        "while",
+                        ["=", 0, 1],
+                        [
+                            [
+                                "set",
+                                ["element", f"a{k}", 90_000, 2],
+                                ["element", f"b{k}", 90_000, 1],
+                            ]
+                            for k in range(40)
+                        ],
+                    ]
+                ],
+            ],
+            DONE,
+        ]
+    },
+    "domains": {"body": [DONE], "inputs": [[f"q{k}", WIDE] for k in range(150)]},
+    "inputs": {"body": [DONE], "inputs": [[f"q{k}", [0, 1]] for k in range(60)]},
+    "values that are near": {
+        "body": [DONE],
+        "inputs": [["q", {"from": 0, "to": 9_999}]],
+        "adjacency": {"norm": "linf", "radius": 10_000},
+    },
+    "coins": {
+        "body": [["choose", ["cell", f"c{k}"], [[0, "1/2"], [1, "1/2"]], False] for k in range(60)]
+        + [
+            ["set", OUT, ["*", 0, nested("+", 1, 1)]],
+            *[["if", ["=", ["cell", f"c{k}"], 2], [DONE], []] for k in range(60)],
+        ]
+    },
+    "powers of a long eps": {
+        "body": [["choose", OUT, [[0, weight], [1, ["eps"]]], True]]
+        if (weight := ["eps"]) and [weight := ["*", weight, ["eps"]] for _ in range(200)]
+        else [],
+        "eps": HUGE,
+    },
+    "sums to a high power": {
+        "body": [["choose", OUT, [[0, weight], [1, 1]], True]]
+        if (weight := ["+", ["exp", ["eps"]], ["eps"]])
+        and [weight := ["*", weight, weight] for _ in range(12)]
+        else [],
+    },
+    "a long index": {"body": [["set", ["element", "a", 3, ["*", 10**1200, 10**1200]], 0]]},
+    "a wide law of integers": {
+        "body": [["draw", X, "DLap", 0, [10**3000, 0]], ["if", ["<", X, 0], [DONE], [DONE]]]
+    },
+    "a wide discrete Gaussian": {
+        "body": [
+            ["draw", X, "DGauss", 0, [10**6, 0]],
+            ["if", ["<", X, 0], [DONE], [["set", OUT, 1]]],
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+@pytest.mark.parametrize("rule", ["distributions", "exact distributions"])
+def test_what_costs_too_much_is_refused(
+    name: str, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A hundredth, so that the test is quick; what is refused grows with the work.
+    monkeypatch.setattr(budgets, "MOST_WORK", 500_000)
+    with pytest.raises(NotProved):
+        asked(rule=rule, **ASKS[name])
+
+
+@pytest.mark.parametrize("depth", [300, 390, 2_000])
+def test_what_is_nested_deeply_is_refused(depth: int) -> None:
+    expression: Json = 1
+    block: Json = [DONE]
+    condition: Json = ["=", 0, 0]
+    for _ in range(depth):
+        expression = ["+", expression, 0]
+        block = [["if", ["=", 0, 0], block, block[:0]]]
+        condition = ["and", condition]
+    for body in (
+        [["set", OUT, expression]],
+        block,
+        [["if", condition, [DONE], [DONE]]],
+    ):
+        with contextlib.suppress(NotProved):
+            asked(body)
+    if depth > 400:
+        with pytest.raises((BadProof, Refused)):
+            asked(block)
+
+
+LONG = "1" * 3990
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        f"1/{'7' * 5000}",
+        f"{'7' * 3999}/{'2' * 3999}",
+        10**4000,
+        "1/1",
+        "2/4",
+        "-0/3",
+        "1/-3",
+        "1e3",
+        " 1/2",
+        "1/2\n",
+        "١/٢",
+        True,
+        0.5,
+        None,
+        [1],
+    ],
+)
+def test_what_is_no_number_is_a_bad_proof(bad: object) -> None:
+    with pytest.raises(BadProof):
+        as_number(bad, "it")
+
+
+class Whole(int):
+    """No integer of JSON."""
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"rule": []},
+        {"rule": {}},
+        {"rule": None},
+        {},
+        [],
+        None,
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30, "more": 1},
+        {"rule": "distributions", "from": [], "eps": True, "inputs": None, "bits": 30},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": True},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": Whole(30)},
+        {"rule": "distributions", "from": [], "eps": 0, "inputs": None, "bits": 30},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": [[0], [0]], "bits": 30},
+        {"rule": "distributions", "from": [False], "eps": 1, "inputs": None, "bits": 30},
+        {"rule": "distributions", "from": [0], "eps": 1, "inputs": None, "bits": 30},
+        {"rule": "every pair", "from": [], **STATED},
+    ],
+)
+def test_steps_that_are_none_are_bad_proofs(step: object) -> None:
+    machine = {
+        "inputs": [["q", [0, 1]]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [DONE],
+    }
+    claim = {"verdict": "DP", "eps": 1, "pairs": None, **STATED}
+    with pytest.raises(BadProof):
+        replay(machine, claim, [step])
+
+
+def test_no_pairs_are_no_claim() -> None:
+    machine = {
+        "inputs": [["q", [0, 1]]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [["set", OUT, ["cell", "q"]]],
+    }
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30}
+    step = {"rule": "every pair", "from": [-1], **STATED}
+    for pairs in ([], [[[0], [0]], [[0], [0]]]):
+        claim = {"verdict": "DP", "eps": 1, "pairs": pairs, **STATED}
+        with pytest.raises(BadProof):
+            replay(machine, claim, [run, step])
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        ["exp", ["*", 0, ["inverse", 0]]],
+        ["exp", ["*", 0, ["inverse", ["+", ["eps"], -1]]]],
+        ["*", 0, ["inverse", ["+", 1, -1]]],
+        ["inverse", ["inverse", 0]],
+    ],
+)
+@pytest.mark.parametrize("rule", ["distributions", "exact distributions"])
+def test_a_weight_that_is_divided_by_zero_has_no_value(weight: Json, rule: str) -> None:
+    with pytest.raises(NotProved):
+        asked([["choose", OUT, [[0, weight], [1, 1]], True]], rule)
+
+
+def test_pairs_far_apart_cost_no_time_where_few_are_near() -> None:
+    machine = read_machine(
+        {
+            "inputs": [["q", {"from": 1, "to": 300}]],
+            "outputs": [["o", [0, 1]]],
+            "reals": [],
+            "adjacency": {"norm": "linf", "radius": 1},
+            "body": [DONE],
+        }
+    )
+    with budget():
+        assert sum(1 for _ in adjacent_pairs(machine)) == 2 * 299
