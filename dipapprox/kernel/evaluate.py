@@ -143,7 +143,7 @@ class _Evaluation:
             if isinstance(node, nodes.Function):
                 found = self.functions[number] = self._function(number, node)
                 costs = (len(found.values) // 4 + 10) * (1 + len(self.parts[number]) // 2)
-                spend(costs * self.accuracy.nodes if isinstance(node, Running) else costs)
+                spend(costs * self.accuracy.nodes if isinstance(node, nodes.Running) else costs)
                 held += len(found.values)
                 if held > MOST_VALUES:
                     raise Refused(f"more than {MOST_VALUES} values of functions at a time")

@@ -186,7 +186,7 @@ class Graph:
 
     def add(self, node: Function | Scalar, via: tuple[Node, Node] | None = None) -> Node:
         """Return the number of a node; a new one is added, made as `via` says."""
-        parts = _size(node)
+        parts = len(getattr(node, "terms", ())) + len(getattr(node, "factors", ()))
         spend(2 + parts)
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
@@ -404,14 +404,6 @@ class Graph:
     def _scalar_terms(self, scalar: Node) -> Powers:
         node = self.nodes[scalar]
         return node.terms if isinstance(node, ScalarSum) else ((scalar, 1),)
-
-
-def _size(node: Function | Scalar) -> int:
-    match node:
-        case Product(parts) | ScalarProduct(parts) | ScalarSum(parts) | Mix(parts):
-            return len(parts)
-        case _:
-            return 1
 
 
 def _multiplied(left: Powers, right: Powers) -> Powers:
