@@ -32,27 +32,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.distributions import Scale
-from dipapprox.elementary import (
-    Elementary,
-    NoValue,
-    absolute,
-    approximate,
-    largest,
-    logarithm,
-    power,
-    product,
-    rational,
-    square_root,
-    total,
-)
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, common_degree, evaluate_exponent, monomial
 from dipapprox.language.symbols import ABSOLUTE, DELTA, EXTREMES, LOGARITHM, ROOT
 from dipapprox.language.traversal import computed_in
+
+if TYPE_CHECKING:
+    from dipapprox import elementary
+    from dipapprox.elementary import Elementary
+else:
+    elementary = Deferred("dipapprox.elementary")
 
 ACCURACY = 256
 """Bits of rational numbers in the place of irrational ones."""
@@ -84,8 +79,8 @@ def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> S
         value, degree = _form(node, constants)
         if value.is_rational:
             return ScaleInUse(_scale(value.coefficient, degree, node), Fraction(0))
-        near, error = approximate(value, ACCURACY)
-    except NoValue as none:
+        near, error = elementary.approximate(value, ACCURACY)
+    except elementary.NoValue as none:
         hint = ""
         if constants.get(DELTA) == 0:
             hint = f"the scale depends on delta, which is 0 here; -p {DELTA}=1e-6 sets another one"
@@ -120,23 +115,24 @@ def _form(node: ast.Expression, constants: Mapping[str, Fraction]) -> tuple[Elem
             return _extreme(node, name, [_form(each, constants) for each in arguments])
         case ast.Negative(operand):
             value, degree = _form(operand, constants)
-            return product(rational(Fraction(-1)), value), degree
+            return elementary.product(elementary.rational(Fraction(-1)), value), degree
         case ast.Product(operands, operators):
-            value, degree = rational(Fraction(1)), 0
+            value, degree = elementary.rational(Fraction(1)), 0
             for operator, operand in zip(("*", *operators), operands, strict=True):
                 sign = 1 if operator == "*" else -1
                 factor, own = _form(operand, constants)
-                value, degree = product(value, power(factor, sign)), degree + sign * own
+                value = elementary.product(value, elementary.power(factor, sign))
+                degree += sign * own
             return value, degree
         case ast.Sum(operands, operators):
             return _sum(node, operands, operators, constants)
         case ast.Power(base, exponent):
             value, degree = _form(base, constants)
             times = evaluate_exponent(exponent, constants)
-            return power(value, times), degree * times
+            return elementary.power(value, times), degree * times
         case _:
             coefficient, degree = monomial(node, constants)
-            return rational(coefficient), degree
+            return elementary.rational(coefficient), degree
 
 
 def _function(
@@ -144,9 +140,9 @@ def _function(
 ) -> tuple[Elementary, int]:
     value, degree = _form(argument, constants)
     if name == ROOT and degree % 2 == 0:
-        return square_root(value), degree // 2
+        return elementary.square_root(value), degree // 2
     if name == LOGARITHM and not degree:
-        return logarithm(value), 0
+        return elementary.logarithm(value), 0
     raise Wrong(
         "value error", f"'{name}' of something that depends on eps", argument.span,
         "a scale is a number times eps or 1/eps; a parameter may hold a number of its own",
@@ -161,12 +157,14 @@ def _extreme(
     values = [value for value, _ in given]
     match name:
         case "abs":
-            return absolute(values[0]), degree
+            return elementary.absolute(values[0]), degree
         case "max":
-            return largest(values), degree
+            return elementary.largest(values), degree
         case "min":
-            minus = rational(Fraction(-1))
-            return product(minus, largest([product(minus, each) for each in values])), degree
+            minus = elementary.rational(Fraction(-1))
+            return elementary.product(
+                minus, elementary.largest([elementary.product(minus, each) for each in values])
+            ), degree
         case _:
             raise BrokenInvariant(f"'{name}' is no extreme")
 
@@ -182,11 +180,12 @@ def _sum(
     for operator, operand in zip(("+", *operators), operands, strict=True):
         value, degree = _form(operand, constants)
         if value.coefficient:
-            terms.append(product(rational(Fraction(1 if operator == "+" else -1)), value))
+            sign = elementary.rational(Fraction(1 if operator == "+" else -1))
+            terms.append(elementary.product(sign, value))
             degrees.add(degree)
     if len(degrees) > 1:
         raise Wrong(
             "value error", "terms with different powers of eps in a scale", node.span,
             "a scale is a/eps, a constant or a*eps; draw two samples and add them",
         )  # fmt: skip
-    return total(terms), degrees.pop() if degrees else 0
+    return elementary.total(terms), degrees.pop() if degrees else 0

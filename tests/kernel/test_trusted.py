@@ -17,7 +17,7 @@ KERNEL = ROOT / "dipapprox" / "kernel"
 SOUNDNESS = (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8").replace("\n", " ")
 CERTIFICATES = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
 
-NEAR = 100
+NEAR = 200
 """Lines that a rounded number may be off."""
 
 LOADED = """
