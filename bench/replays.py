@@ -166,7 +166,11 @@ def proof_cases() -> tuple[ProofCase, ...]:
 
 def proof_commands() -> tuple[ProofCase, ...]:
     """Return what is measured as whole commands."""
-    return _with_room("svt_gauss", N=5), _inside("noisy_max_gauss", N=4)
+    return (
+        _with_room("svt_gauss", N=5),
+        _inside("noisy_max_gauss", N=4),
+        _with_room("svt_gauss", single=True, N=1000),
+    )
 
 
 @dataclass(frozen=True, slots=True)
