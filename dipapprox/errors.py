@@ -46,6 +46,7 @@ class NoCertificate(UserError):
     """An answer has no certificate, which takes nothing from the answer."""
 
     def __init__(self, missing: str) -> None:
+        self.missing = missing
         super().__init__(f"no certificate: {missing}")
 
 

@@ -15,7 +15,9 @@ from dipapprox.certificates.numbers import number_reader, number_text
 from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
+    "calibrate": {"proved"},
     "check": {"budget", "eps", "eps_prv", "inequalities", "interval", "sets"},
+    "profile": {"proved"},
     "prove": {"caveat", "params"},
     "verify": {"delta_claim_enclosure", "eps_prv_enclosure", "proved"},
 }

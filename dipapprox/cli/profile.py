@@ -46,7 +46,8 @@ _EXAMPLES = """examples:
   dipapprox profile svt_gauss.dpg --eps 0.5 --curve 0:0.5:200 --plot profile.svg
   dipapprox profile svt_gauss.dpg --eps 0.5 --renyi 1,2,4,8,inf --json
 
-exit status: 0 done, 2 bad input or usage, 3 the width asked for was not reached, 130 interrupted
+exit status: 0 done, 2 bad input or usage, 3 the width asked for was not reached or an end was not
+proved, 130 interrupted
 """
 
 

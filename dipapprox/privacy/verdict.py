@@ -153,10 +153,10 @@ def witness_bars(
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """That the kernel has replayed a proof of a verdict.
+    """That the kernel has replayed a proof, or several.
 
     Attributes:
-        steps: How many it has.
+        steps: How many there are.
         seconds: How long that took.
         bits: How exactly it encloses runs; 0 for closed forms.
     """
@@ -165,9 +165,28 @@ class Replayed:
     seconds: float
     bits: int
 
+    def __add__(self, other: Replayed) -> Replayed:
+        """Return that two proofs were replayed."""
+        bits = max(self.bits, other.bits)
+        return Replayed(self.steps + other.steps, self.seconds + other.seconds, bits)
+
     def fields(self) -> dict[str, object]:
         """Return the field "proved" of `to_dict`."""
         return {"steps": self.steps, "seconds": round(self.seconds, 6)}
+
+    def text(self) -> str:
+        """Say so for people."""
+        return f"replayed by the kernel: {count(self.steps, 'step')}, {seconds_text(self.seconds)}"
+
+
+def proved_fields(replayed: Replayed | None) -> dict[str, object]:
+    """Return the field "proved" of an answer's `to_dict`, if it has one."""
+    return {} if replayed is None else {"proved": replayed.fields()}
+
+
+def proved_fact(replayed: Replayed | None) -> tuple[str, str | None]:
+    """Return what people see of it."""
+    return "proved", None if replayed is None else replayed.text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +244,7 @@ class Verdict(RunResult):
             **self.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.witness_fields(),
-            **({} if self.replayed is None else {"proved": self.replayed.fields()}),
+            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -248,7 +267,7 @@ class Verdict(RunResult):
                 ("reason", self.reason),
                 (delta_name(self.answer), delta),
                 ("checked", self._checked()),
-                ("proved", self._proved()),
+                proved_fact(self.replayed),
             ),
             below=() if self.witness is None else self._witness(self.witness),
         )
@@ -275,12 +294,6 @@ class Verdict(RunResult):
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"
         return f"{count(self.pairs or 0, 'ordered pair')}, {what}"
-
-    def _proved(self) -> str | None:
-        if self.replayed is None:
-            return None
-        steps = count(self.replayed.steps, "step")
-        return f"replayed by the kernel: {steps}, {seconds_text(self.replayed.seconds)}"
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP

@@ -32,7 +32,7 @@ def proved(program: Program, verdict: Verdict, selection: PairSelection, limits:
             found = replayed(program, goal_of(verdict), selection, limits)
             return replace(verdict, replayed=found)
         except NoCertificate as none:
-            reason = none.message
+            reason = none.missing
         except NotProved as obstacle:
             reason = str(obstacle)
     why = f"found {verdict.answer.value}, but the kernel has no proof: {end.reason or reason}"

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.language.core import Program
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.questions import kinds
-from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
+
+if TYPE_CHECKING:
+    from dipapprox.proof_steps import ends as proving
+else:
+    proving = Deferred("dipapprox.proof_steps.ends")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Calibrate(Question):
     """A certified eps of the program, and a slightly larger, refuted one."""
 
     name: ClassVar[str] = "calibrate"
-    computing: ClassVar[tuple[str, ...]] = WHOLE
+    computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
     delta: Fraction = argument(kinds.probability, "D", "the claimed δ in [0, 1]")
@@ -39,12 +45,10 @@ class Calibrate(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Calibration:
         """Calibrate the program; see `Question.answer`."""
-        return calibrate(
-            program,
-            self.eps_prv,
-            self.delta,
-            self.pairs.select(program),
-            options,
-            self.width,
-            progress,
+        selection = self.pairs.select(program)
+        found = calibrate(
+            program, self.eps_prv, self.delta, selection, options, self.width, progress
         )
+        if options.proved:
+            return proving.proved_calibration(program, found, selection, options.limits)
+        return found

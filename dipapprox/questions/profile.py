@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
-from dipapprox.errors import UserError, shorten
+from dipapprox.errors import BrokenInvariant, UserError, shorten
 from dipapprox.language.core import Program
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
-from dipapprox.privacy.profiles.profile_result import ProfileAnswer
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
     AtDelta,
@@ -24,10 +25,15 @@ from dipapprox.privacy.profiles.question import (
 )
 from dipapprox.privacy.profiles.rounded import profile_rounded
 from dipapprox.questions import kinds
-from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, is_formula
 from dipapprox.questions.question import Question, Spelled, argument
 from dipapprox.questions.verify import PAIRS_HELP
+
+if TYPE_CHECKING:
+    from dipapprox.proof_steps import ends as proving
+else:
+    proving = Deferred("dipapprox.proof_steps.ends")
 
 _ONE_OF = "question (one of these; default: --eps-prv EPS)"
 _CHOICES = ("eps_prv", "delta", "curve", "renyi")
@@ -87,7 +93,7 @@ class Profile(Question):
     """The least delta for an eps_prv, the least eps_prv for a delta, a curve, or divergences."""
 
     name: ClassVar[str] = "profile"
-    computing: ClassVar[tuple[str, ...]] = WHOLE
+    computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
     eps_prv: Fraction | str | None = argument(
@@ -158,7 +164,23 @@ class Profile(Question):
         self, program: Program, options: Options, progress: Progress = silent
     ) -> ProfileAnswer:
         """Find the guarantee; see `Question.answer`."""
-        selection = self.pairs.select(program)
-        if program.rounding is None:
-            return profile(program, self.eps, self.asked, selection, options, progress)
-        return profile_rounded(program, self.eps, self.asked, selection, options, progress)
+        selection, asked = self.pairs.select(program), self.asked
+        at_one = isinstance(asked, AtEpsPrv | AtDelta) and program.rounding is None
+        if options.proved and not at_one:
+            raise UserError(
+                "'proved' asks for the least delta, or the least eps_prv",
+                "the kernel has no rules for curves, divergences and irrational scales",
+            )
+        if program.rounding is not None:
+            return profile_rounded(program, self.eps, asked, selection, options, progress)
+        found = profile(program, self.eps, asked, selection, options, progress)
+        if not options.proved:
+            return found
+        limits = options.limits
+        match asked, found:
+            case AtEpsPrv(), LeastDelta():
+                return proving.proved_delta(program, asked, found, selection, limits)
+            case AtDelta(), LeastEpsPrv():
+                return proving.proved_eps_prv(program, asked, found, selection, limits)
+            case _:
+                raise BrokenInvariant("another answer than was asked for")

@@ -15,6 +15,7 @@ from dipapprox.schemas.answers import (
     Extended,
     Number,
     ProgramAnswer,
+    Proved,
     PublishedValues,
     Range,
     Rational,
@@ -172,6 +173,7 @@ class DeltaAt(ProfileAnswer, frozen=True):
     eps_prv: Claimed
     delta_enclosure: Enclosure
     witness: Witness | None
+    proved: Proved | UnsetType = UNSET
 
 
 class BudgetAt(ProfileAnswer, frozen=True):
@@ -180,6 +182,7 @@ class BudgetAt(ProfileAnswer, frozen=True):
     delta: Rational
     eps_prv_enclosure: Extended
     witness: Witness | None
+    proved: Proved | UnsetType = UNSET
 
 
 class Line(Statement, frozen=True):
@@ -262,3 +265,4 @@ class Calibration(ProgramAnswer, frozen=True):
     engine: str
     seconds: Seconds
     reason: Text | None
+    proved: Proved | UnsetType = UNSET

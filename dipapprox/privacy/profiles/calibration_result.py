@@ -11,7 +11,13 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, Fact
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Witness, witness_bars
+from dipapprox.privacy.verdict import (
+    Replayed,
+    Witness,
+    proved_fact,
+    proved_fields,
+    witness_bars,
+)
 
 _UNCLAIMED = (
     "that the needed eps_prv grows with eps is not assumed, and nothing is claimed about other "
@@ -50,6 +56,7 @@ class Calibration(RunResult):
         certified: None if no such eps was found.
         refuted: None if no such eps was found.
         queries: Epsilons tried.
+        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run
@@ -59,6 +66,7 @@ class Calibration(RunResult):
     certified: Certified | None
     refuted: Refuted | None
     queries: int
+    replayed: Replayed | None = None
 
     @property
     def meaning(self) -> str:
@@ -92,6 +100,7 @@ class Calibration(RunResult):
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
+            **proved_fields(self.replayed),
             **self.extent(),
             **self.footer(),
         }
@@ -120,7 +129,12 @@ class Calibration(RunResult):
             f"{self.program}: calibration{self.scope.restriction}",
             label="calibrate",
             asked=(("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})"),),
-            found=(*facts, ("meaning", self.meaning), ("reason", self.reason)),
+            found=(
+                *facts,
+                ("meaning", self.meaning),
+                ("reason", self.reason),
+                proved_fact(self.replayed),
+            ),
             computed=f"{self.queries} values of ε tried",
         )
 

@@ -11,7 +11,6 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import (
@@ -41,7 +40,6 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.privacy.profiles.question import (
-    DEFAULT_WIDTH,
     AtDelta,
     AtEpsPrv,
     AtOrders,
@@ -100,8 +98,6 @@ else:
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
     curves = Deferred("dipapprox.privacy.profiles.curve")
 
-_RELATIVE_WIDTH = Fraction(1, 10**12)
-_LEAST_WIDTH = Fraction(1, 10**30)
 _REAL_WIDTH = Fraction(1, 10**6)
 """Of answers for real inputs, relative, where nothing else is asked for."""
 
@@ -213,17 +209,13 @@ class Profiler:
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
         """Enclose the least delta for an eps_prv."""
-
-        def tolerance(delta: Enclosure) -> Fraction:
-            return question.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
-
         published = self._published
         with nullcontext() if published is None else published.claiming(question.growth):
             found = self.maxima.sharpened(
                 question.growth.bounds,
-                lambda delta: delta.width <= tolerance(delta),
+                lambda delta: delta.width <= question.tolerance(delta),
             )
-        wanted = tolerance(found.delta)
+        wanted = question.tolerance(found.delta)
         if question.width is None and self._real is not None:
             # Sets of pairs are bounded by polynomials: more bits would not help.
             wanted = max(wanted, found.delta.upper * _REAL_WIDTH)
@@ -239,7 +231,7 @@ class Profiler:
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         """Enclose the least eps_prv for a delta."""
-        wanted = question.width or DEFAULT_WIDTH
+        wanted = question.tolerance
         found = self._least_eps_prv(question.delta, wanted)
         width, upper = found.eps_prv.width, found.eps_prv.upper
         if question.width is None and self._real is not None and upper is not None:

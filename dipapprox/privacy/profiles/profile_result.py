@@ -29,7 +29,13 @@ from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import Witness, witness_bars
+from dipapprox.privacy.verdict import (
+    Replayed,
+    Witness,
+    proved_fact,
+    proved_fields,
+    witness_bars,
+)
 
 _PLACES = 20
 
@@ -111,7 +117,7 @@ class _AtOneEps(RunResult):
         """Return the fields that say what was asked and found."""
 
     def _described(
-        self, headline: str, facts: Iterable[Fact], below: tuple[Table, ...] = ()
+        self, headline: str, facts: Iterable[tuple[str, str | None]], below: tuple[Table, ...] = ()
     ) -> Description:
         pairs = (
             "too many ordered pairs to count"
@@ -138,6 +144,7 @@ class LeastDelta(_AtOneEps):
 
     Attributes:
         witness: The attaining pair and set; None if no pair is told apart at this eps_prv.
+        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run
@@ -145,12 +152,14 @@ class LeastDelta(_AtOneEps):
     eps_prv: Fraction | str
     delta_enclosure: Enclosure
     witness: Witness | None
+    replayed: Replayed | None = None
 
     def _found(self) -> dict[str, object]:
         return {
             "eps_prv": str(self.eps_prv),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": _witness_fields(self.run, self.witness),
+            **proved_fields(self.replayed),
         }
 
     def charts(self) -> tuple[Chart, ...]:
@@ -160,7 +169,8 @@ class LeastDelta(_AtOneEps):
     def describe(self) -> Description:
         """Return what people see of it."""
         headline = f"least δ for ε_prv = {self.eps_prv}: {interval(self.delta_enclosure)}"
-        return self._described(headline, _witness_facts(self.run, self.witness))
+        facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
+        return self._described(headline, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +180,7 @@ class LeastEpsPrv(_AtOneEps):
     Attributes:
         witness: The pair that demands the lower bound, with the outputs that tell it apart; None
             if eps_prv 0 is enough. Its delta is that of the set at the lower bound.
+        replayed: That the kernel has replayed proofs of the ends; None if it was not asked to.
     """
 
     run: Run
@@ -177,12 +188,14 @@ class LeastEpsPrv(_AtOneEps):
     delta: Fraction
     eps_prv_enclosure: Extended
     witness: Witness | None
+    replayed: Replayed | None = None
 
     def _found(self) -> dict[str, object]:
         return {
             "delta": str(self.delta),
             "eps_prv_enclosure": self.eps_prv_enclosure.ends(),
             "witness": _witness_fields(self.run, self.witness),
+            **proved_fields(self.replayed),
         }
 
     def charts(self) -> tuple[Chart, ...]:
@@ -194,7 +207,8 @@ class LeastEpsPrv(_AtOneEps):
         headline = f"least ε_prv for δ = {self.delta}: {self.eps_prv_enclosure.text()}"
         if self.eps_prv_enclosure.infinite:
             headline += " (no ε_prv is enough)"
-        return self._described(headline, _witness_facts(self.run, self.witness))
+        facts = (*_witness_facts(self.run, self.witness), proved_fact(self.replayed))
+        return self._described(headline, facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,17 @@ from typing import Literal
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
+from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 
 DEFAULT_WIDTH = Fraction(1, 10**9)
 """Of a least eps_prv, and of Rényi divergences."""
+
+_RELATIVE_WIDTH = Fraction(1, 10**12)
+_LEAST_WIDTH = Fraction(1, 10**30)
+"""Of a least delta."""
 
 MOST_ORDERS = 1_000
 _LARGEST_ORDER = 100_000
@@ -51,6 +56,10 @@ class AtEpsPrv:
         if self.width is not None:
             _check_width(self)
 
+    def tolerance(self, delta: Enclosure) -> Fraction:
+        """Return the width that is wanted where the least delta is as found."""
+        return self.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
+
 
 @dataclass(frozen=True, slots=True)
 class AtDelta:
@@ -71,6 +80,11 @@ class AtDelta:
             raise UserError(f"delta must be in [0, 1], got {self.delta}")
         if self.width is not None:
             _check_width(self)
+
+    @property
+    def tolerance(self) -> Fraction:
+        """The width that is wanted."""
+        return self.width or DEFAULT_WIDTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,248 @@
+"""Ends of answers that the kernel has replayed proofs of: the least δ, the least ε_prv, epsilons.
+
+    least δ at an ε_prv in [lo, hi]    a pair breaks (ε_prv, lo), all pairs keep (ε_prv, hi)
+    least ε_prv at a δ in [lo, hi]     a pair breaks (lo, δ), all pairs keep (hi, δ)
+    calibration                        all pairs keep the claim at one ε, one breaks it at another
+
+What is found is widened by a hair first, so that enclosures tell: δ may be attained, and a claim is
+broken strictly. An end that the kernel does not confirm is given up: it becomes 0, 1, ∞ or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.rules import MOST_EPS_PRV
+from dipapprox.language.core import Program
+from dipapprox.limits import Limits
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.numerics.powers import logarithm
+from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.growth import Growth
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
+from dipapprox.privacy.run import Run
+from dipapprox.privacy.verdict import Replayed, Witness
+from dipapprox.proof_steps.proved import replayed
+from dipapprox.proof_steps.verdicts import Goal
+
+_HAIR = Fraction(1, 2**10)
+"""Of the width that was asked for."""
+
+_UNKNOWN_MASS = Fraction(1, 2**10)
+"""Stands for the probability that e^ε_prv multiplies, where it is not known."""
+
+_MOST = Fraction(MOST_EPS_PRV)
+
+
+def proved_delta(
+    program: Program,
+    question: AtEpsPrv,
+    answer: LeastDelta,
+    selection: PairSelection,
+    limits: Limits,
+) -> LeastDelta:
+    """Return a least δ, its ends as far as the kernel confirms them.
+
+    Args:
+        program: What was asked about.
+        question: The ε_prv. For an irrational one, rational numbers on both sides are proved.
+        answer: What was found.
+        selection: The pairs that were selected.
+        limits: Asked while the kernel works.
+    """
+    prover = _Prover(program, selection, limits, answer.run)
+    found, witness = answer.delta_enclosure, answer.witness
+    hair = _HAIR * max(question.tolerance(found), found.width)
+    below, above = _rational_bounds(question.growth, hair / 8)
+    is_exact = found.width == 0 and below == above
+    ends = [found.upper] * is_exact + [found.upper + hair]
+    # An ε_prv that is d less raises δ by at most 2d.
+    kept = prover.confirmed(
+        "upper",
+        [
+            prover.goal(answer.eps, end, below, end - found.upper - 2 * (above - below))
+            for end in ends
+            if end < 1
+        ],
+    )
+    broken = None
+    if witness is not None:
+        least = witness.delta_enclosure.lower
+        end = min(found.lower, least) - hair
+        if end > 0:
+            goal = prover.goal(answer.eps, end, above, least - end, witness)
+            broken = prover.confirmed("lower", [goal])
+    elif found.lower > hair:
+        prover.note("lower", "there is no witness")
+    return replace(
+        answer,
+        run=prover.run(),
+        delta_enclosure=Enclosure(
+            Fraction(0) if broken is None else broken.claim.delta,
+            Fraction(1) if kept is None else kept.claim.delta,
+        ),
+        witness=None if broken is None else witness,
+        replayed=prover.replayed,
+    )
+
+
+def proved_eps_prv(
+    program: Program,
+    question: AtDelta,
+    answer: LeastEpsPrv,
+    selection: PairSelection,
+    limits: Limits,
+) -> LeastEpsPrv:
+    """Return a least ε_prv, its ends as far as the kernel confirms them; see `proved_delta`."""
+    prover = _Prover(program, selection, limits, answer.run)
+    found, witness, delta = answer.eps_prv_enclosure, answer.witness, answer.delta
+    width = found.width or Fraction(0)
+    hair = _HAIR * max(question.tolerance, width)
+    gap = hair * _mass(witness, delta)
+    upper = found.upper
+    if upper is not None and delta < 1:
+        goals = [prover.goal(answer.eps, delta, upper, Fraction(0))] * (width == 0)
+        goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
+        kept = prover.confirmed("upper", goals)
+        upper = None if kept is None else kept.claim.eps_prv
+    broken = None
+    end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
+    if witness is not None and end > 0:
+        goal = prover.goal(answer.eps, delta, end, None if end == _MOST else gap, witness)
+        broken = prover.confirmed("lower", [goal])
+    elif end > 0:
+        prover.note("lower", "there is no witness")
+    if broken is not None and found.lower is None:
+        prover.note("lower", f"it confirms that {_MOST} is not enough; ∞ it has no rule for")
+    lower = Fraction(0) if broken is None else broken.claim.eps_prv
+    return replace(
+        answer,
+        run=prover.run(),
+        eps_prv_enclosure=Extended(lower, upper),
+        witness=None if broken is None else witness,
+        replayed=prover.replayed,
+    )
+
+
+def proved_calibration(
+    program: Program, answer: Calibration, selection: PairSelection, limits: Limits
+) -> Calibration:
+    """Return a calibration, its ends as far as the kernel confirms them; see `proved_delta`.
+
+    The ε_prv that the ends need are what follows from that: at most, and more than the claimed one.
+    """
+    prover = _Prover(program, selection, limits, answer.run)
+    certified, refuted, eps_prv = answer.certified, answer.refuted, answer.eps_prv
+    witness = None if refuted is None else refuted.witness
+    if certified is not None and answer.delta < 1:
+        assert certified.needed.upper is not None
+        gap = (eps_prv - certified.needed.upper) * _mass(witness, answer.delta)
+        goal = prover.goal(certified.eps, answer.delta, eps_prv, gap)
+        if prover.confirmed("certified", [goal]) is None:
+            certified = None
+    if refuted is not None:
+        broken = None
+        if witness is None:
+            prover.note("refuted", "there is no witness")
+        else:
+            gap = witness.delta_enclosure.lower - answer.delta
+            goal = prover.goal(refuted.eps, answer.delta, eps_prv, gap, witness)
+            broken = prover.confirmed("refuted", [goal])
+        if broken is None:
+            refuted = None
+    return replace(
+        answer,
+        run=prover.run(),
+        certified=certified and Certified(certified.eps, Extended(Fraction(0), eps_prv)),
+        refuted=refuted and Refuted(refuted.eps, Extended(eps_prv, None), refuted.witness),
+        replayed=prover.replayed,
+    )
+
+
+class _Prover:
+    """Asks the kernel about the ends of an answer, and remembers what it says."""
+
+    def __init__(
+        self, program: Program, selection: PairSelection, limits: Limits, run: Run
+    ) -> None:
+        self._program = program
+        self._selection = selection
+        self._limits = limits
+        self._run = run
+        self._ended: str | None = None
+        self._missing: dict[str, list[str]] = {}
+        self.replayed: Replayed | None = None
+
+    def goal(
+        self,
+        eps: Fraction,
+        delta: Fraction,
+        eps_prv: Fraction,
+        gap: Fraction | None,
+        witness: Witness | None = None,
+    ) -> Goal:
+        """Return that all pairs keep a claim, or that a witness breaks it."""
+        return Goal(Claim(eps, delta, eps_prv), witness, gap, self._run.outputs)
+
+    def confirmed(self, end: str, goals: Iterable[Goal]) -> Goal | None:
+        """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
+        missing = self._ended
+        with EarlyEnd() as early:
+            for goal in goals if self._ended is None else ():
+                try:
+                    found = replayed(self._program, goal, self._selection, self._limits)
+                except NoCertificate as none:
+                    missing = none.missing
+                except NotProved as obstacle:
+                    missing = str(obstacle)
+                else:
+                    self.replayed = found if self.replayed is None else self.replayed + found
+                    return goal
+        if early.interrupted:
+            raise KeyboardInterrupt
+        self._ended = early.reason or self._ended
+        missing = early.reason or missing
+        if missing is not None:
+            self.note(end, missing)
+        return None
+
+    def note(self, end: str, missing: str) -> None:
+        """Say of an end why it is given up."""
+        self._missing.setdefault(missing, []).append(end)
+
+    def run(self) -> Run:
+        """Return the header of the answer, with what the kernel has no proof of."""
+        reasons = [] if self._run.reason is None else [self._run.reason]
+        for missing, given_up in self._missing.items():
+            ends = " and ".join(given_up) + (" ends" if len(given_up) > 1 else " end")
+            reasons.append(f"the kernel has no proof of the {ends}: {missing}")
+        return replace(self._run, reason="; ".join(reasons) or None)
+
+
+def _mass(witness: Witness | None, delta: Fraction) -> Fraction:
+    """Estimate e^ε_prv Pr[S | u'] where δ is attained by S: how fast δ falls with ε_prv."""
+    if witness is None:
+        return _UNKNOWN_MASS
+    mass = sum((row.probability.lower for row in witness.rows), -delta)
+    return mass if mass > 0 else _UNKNOWN_MASS
+
+
+def _rational_bounds(growth: Growth, width: Fraction) -> tuple[Fraction, Fraction]:
+    """Return eps_prv twice, or numbers on both sides of an irrational one, at most so far apart."""
+    if growth.multiple == 1:
+        return growth.rate, growth.rate
+    bits = 64
+    while True:
+        found = logarithm(growth.multiple, bits)
+        if found.width <= width:
+            # It is at least 0, whatever rounding says.
+            return max(growth.rate + found.lower, Fraction(0)), growth.rate + found.upper
+        bits *= 2

@@ -1,0 +1,321 @@
+"""Ends of profiles and calibrations that the kernel confirms, and what becomes of the others."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+
+import pytest
+
+from dipapprox import Limits, Options, Program, UserError, calibrate, parse, profile
+from dipapprox.data_classes import replace
+from dipapprox.kernel.errors import NotProved
+from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.extended import Extended
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
+from dipapprox.privacy.verdict import Witness
+from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
+from dipapprox.proof_steps.proved import replayed
+from dipapprox.proof_steps.verdicts import Goal
+from tests.cli.running import run, run_json
+from tests.schemas import check_schema
+
+HALF = Fraction(1, 2)
+PROVED = Options(proved=True)
+
+THRESHOLD = """
+input q in {{0, 1}}
+output o in {{0, 1}}
+adjacent linf 1
+x <- {noise}
+if x >= 1 then o <- 1 else o <- 0 end
+"""
+
+CHOICES = """
+input q in {0, 1, 2}
+output o in {0, 1, 2, 3}
+adjacent all
+o <- choose { q : exp(eps) / (3 + exp(eps)), 3 : 3 / (3 + exp(eps)) }
+if o = 3 then o <- choose { 0 : 1/2, 1 : 1/3, 2 : 1/12, 3 : 1/12 } end
+"""
+
+RESPONSE = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent all
+o <- choose { q : 3/4, 1 - q : 1/4 }
+"""
+
+
+def program_of(text: str) -> Program:
+    """Read a program."""
+    program = parse(text)
+    assert isinstance(program, Program)
+    return program
+
+
+TEXTS = {
+    "Laplace": THRESHOLD.format(noise="Lap(q, 1 / eps)"),
+    "Gauss": THRESHOLD.format(noise="Gauss(q, 1 / eps)"),
+    "integer": THRESHOLD.format(noise="DLap(q, 1 / eps)"),
+    "choices": CHOICES,
+}
+LEAKY = "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- q"
+
+
+def least_delta(program: Program, options: Options, eps_prv: str | Fraction) -> LeastDelta:
+    """The answer of `profile`."""
+    found = profile(program, eps=HALF, eps_prv=eps_prv, options=options)
+    assert isinstance(found, LeastDelta)
+    return found
+
+
+def least_eps_prv(program: Program, options: Options, delta: str | int) -> LeastEpsPrv:
+    """The answer of `profile`."""
+    found = profile(program, eps=HALF, delta=delta, options=options)
+    assert isinstance(found, LeastEpsPrv)
+    return found
+
+
+def is_proved(
+    program: Program, eps_prv: Fraction, delta: Fraction, gap: Fraction, witness: Witness | None
+) -> bool:
+    """Whether the kernel confirms a claim, or that the witness breaks it."""
+    goal = Goal(Claim(HALF, delta, eps_prv), witness, gap, 3)
+    try:
+        replayed(program, goal, AllPairs(), Limits())
+    except NotProved:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_least_delta_is_proved_and_a_hair_inside_is_not(name: str) -> None:
+    program, eps_prv = program_of(TEXTS[name]), Fraction(1, 10)
+    found, own = least_delta(program, Options(), eps_prv), least_delta(program, PROVED, eps_prv)
+    outer, inner = own.delta_enclosure, found.delta_enclosure
+    assert 0 < outer.lower <= inner.lower <= inner.upper <= outer.upper < 1
+    tolerance = inner.upper / 10**12
+    assert outer.width <= tolerance * Fraction(101, 100)
+    assert own.reason is None
+    assert own.to_dict()["proved"]["steps"] == 4
+    assert ("witness", own.witness) == ("witness", found.witness)
+    hair, witness = tolerance / 1000, own.witness
+    for place, keeps in ((outer.upper, True), (inner.lower - hair, False)):
+        assert is_proved(program, eps_prv, place, hair, None) is keeps
+    for place, breaks in ((outer.lower, True), (inner.upper + hair, False)):
+        assert is_proved(program, eps_prv, place, hair, witness) is breaks
+
+
+@pytest.mark.parametrize("delta", ["0", "1/50"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: str) -> None:
+    program = program_of(TEXTS[name])
+    found, own = least_eps_prv(program, Options(), delta), least_eps_prv(program, PROVED, delta)
+    outer, inner = own.eps_prv_enclosure, found.eps_prv_enclosure
+    assert outer.lower is not None and inner.lower is not None
+    assert outer.upper is not None and inner.upper is not None
+    assert 0 < outer.lower < inner.lower <= inner.upper < outer.upper
+    assert outer.upper - outer.lower <= Fraction(101, 10**11)
+    assert own.reason is None
+    assert own.to_dict()["proved"]["steps"] == 4
+    hair = Fraction(1, 10**12)
+    for place, keeps in ((outer.upper, True), (inner.lower - hair, False)):
+        assert is_proved(program, place, Fraction(delta), hair / 100, None) is keeps
+    for place, breaks in ((outer.lower, True), (inner.upper + hair, False)):
+        assert is_proved(program, place, Fraction(delta), hair / 100, own.witness) is breaks
+
+
+def test_ends_that_are_attained() -> None:
+    """0 and 1 stay as they are; below what is attained a hair is missing."""
+    found = least_delta(program_of(RESPONSE), PROVED, Fraction(0)).delta_enclosure
+    assert HALF * (1 - Fraction(1, 10**12)) < found.lower < HALF <= found.upper
+    # The probabilities of x >= 1 are e^-ε / 2 and 1/2.
+    touching = least_delta(program_of(TEXTS["Laplace"]), PROVED, HALF)
+    assert touching.delta_enclosure.lower == 0
+    assert touching.delta_enclosure.upper < Fraction(1, 10**30)
+    for name in ("Laplace", "Gauss"):
+        pure = least_delta(program_of(TEXTS[name]), PROVED, Fraction(3))
+        assert pure.delta_enclosure == Enclosure.exact(0)
+        assert pure.to_dict()["proved"]["steps"] == 2
+        assert pure.witness is None
+    least = least_eps_prv(program_of(TEXTS["Laplace"]), PROVED, 0).eps_prv_enclosure
+    assert HALF in least and least.width is not None and least.width < Fraction(1, 10**8)
+    constant = program_of("input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- 1")
+    nothing = least_eps_prv(constant, PROVED, 0)
+    assert nothing.eps_prv_enclosure == Extended(Fraction(0), Fraction(0))
+    everything = least_delta(program_of(LEAKY), PROVED, Fraction(1)).delta_enclosure
+    assert 1 - Fraction(1, 10**12) < everything.lower < everything.upper == 1
+
+
+def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
+    program = program_of(RESPONSE)
+    # 3/4 - 2 * 1/4
+    found = least_delta(program, PROVED, "log(2)")
+    assert Fraction(1, 4) in found.delta_enclosure and found.reason is None
+    assert found.delta_enclosure.width < Fraction(1, 10**12)
+    assert found.to_dict()["proved"]["steps"] == 4
+    attained = least_delta(program, PROVED, "log(3)").delta_enclosure
+    assert attained.lower == 0 < attained.upper < Fraction(1, 10**30)
+
+
+def test_no_eps_prv_that_is_infinite_is_proved() -> None:
+    found = least_eps_prv(program_of(LEAKY), PROVED, "1/2")
+    assert found.eps_prv_enclosure == Extended(Fraction(1000), None)
+    assert found.reason == (
+        "the kernel has no proof of the lower end: "
+        "it confirms that 1000 is not enough; ∞ it has no rule for"
+    )
+
+
+def test_listed_pairs() -> None:
+    program = program_of(TEXTS["Laplace"])
+    found = profile(program, eps=HALF, eps_prv=0, pairs="0~1", options=PROVED)
+    assert isinstance(found, LeastDelta)
+    expected = (1 - exp(-1 / 2)) / 2
+    assert float(found.delta_enclosure) == pytest.approx(expected)
+    assert found.to_dict()["proved"]["steps"] == 4
+
+
+@pytest.fixture
+def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that spends little."""
+    monkeypatch.setattr("dipapprox.kernel.rules.MOST_ENTRIES", 1)
+
+
+def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
+    program = program_of(TEXTS["Gauss"])
+    delta = least_delta(program, PROVED, Fraction(1, 10))
+    assert delta.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
+    assert delta.witness is None
+    eps_prv = least_eps_prv(program, PROVED, "1/100")
+    assert eps_prv.eps_prv_enclosure == Extended(Fraction(0), None)
+    calibrated = calibrate(program, eps_prv=HALF, delta="1/10", width="1/10", options=PROVED)
+    assert calibrated.certified is calibrated.refuted is None
+    for answer, ends in (
+        (delta, "upper and lower"),
+        (eps_prv, "upper and lower"),
+        (calibrated, "certified and refuted"),
+    ):
+        assert answer.reason == (
+            f"the kernel has no proof of the {ends} ends: more than 1 probabilities"
+        )
+        assert "proved" not in answer.to_dict()
+
+
+def test_false_ends_are_given_up() -> None:
+    """Each end falls by itself: the kernel believes nothing of what was found."""
+    program, eps_prv = program_of(TEXTS["Gauss"]), Fraction(1, 10)
+    found = least_delta(program, Options(), eps_prv)
+    true, off = found.delta_enclosure, found.delta_enclosure.upper / 10**6
+
+    def judged(lower: Fraction, upper: Fraction) -> Enclosure:
+        false = replace(found, delta_enclosure=Enclosure(lower, upper))
+        question = AtEpsPrv(eps_prv)
+        own = proved_delta(program, question, false, AllPairs(), Limits())
+        assert (own.reason is None) == (own.delta_enclosure.upper < 1)
+        return own.delta_enclosure
+
+    low = judged(true.lower - 2 * off, true.upper - off)
+    assert low.upper == 1 and 0 < low.lower < true.lower
+    # The witness stands for the lower end: too high an end comes down to it.
+    high = judged(true.lower + off, true.upper + 2 * off)
+    assert 0 < high.lower < true.lower < true.upper < high.upper < 1
+
+    least = least_eps_prv(program, Options(), "1/50")
+    ends = least.eps_prv_enclosure
+    assert ends.lower is not None and ends.upper is not None
+    for by, expected in ((off, (False, True)), (-off, (True, False))):
+        false = replace(least, eps_prv_enclosure=Extended(ends.lower + by, ends.upper + by))
+        question = AtDelta(Fraction(1, 50))
+        own = proved_eps_prv(program, question, false, AllPairs(), Limits())
+        kept = own.eps_prv_enclosure
+        assert (bool(kept.lower), kept.upper is not None) == expected
+        assert (own.witness is not None) == expected[0]
+        assert own.reason is not None
+
+
+def test_a_false_witness_is_no_proof() -> None:
+    program, eps_prv = program_of(CHOICES), Fraction(1, 10)
+    found = least_delta(program, Options(), eps_prv)
+    assert found.witness is not None
+    turned = replace(found.witness, input=found.witness.adjacent, adjacent=found.witness.input)
+    for witness in (turned, replace(found.witness, rows=()), None):
+        false = replace(found, witness=witness)
+        own = proved_delta(program, AtEpsPrv(eps_prv), false, AllPairs(), Limits())
+        assert own.delta_enclosure.lower == 0
+        assert own.delta_enclosure.upper < 1
+        assert own.reason is not None and own.reason.startswith(
+            "the kernel has no proof of the lower end: "
+        )
+
+
+def calibrated(options: Options) -> tuple[Program, Calibration]:
+    """A program, and how little noise it needs."""
+    program = program_of(TEXTS["Gauss"])
+    found = calibrate(program, eps_prv=HALF, delta="1/50", width="1/1000", options=options)
+    return program, found
+
+
+def test_calibrations_are_proved_at_both_ends() -> None:
+    program, found = calibrated(Options())
+    own = calibrated(PROVED)[1]
+    assert own.certified is not None and own.refuted is not None
+    assert found.certified is not None and found.refuted is not None
+    assert (own.certified.eps, own.refuted.eps) == (found.certified.eps, found.refuted.eps)
+    # What follows from the two proofs, and no more.
+    assert own.certified.needed == Extended(Fraction(0), HALF)
+    assert own.refuted.needed == Extended(HALF, None)
+    assert own.to_dict()["proved"]["steps"] == 4
+    check_schema("calibrate", own.to_dict())
+    crossed = replace(
+        found,
+        certified=replace(found.certified, eps=found.refuted.eps),
+        refuted=replace(found.refuted, eps=found.certified.eps),
+    )
+    neither = proved_calibration(program, crossed, AllPairs(), Limits())
+    assert neither.certified is neither.refuted is None
+    assert neither.reason is not None and "certified end" in neither.reason
+
+
+def test_what_a_limit_ends_is_given_up() -> None:
+    program = program_of(CHOICES)
+    found = least_delta(program, Options(), Fraction(1, 10))
+    over = Limits(seconds=1, started=-1e9)
+    own = proved_delta(program, AtEpsPrv(Fraction(1, 10)), found, AllPairs(), over)
+    assert own.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
+    assert own.reason == "the kernel has no proof of the upper and lower ends: time limit: 1 s"
+
+
+def test_only_ends_are_proved() -> None:
+    program = program_of(RESPONSE)
+    with pytest.raises(UserError, match="'proved' asks for"):
+        profile(program, eps=HALF, curve=(0, 1, 3), options=PROVED)
+    with pytest.raises(UserError, match="'proved' asks for"):
+        profile(program, eps=HALF, renyi="2", options=PROVED)
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "choices.dpg"
+    path.write_text(CHOICES)
+    words = ("profile", str(path), "--eps", "1/2", "--proved")
+    for asked in (("--eps-prv", "1/10"), ("--delta", "1/10")):
+        status, fields = run_json(*words, *asked)
+        assert (status, fields["proved"]["steps"]) == (0, 4)
+        check_schema("profile", fields)
+        status, shown = run(*words, *asked)
+        assert (status, "replayed by the kernel: 4 steps" in shown) == (0, True)
+    assert run(*words, "--curve", "0:1:3")[0] == 2
+
+
+def test_an_end_that_is_given_up_has_a_status(tmp_path: Path, unwilling: None) -> None:
+    path = tmp_path / "choices.dpg"
+    path.write_text(CHOICES)
+    status, fields = run_json("profile", str(path), "--eps", "1/2", "--proved")
+    assert (status, fields["delta_enclosure"]) == (3, ["0", "1"])
+    check_schema("profile", fields)
