@@ -280,7 +280,7 @@ def test_calibrations_are_proved_at_both_ends() -> None:
     )
     neither = proved_calibration(program, crossed, AllPairs(), Limits())
     assert neither.certified is neither.refuted is None
-    assert neither.reason is not None and "certified end" in neither.reason
+    assert neither.reason is not None and "certified and refuted ends" in neither.reason
 
 
 def test_what_a_limit_ends_is_given_up() -> None:
