@@ -15,6 +15,7 @@ from fractions import Fraction
 from flint import arb, arb_mat, ctx
 
 from dipapprox.kernel.balls import between, error, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.legendre import Rule
@@ -59,7 +60,9 @@ class Kernel:
         for q, row in enumerate(self._largest):
             near = [p for p, largest in enumerate(row) if p == q or not largest < tiny]
             self._near.append(range(near[0], near[-1] + 1))
-        if sum(map(len, self._near)) * len(rule.points) ** 2 > MOST_ENTRIES:
+        self._entries = sum(map(len, self._near)) * len(rule.points) ** 2
+        spend(3 * self._entries + 30 * len(panels) ** 2)
+        if self._entries > MOST_ENTRIES:
             raise Refused(f"sums of samples need a matrix of more than {MOST_ENTRIES} entries")
         self._matrices = [self._values(q) for q in numbers]
         # What the modulus of f on the ellipses around p is multiplied by in the error on q.
@@ -85,6 +88,7 @@ class Kernel:
             masses: Its integrals over panels.
         """
         n, most = len(self._rule.points), [mass.upper() for mass in masses]
+        spend(self._entries // 8 + 4 * len(most) ** 2)
         beyond = (f.left.whole + f.right.whole).upper()
         if not (beyond + f.left.values + f.right.values).is_finite():
             raise NotProved("a sum of samples without a bound of one beyond the grid")

@@ -10,6 +10,7 @@ from flint import arb, arb_poly
 
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import between, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail, restricted
@@ -92,13 +93,13 @@ class Lattice(Space):
         of X beyond the grid, to X + Y there, at most its largest mass.
         """
         family, scale, count = law.on_integers, law.scale(self._eps), len(f.values)
+        spend(20 * count)
         near, far = f.left.whole, f.right.whole
         if not (near + far + f.left.values + f.right.values).is_finite():
             raise NotProved("a sum of samples without a bound of one beyond the grid")
         masses = family.masses(0, count + 1, scale)
         around = masses[count - 1 : 0 : -1] + masses[:count]
-        sums = (arb_poly(f.values) * arb_poly(around)).coeffs()
-        sums += [ZERO] * (3 * count)
+        sums = [*(arb_poly(f.values) * arb_poly(around)).coeffs(), *[ZERO] * (2 * count)]
         values = []
         for k, inside in enumerate(sums[count - 1 : 2 * count - 1]):
             more = near * masses[k + 1] + far * masses[count - k]

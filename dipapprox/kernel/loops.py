@@ -39,8 +39,8 @@ class Heads:
         self._graph = graph
         self._numbers: dict[object, int] = {}
         self._heads: list[State] = []
+        # Where a turn from each head leads: to heads, and to ends, as -1, -2, …
         self._onward: list[Weights] = [{}]
-        self._ends: list[Weights] = [{}]
 
     def waiting(self) -> Iterator[tuple[int, State]]:
         """Yield every head with its number, also those that are reached meanwhile."""
@@ -58,35 +58,33 @@ class Heads:
                 if number > MOST_HEADS:
                     raise Refused(f"a loop with more than {MOST_HEADS} states at its head")
                 self._onward.append({})
-                self._ends.append({})
                 whole = Measure(self._graph.one, renamed.measure.components)
                 self._heads.append(State(renamed.store, renamed.random, whole))
-            self._add(self._onward[source], number, measure.scalar)
+            self._add(source, number, measure.scalar)
 
     def leave(self, source: int, end: int, weight: Node) -> None:
-        """A turn from a head leads to an end."""
-        self._add(self._ends[source], end, weight)
+        """A turn from a head leads to an end, 0, 1, …"""
+        self._add(source, -1 - end, weight)
 
     def solved(self, ask: Callable[[], None]) -> Weights:
         """Return the ends, each with the sum over all courses from where the loop is entered."""
-        graph, places = self._graph, len(self._onward)
-        for middle in range(1, places):
-            onward, ends = self._onward[middle], self._ends[middle]
+        graph, count = self._graph, len(self._onward)
+        for middle in range(1, count):
+            onward = self._onward[middle]
             again = onward.pop(middle, graph.zero)
-            if not onward and not ends:
+            if not onward:
                 raise NotProved("a loop that is not known to end")
-            for source in (0, *range(middle + 1, places)):
+            for source in (0, *range(middle + 1, count)):
                 to = self._onward[source].pop(middle, graph.zero)
                 if to == graph.zero:
                     continue
                 ask()
-                spend(len(onward) + len(ends))
+                spend(len(onward))
                 through = graph.by(to, graph.star(again))
                 for target, weight in onward.items():
-                    self._add(self._onward[source], target, graph.by(through, weight))
-                for end, weight in ends.items():
-                    self._add(self._ends[source], end, graph.by(through, weight))
-        return self._ends[0]
+                    self._add(source, target, graph.by(through, weight))
+        return {-1 - end: weight for end, weight in self._onward[0].items()}
 
-    def _add(self, weights: Weights, target: int, weight: Node) -> None:
+    def _add(self, source: int, target: int, weight: Node) -> None:
+        weights = self._onward[source]
         weights[target] = self._graph.plus(weights.get(target, self._graph.zero), weight)

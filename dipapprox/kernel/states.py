@@ -24,10 +24,7 @@ Store = Mapping[str, Stored]
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store; `random` are the cells that hold forms of samples.
-
-    Who splits a state copies what it changes.
-    """
+    """All runs with this store; `random` cells hold forms. Who splits it copies what it changes."""
 
     store: dict[str, Stored]
     random: frozenset[str]
