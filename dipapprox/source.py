@@ -59,9 +59,10 @@ _PLAIN = {"N": "digits are 0 to 9", "L": "letters are a to z and A to Z", "Z": "
 
 
 BEYOND_ASCII = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
-HIDDEN = re.compile(rf"[\x00-\x08\x0b\x0e-\x1f{BEYOND_ASCII}]")
+HIDDEN = re.compile(rf"[\x00-\x08\x0b\x0e-\x1f{BEYOND_ASCII}]|\r(?!\n)")
 """What steers terminals, ends lines for some, or turns writing around: programs have none of it,
-not in comments either, or they would not be what they look like."""
+not in comments either, or they would not be what they look like. A carriage return alone ends a
+line for some readers, and a comment goes on behind it for others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ def test_what_python_reads_as_a_number_is_none(text: str) -> None:
         ("q >= 1 # \N{LINE SEPARATOR}", "U+2028 LINE SEPARATOR"),
         ("q >= 1 # \x1b[2J", "U+001B"),
         ("q >= 1 # \x85", "U+0085"),
+        ("q >= 1 # \rx <- 5", "U+000D"),
     ],
 )
 def test_programs_are_what_they_look_like(written: str, name: str) -> None:
@@ -105,6 +106,18 @@ def test_programs_are_what_they_look_like(written: str, name: str) -> None:
         dipapprox.parse(text)
     assert name in refused.value.message
     assert refused.value.message.replace("\n", "").isprintable()
+
+
+def test_a_carriage_return_alone_hides_no_line(tmp_path: Path) -> None:
+    """For some readers a comment ends there, for others it does not."""
+    path = tmp_path / "p.dpg"
+    path.write_bytes(PROGRAM.replace("o <- 0", "# none\rx <- 5\no <- 0").encode())
+    status, out, err = run("verify", str(path), "--eps", "1", "--delta", "0")
+    assert (status, out) == (2, "")
+    assert "U+000D" in err
+    path.write_bytes(PROGRAM.replace("\n", "\r\n").encode())
+    assert run("verify", str(path), "--eps", "1", "--delta", "0")[0] == 0
+    assert dipapprox.parse(PROGRAM.replace("\n", "\r\n")).name == "program"
 
 
 def test_comments_are_in_any_language() -> None:

@@ -277,4 +277,4 @@ def _decoded(data: bytes, path: Path, largest: int) -> str:
         raise UserError(f"'{path}' is not a text file: byte {error.start} is not UTF-8") from None
     if "\0" in text:
         raise UserError(f"'{path}' is not a text file: it contains a zero byte")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n")

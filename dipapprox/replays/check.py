@@ -8,7 +8,7 @@ not confirmed  a limit was reached
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,14 +18,18 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
+from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
-from dipapprox.kernel.replay import replay
+from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rules import RULES
+from dipapprox.language.core import Program, Value
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.scope import scope_of
+from dipapprox.proof_steps.machines import machine_json, value_json
 from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
 
 _FIELDS = (
@@ -162,7 +166,22 @@ class _Check:
             return ["params: they are not those of the program"]
         if machine != self.content["machine"]:
             return ["machine: it is not what the program's text means"]
+        scope = scope_of(read, self._selection(read)).text
+        if scope != self.content["scope"]:
+            return [f"scope: the proof is {scope}"]
         return []
+
+    def _selection(self, program: Program) -> PairSelection:
+        """Return the pairs that the claim lists, as values of the program."""
+        claimed = read_claim(self.content["claim"], read_machine(self.content["machine"]))
+        if claimed.pairs is None:
+            return AllPairs()
+        return OrderedPairs(
+            tuple(
+                (_values(program, u), _values(program, v))
+                for u, v in self.content["claim"]["pairs"]
+            )
+        )
 
     def _note(self, number: int, judgement: Judgement) -> None:
         step = self.content["steps"][number]
@@ -170,3 +189,11 @@ class _Check:
         theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
         words = " ".join(theorem.split())
         self.steps.append(ReplayedStep(step["rule"], premises, words, str(judgement)))
+
+
+def _values(program: Program, row: Sequence[object]) -> tuple[Value, ...]:
+    """Return the values of the input cells that a row of a claim has, which was read before."""
+    return tuple(
+        next(value for value in cell.domain if value_json(value) == written)
+        for cell, written in zip(program.inputs, row, strict=True)
+    )
