@@ -64,11 +64,11 @@ def certify_rounds(proof: StreamProof, text: str, limits: Limits) -> Certificate
         ),
         "stops": VisibleStops(branches=()),
         "claim": BudgetClaimed(budget=proof.budget),
-        "least_budget": StatedBounds(lower=proof.lower, upper=proof.upper if private else None),
+        "least_budget": StatedBounds(lower=proof.analysed, upper=proof.upper if private else None),
         "evidence": evidence_of(
             analysis,
             private=private,
-            has_lower=proof.lower > 0,
+            has_lower=proof.analysed > 0,
             unbounded=proof.has_none,
             stop=None,
             limits=limits,
@@ -87,4 +87,7 @@ def without_evidence(proof: StreamProof) -> str | None:
         return proof.ended
     if not proof.compiled.factor:
         return "adjacent inputs are equal"
+    few, budget = proof.few, proof.budget
+    if few is not None and budget is not None and proof.analysed <= budget < few.lower:
+        return f"what {few.turns} rounds need, written out, is not recorded"
     return lack_of_evidence(proof.answer, proof.analysis)

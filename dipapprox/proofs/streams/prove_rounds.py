@@ -6,14 +6,21 @@ import time
 from fractions import Fraction
 
 from dipapprox.automata.analysis import Analysis, analyse
-from dipapprox.errors import EarlyEnd
+from dipapprox.data_classes import replace
+from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import rounds_needed, rounds_of
-from dipapprox.proofs.streams.stream_proof import StreamProof, is_unbounded
+from dipapprox.proofs.prove_real import prove_real
+from dipapprox.proofs.streams.stream_proof import FewRounds, StreamProof, is_unbounded
 from dipapprox.proofs.streams.told import as_seen
 from dipapprox.rounds.compiled import Compiled, compile_program
+from dipapprox.rounds.written_out import NotWrittenOut, some_rounds
+
+TURNS = (1, 2, 3)
+"""Numbers of rounds that are written out."""
 
 
 def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:
@@ -46,13 +53,46 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         if compiled.is_plain:
             # The automaton's inputs and samples are the program's: so is what they lose.
             rounds = rounds_of(analysis, needed, limits)
-    return StreamProof(
+    proof = StreamProof(
         subject=program,
         budget=budget,
         compiled=compiled,
         analysis=analysis,
+        few=None,
         ended=end.reason or "",
         rounds=rounds,
         beyond=beyond,
         seconds=time.monotonic() - begun,
     )
+    if compiled is None or compiled.tells or unbounded or proof.is_exact or end.reason:
+        return proof
+    few = _few_rounds(program, proof, limits)
+    return replace(proof, few=few, seconds=time.monotonic() - begun)
+
+
+MOST_STATES = 300
+"""Of rounds that are written out."""
+
+
+def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRounds | None:
+    """Return rounds that, written out, need more than is known; None if none do.
+
+    What is published does not tell the steps of such a program, but all runs that publish the same
+    in so many rounds are compared.
+    """
+    best: FewRounds | None = None
+    with EarlyEnd():
+        for turns in TURNS:
+            try:
+                written = some_rounds(program, turns)
+            except NotWrittenOut:
+                break
+            states = min(limits.states, MOST_STATES)
+            found = prove_real(written, replace(limits, states=states))
+            if found.answer is Answer.NOT_DP:
+                continue  # for each number of rounds there may be a reason of its own
+            if found.lower > max(proof.lower, Fraction(0) if best is None else best.lower):
+                best = FewRounds(turns, found.lower)
+    if best is not None and proof.upper is not None and best.lower > proof.upper:
+        raise BrokenInvariant("some rounds need more than all of them")
+    return best

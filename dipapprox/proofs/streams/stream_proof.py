@@ -30,6 +30,19 @@ from dipapprox.rounds.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True)
+class FewRounds:
+    """What some rounds, written out, are proved to need.
+
+    Attributes:
+        turns: How many.
+        lower: No smaller budget serves every eps for these alone.
+    """
+
+    turns: int
+    lower: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class StreamProof(BudgetAnswer):
     """The answer about a program, for any number of rounds and all real inputs.
 
@@ -37,6 +50,7 @@ class StreamProof(BudgetAnswer):
         subject: The program, with rounds.
         compiled: The program as an automaton; None if a limit ended that.
         analysis: Of that automaton; None if there is none.
+        few: Rounds that need more than the analysis proves; None if none are known.
         ended: Why there is no automaton; "" if there is one.
         rounds: Where there is no budget: what going round the cycles loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
@@ -46,6 +60,7 @@ class StreamProof(BudgetAnswer):
     subject: Program = field(repr=False)
     compiled: Compiled | None = field(repr=False)
     analysis: Analysis | None = field(repr=False)
+    few: FewRounds | None
     ended: str
     rounds: tuple[Round, ...]
     beyond: int | None
@@ -63,6 +78,11 @@ class StreamProof(BudgetAnswer):
     @property
     def lower(self) -> Fraction:
         """No smaller budget serves every eps."""
+        return self.analysed if self.few is None else max(self.analysed, self.few.lower)
+
+    @property
+    def analysed(self) -> Fraction:
+        """The lower bound that the analysis proves, and a certificate states."""
         compiled, analysis = self.compiled, self.analysis
         if compiled is None or analysis is None or compiled.losses:
             return Fraction(0)
@@ -137,7 +157,7 @@ class StreamProof(BudgetAnswer):
             return None
         if analysis.structure is not None and (self.has_none or self.answer is Answer.UNKNOWN):
             return analysis.structure
-        return analysis.lower if self.lower else None
+        return analysis.lower if self.analysed else None
 
     def _witness(self) -> dict[str, object] | None:
         evidence = self.evidence
@@ -175,6 +195,8 @@ class StreamProof(BudgetAnswer):
         return f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
 
     def _where_violated(self) -> str:
+        if self.few is not None:
+            return " for every ε > 0"  # perhaps as ε grows, or vanishes
         is_word = self.analysis is not None and isinstance(self.analysis.lower, WordBound)
         return " for large ε" if is_word else ", at any ε > 0"
 
@@ -198,8 +220,10 @@ class StreamProof(BudgetAnswer):
             parts.append(upper_text(self.analysis.upper))
         if isinstance(self.evidence, RunBound):
             parts.append("at least: a run that what is published determines, at every ε")
-        elif isinstance(self.evidence, WordBound):
+        if isinstance(self.evidence, WordBound):
             parts.append("at least: a word whose probabilities differ by that as ε grows")
+        if self.few is not None:
+            parts.append(f"at least: {count(self.few.turns, 'round')}, written out")
         if self.beyond is not None:
             rounds = count(self.beyond, "round")
             parts.append(f"{rounds} of the structure need more than the claimed budget")
@@ -235,7 +259,7 @@ class StreamProof(BudgetAnswer):
             tight = inputs_text(compiled, run, changes)
         if self.rounds:
             below.append(rounds_table(self.rounds))
-        if tight is not None and (self.lower or self.has_none):
+        if tight is not None and (self.analysed or self.has_none):
             twice = " (twice round the cycles)" if self.has_none else ""
             below.append(tight + twice)
         return below

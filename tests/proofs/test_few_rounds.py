@@ -1,0 +1,95 @@
+"""Rounds that are written out: lower bounds where what is published does not tell the steps."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import dipapprox
+from dipapprox import StreamProof
+from dipapprox.checking.check import check
+from dipapprox.errors import UserError
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proofs.prove_real import prove_real
+from dipapprox.replays.result import Outcome
+from dipapprox.rounds.written_out import NotWrittenOut, some_rounds
+from tests.proofs.test_random_streams import Writer, of_rounds
+
+SILENT = """
+stream q in real
+publishes {no}
+adjacent linf 1
+rT <- Lap(0, 2 / eps)
+forever do
+    read q
+    r <- Lap(q, 4 / eps)
+    if r >= rT then
+        ABOVE
+        exit
+    end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "lower"),
+    [
+        ("publish no", "1/2"),  # with small inputs nothing is published in two rounds
+        ("", "0"),  # after how many rounds it ended is not seen
+    ],
+)
+def test_rounds_that_publish_nothing(above: str, lower: str) -> None:
+    text = SILENT.replace("ABOVE", above)
+    proof = dipapprox.prove(dipapprox.parse(text))
+    assert isinstance(proof, StreamProof)
+    found = proof.answer, proof.lower, proof.upper
+    assert found == (Answer.DP, Fraction(lower), Fraction(1))
+    fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
+    assert fields["least_budget"] == {"lower": "0", "upper": "1"}
+    assert check(fields).outcome is Outcome.CONFIRMED
+
+
+def test_a_claim_below_what_some_rounds_need_is_refuted_without_a_certificate() -> None:
+    text = SILENT.replace("ABOVE", "publish no")
+    program = dipapprox.parse(text)
+    proof = dipapprox.prove(program, budget="1/4")
+    assert proof.answer is Answer.NOT_DP
+    assert "2 rounds, written out" in str(proof.describe())
+    assert "at any" not in str(proof.describe())
+    with pytest.raises(UserError, match="what 2 rounds need, written out, is not recorded"):
+        dipapprox.certify(program, text, proof)
+    rounds = dipapprox.parse(text, rounds=2, values="-9..9")
+    assert dipapprox.decide(rounds, budget="1/4").answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize("seed", [2, 3, 14, 27, 74, 84, 120, 128, 204, 225, 244, 266])
+def test_random_rounds_are_those_of_the_text(seed: int) -> None:
+    text = Writer(seed).program()
+    program = dipapprox.parse(text)
+    for turns in (1, 2):
+        found = prove_real(some_rounds(program, turns), Limits())
+        other = of_rounds(text, turns).proof
+        assert (found.answer, found.lower, found.upper) == (other.answer, other.lower, other.upper)
+    proof = dipapprox.prove(program)
+    assert isinstance(proof, StreamProof) and proof.few is not None
+    assert proof.lower >= of_rounds(text, 3).lower > 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "publish Lap(q, 1 / eps)",  # a number
+        "if x >= 0 then read q; publish no end",  # a read in a branch
+        "n <- 0; while n < 2 do n <- n + 1 end; publish no",  # a loop
+    ],
+)
+def test_what_is_not_written_out(body: str) -> None:
+    text = (
+        "stream q in real\npublishes {no}\nadjacent linf 1\nforever do\nread q\n"
+        f"x <- Lap(q, 1 / eps)\n{body.replace('; ', chr(10))}\nend\n"
+    )
+    with pytest.raises(NotWrittenOut):
+        some_rounds(dipapprox.parse(text), 2)
