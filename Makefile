@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check grammar completion soundness corpus bench tables schemas docs vsix clean
+.PHONY: run test check grammar completion soundness corpus mutants forgeries bench tables schemas docs vsix clean
 
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
@@ -27,6 +27,14 @@ soundness: $(VENV)/.tested
 # Thousands of questions and their answers, asked again: some minutes. `--write` makes them anew.
 corpus: $(VENV)/.tested
 	$(BIN)/python -m tests.corpus
+
+# The kernel with one place broken at a time; some test has to notice each: hours.
+mutants: $(VENV)/.tested
+	$(BIN)/python -m tests.kernel.mutants
+
+# Proofs with something changed, tens of thousands: about an hour.
+forgeries: $(VENV)/.tested
+	$(BIN)/python -m tests.kernel.forgeries 50000
 
 # Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
 bench: $(VENV)/.tested

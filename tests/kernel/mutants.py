@@ -1,6 +1,7 @@
 """The kernel with one place broken at a time: some test has to notice each.
 
-    python -m tests.kernel.mutants [--only FILE,…] [--part K/N] [--seconds S] [--write REPORT]
+    python -m tests.kernel.mutants [--only FILE,…] [--part K/N] [--seconds S] [--quick]
+        [--write REPORT]
 
 A mutant turns round one comparison, sign, rounding direction, bound, `and` or truth value of one
 module. It is made in memory: a child process imports the kernel anew, with that module in its
@@ -246,12 +247,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._tree, f"<{self._name}>", "exec"), module.__dict__)
 
 
-def files_for(module: str) -> list[str]:
+def files_for(module: str, quick: bool) -> list[str]:
     """Files of tests, the nearest first."""
     everything = sorted(p.stem.removeprefix("test_") for p in TESTS.glob("test_*.py"))
     # Those take longest, and compare with the verifier, which has modules of the old kernel.
-    apart = {"allowlist", "forward", "forgeries", "mutants"}
-    ordered = ["truths", *NEAREST.get(module, []), *everything]
+    apart = {"allowlist", "forward", "forgeries", "mutants", "trusted"}
+    ordered = ["truths", *NEAREST.get(module, []), *([] if quick else everything)]
     return [
         str(TESTS / f"test_{name}.py")
         for name in dict.fromkeys(ordered)
@@ -276,7 +277,7 @@ def _child(mutant: Mutant, files: Sequence[str]) -> None:
         os._exit(min(int(code), 99))
 
 
-def noticed(mutant: Mutant, seconds: float) -> bool:
+def noticed(mutant: Mutant, seconds: float, quick: bool) -> bool:
     """Whether a test fails, or does not end in time."""
     child = os.fork()
     if not child:
@@ -284,7 +285,7 @@ def noticed(mutant: Mutant, seconds: float) -> bool:
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
             os.dup2(devnull, 2)
-            _child(mutant, files_for(mutant.module))
+            _child(mutant, files_for(mutant.module, quick))
         finally:
             os._exit(98)
     end = time.monotonic() + seconds
@@ -316,6 +317,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--quick", action="store_true", help="only the tests that know it best")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", type=Path, help="only those that survived in this report")
     asked = parser.parse_args(arguments)
@@ -333,14 +335,14 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     import pytest  # noqa: F401
 
-    if noticed(Mutant(modules[0], -1, 0, 0, ""), 10 * asked.seconds):
+    if noticed(Mutant(modules[0], -1, 0, 0, ""), 10 * asked.seconds, asked.quick):
         print("the tests fail without any change")
         return 1
     survived, counts = [], Counter[tuple[str, str]]()
     for mutant in todo:
         if str(mutant) in known:
             counts[mutant.module, "equivalent"] += 1
-        elif noticed(mutant, asked.seconds):
+        elif noticed(mutant, asked.seconds, asked.quick):
             counts[mutant.module, "killed"] += 1
         else:
             counts[mutant.module, "survived"] += 1
