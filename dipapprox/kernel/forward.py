@@ -25,6 +25,7 @@ from dipapprox.kernel.loops import Heads
 from dipapprox.kernel.machine import Block, Cell, Condition, Element, Expression
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
 from dipapprox.kernel.states import State, Store, Stored, canonical, held, size_of
 
 MOST_STATES = 50_000
@@ -59,7 +60,6 @@ class Run:
         self._ask = ask
         self._dying = dying(machine)
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
-        self._reals = frozenset(machine.reals)
         self._outputs = [name for name, _ in machine.outputs]
         self._signs: dict[Ratio, int] = {}
         self._laws: dict[tuple[object, ...], Node] = {}
@@ -67,10 +67,14 @@ class Run:
         self._forgotten: dict[object, Measure] = {}
         self._steps = 0
         self._shift = 0
+        self._cuts: Cuts = ()
         self._ended: dict[tuple[core.Value, ...], list[Node]] = {}
+        self._published: dict[Label, list[Published]] | None = None
 
-    def outcomes(self, input: core.Input) -> dict[tuple[core.Value, ...], list[Node]]:
-        """Run the machine.
+    def outcomes(
+        self, input: core.Input, cuts: Cuts = ()
+    ) -> dict[tuple[core.Value, ...], list[Node]]:
+        """Run the machine; real outputs are told as far as cuts of each part them (`parted`).
 
         Returns:
             For every output that some state ends with the scalars that add up to its probability.
@@ -79,25 +83,47 @@ class Run:
             NotProved: If some run reads a cell that holds nothing, leaves a domain, or what the
                 kernel can follow.
         """
-        if self.machine.reals:
-            raise Refused("outputs are real numbers")
-        self._ended = {}
+        if len(cuts) != len(self.machine.reals):
+            raise Refused("outputs are real numbers, and other ones are cut")
+        self._cuts, self._ended, self._published = cuts, {}, None
+        self._follow(input)
+        return self._ended
+
+    def published(self, input: core.Input) -> dict[Label, list[Published]]:
+        """Run a machine with real outputs: by label, measures that add up."""
+        if not self.machine.reals:
+            raise Refused("no outputs are real numbers")
+        found: dict[Label, list[Published]] = {}
+        self._published = found
+        self._follow(input)
+        return found
+
+    def _follow(self, input: core.Input) -> None:
         names = [name for name, _ in self.machine.inputs]
         store: dict[str, Stored] = dict(zip(names, input, strict=True))
         start = State(store, frozenset(), Measure(self.graph.one))
         states = self._block(self.machine.body, [start])
         for state in states:
             self._end(state)
-        return self._ended
 
     def _end(self, state: State) -> None:
         output = tuple(map(state.store.get, self._outputs))
         if None in output:
             raise NotProved("an output ends without a value")
-        scalar = self._forget(state.measure, frozenset()).scalar
-        if scalar != self.graph.zero:
-            # Output cells hold values of their domains.
-            self._ended.setdefault(cast("tuple[core.Value, ...]", output), []).append(scalar)
+        # Output cells hold values of their domains.
+        known = cast("tuple[core.Value, ...]", output)
+        reals = [state.store.get(name) for name in self.machine.reals]
+        numbers = [value for value in reals if value is not None and not isinstance(value, str)]
+        if len(numbers) < len(reals):
+            raise NotProved("a real output ends without a number")
+        if self._published is not None:
+            label, found = publish(self.graph, state.measure, known, numbers)
+            self._published.setdefault(label, []).extend(found)
+            return
+        for cells, part in parted(self.graph, state.measure, numbers, self._cuts):
+            scalar = self._forget(part, frozenset()).scalar
+            if scalar != self.graph.zero:
+                self._ended.setdefault((*known, *cells), []).append(scalar)
 
     # --- statements --------------------------------------------------------------------------
 
@@ -150,6 +176,8 @@ class Run:
     def _loop(self, condition: Condition, body: Block, states: list[State]) -> list[State]:
         """Follow a loop: a turn from every state at its head, then all courses (`loops`)."""
         before, heads = self._ended, Heads(self.graph)
+        if self._published is not None:
+            raise Refused("loops that end by chance, before numbers are published")
         heads.reach(0, states)
         left: list[State | tuple[core.Value, ...]] = []
         for place, head in heads.waiting():
@@ -233,8 +261,6 @@ class Run:
         domain = self._domains.get(name)
         if domain is not None and (isinstance(value, Form) or value not in domain):
             raise NotProved(f"'{name}' gets a value that is not in its domain")
-        if name in self._reals:
-            raise Refused("outputs are real numbers")
         state.store[name] = value
         if isinstance(value, Form):
             state.random |= {name}

@@ -9,6 +9,8 @@ Families answer about standard laws, mean 0 and (on the reals) scale 1, with bal
     LapMinus    density exp(z) for z <= 0, else 0
     DLap        on the integers, mass of k proportional to exp(-|k| / scale)
     DGauss      on the integers, mass of k proportional to exp(-k^2 / (2 scale^2))
+
+All of them are log-concave: for f(t) and g(t) = f(t - d), d >= 0, f(s) g(t) >= f(t) g(s) if s < t.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ class RealFamily(ABC):
     Attributes:
         has_kink: Whether the density is not entire: then 0 is the only such place.
         mirror: The family of -Z.
+        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density.
     """
+
+    shifts: tuple[int, ...] = ()
 
     def __init__(self, has_kink: bool, mirror: str) -> None:
         self.has_kink = has_kink
@@ -119,6 +124,8 @@ class Exponential(RealFamily):
         super().__init__(has_kink=True, mirror=mirror)
         self._left = left
         self._right = 1 - left
+        # |z| <= |z - d| + |d|; what is on one side has to stay there.
+        self.shifts = tuple([d for d, mass in ((1, self._right), (-1, left)) if mass])
 
     def reach(self, bits: int) -> tuple[int, int]:
         radius = 7 * bits // 10 + 1
@@ -161,9 +168,11 @@ class IntegerFamily(ABC):
 
     Attributes:
         mirror: The family of -Z.
+        shifts: The signs of d for which the mass of k - d is at most e^|d / scale| that of k.
     """
 
     has_kink = False
+    shifts: tuple[int, ...] = ()
 
     def __init__(self, mirror: str) -> None:
         self.mirror = mirror
@@ -194,6 +203,7 @@ class DiscreteLaplace(IntegerFamily):
 
     def __init__(self) -> None:
         super().__init__(mirror="DLap")
+        self.shifts = 1, -1
 
     def radius(self, bits: int) -> int:
         return 7 * (bits + 1) // 10 + 1
@@ -327,6 +337,10 @@ class Law:
         if not isinstance(family, IntegerFamily):
             raise Refuted(f"{self.family} is no law of integers")
         return family
+
+    def is_like(self, other: Law) -> bool:
+        """Whether the laws are the same but for their means."""
+        return self.affine(Fraction(1), other.mean - self.mean) == other
 
     def affine(self, factor: Fraction, shift: Fraction) -> Law:
         """Return the law of factor * X + shift for X of this law; on the integers |factor| = 1.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from dipapprox.kernel.accuracy import accuracy
@@ -18,6 +19,7 @@ from dipapprox.kernel.budget import budget, spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import (
@@ -28,9 +30,10 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.machine import Input, Machine, read_input
+from dipapprox.kernel.machine import Input, Machine, read_input, read_value
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
+from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 
 MOST_ENTRIES = 4_000_000
@@ -68,11 +71,12 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     have probability 0. The bounds of an input's outputs add up to an interval around 1, or the
     kernel has an error.
 
-    Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at.
+    Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at;
+    for machines with real outputs "cuts" of each (`forward`).
     """
     _no(premises)
     eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    graph, found, outputs = _outcomes(proof, eps, step["inputs"])
+    graph, found, outputs = _outcomes(proof, eps, step)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
     aim = accuracy(bits, most_factors(graph, wanted))
     values = evaluate(graph, wanted, eps, aim, proof.ask)
@@ -102,11 +106,11 @@ def exact_distributions(
 ) -> ExactDistributions:
     """The same in closed form (`exact`).
 
-    Step: "eps", "inputs".
+    Step: "eps", "inputs", "cuts".
     """
     _no(premises)
     eps = _positive(step["eps"], "eps")
-    graph, found, outputs = _outcomes(proof, eps, step["inputs"])
+    graph, found, outputs = _outcomes(proof, eps, step)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
     values = exact_values(graph, wanted, eps, proof.ask)
     nothing = Ratio.constant(Fraction(0))
@@ -124,15 +128,16 @@ def exact_distributions(
 
 
 def _outcomes(
-    proof: Proof, eps: Fraction, given: object
+    proof: Proof, eps: Fraction, step: Step
 ) -> tuple[Graph, dict[Input, dict[Output, list[int]]], tuple[Output, ...]]:
     """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
     domains = tuple(domain for _, domain in proof.machine.inputs)
     inputs: Iterable[Input] = (
         all_inputs(proof.machine)
-        if given is None
-        else [read_input(each, domains) for each in as_list(given, "inputs")]
+        if step["inputs"] is None
+        else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
     )
+    cuts = tuple(_ascending(each) for each in as_list(step.get("cuts", []), "cuts"))
     graph = Graph()
     run = Run(proof.machine, eps, graph, proof.ask)
     found: dict[Input, dict[Output, list[int]]] = {}
@@ -143,7 +148,7 @@ def _outcomes(
             raise Refused(f"more than {MOST_INPUTS} inputs")
         if input in found:
             raise BadProof("an input twice")
-        found[input] = run.outcomes(input)
+        found[input] = run.outcomes(input, cuts)
         entries += sum(len(scalars) for scalars in found[input].values())
         if entries > MOST_ENTRIES:
             raise Refused(f"more than {MOST_ENTRIES} probabilities")
@@ -163,6 +168,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
             pass
         case _:
             raise BadProof("one premise is wanted: distributions in closed form")
+    _no_reals(proof)
     eps_prv, delta = _claim(step)
     growth = _negative_growth(eps_prv, eps)
     excesses: dict[tuple[Ratio, Ratio], Ratio | None] = {}
@@ -199,6 +205,7 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     Step: "eps_prv", "delta"; one premise: distributions for all inputs of the pairs.
     """
     found = _distributions(premises)
+    _no_reals(proof)
     eps_prv, delta = _claim(step)
     factor, shift = _growth(eps_prv, found.places, above=False)
     # delta in units of 2 ** -places, rounded down.
@@ -226,6 +233,44 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     return Private(found.eps, eps_prv, delta, listed, count)
 
 
+def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+    """For machines with real outputs every delta_{u,u'} is bounded as in `excesses`.
+
+    Step: "eps", "eps_prv", "delta", "bits", "cuts".
+    """
+    _no(premises)
+    eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    (eps_prv, delta), cuts = _claim(step), _ascending(step["cuts"])
+    machine, graph = proof.machine, Graph()
+    run, excesses = Run(machine, eps, graph, proof.ask), Excesses(graph, eps, eps_prv)
+    found: dict[Input, Mapping[Label, list[Published]]] = {}
+    sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
+    count = 0
+    for pair in adjacent_pairs(machine) if proof.pairs is None else proof.pairs:
+        count += 1
+        proof.ask()
+        for input in pair:
+            if input not in found:
+                found[input] = run.published(input)
+        sums.setdefault(excesses.of_pair(found[pair[0]], found[pair[1]]), pair)
+    cells = {each: each.cells(graph, cuts) for own in sums for each in own}
+    wanted = {node for own in cells.values() for nodes in own for node in nodes}
+    aim, places = accuracy(bits, most_factors(graph, wanted)), bits + 16
+    values = evaluate(graph, wanted, eps, aim, proof.ask)
+    factor, shift = _growth(eps_prv, places, above=False)
+    with precision(aim.precision):
+        growth = to_ball(Fraction(factor, 1 << shift))
+        bounds = {
+            each: upper_at(each.bound([(values[x], values[y]) for x, y in own], growth), places)
+            for each, own in cells.items()
+        }
+    for parts, pair in sums.items():
+        if sum(bounds[each] for each in parts) * delta.denominator > delta.numerator << places:
+            raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")
+    listed = None if proof.pairs is None else frozenset(proof.pairs)
+    return Private(eps, eps_prv, delta, listed, count)
+
+
 def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violated:
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
@@ -248,13 +293,14 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     known = found.bounds if isinstance(found, Distributions) else found.values
     if first not in known or second not in known:
         raise Refuted("an input of the pair has no distribution")
-    ranges = tuple(domain for _, domain in proof.machine.outputs)
-    outputs = tuple(read_input(each, ranges) for each in as_list(step["outputs"], "outputs"))
+    outputs = tuple(_output(proof.machine, each) for each in as_list(step["outputs"], "outputs"))
     if len(set(outputs)) < len(outputs):
         raise BadProof("an output twice")
     # What no state ends with has probability 0 for both inputs.
     places = {output: number for number, output in enumerate(found.outputs)}
     numbers = [places[output] for output in outputs if output in places]
+    if proof.machine.reals and len(numbers) < len(outputs):
+        raise Refuted("an output that is not among them, or no such interval")
     if isinstance(found, ExactDistributions):
         growth, nothing = _negative_growth(eps_prv, found.eps), Ratio.constant(-delta)
         ours, theirs = found.values[first], found.values[second]
@@ -269,6 +315,26 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
         raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
     return Violated(found.eps, eps_prv, delta, first, second, outputs)
+
+
+def _output(machine: Machine, json: object) -> Output:
+    """Read the finite outputs, and for each real one a number or the name of an interval."""
+    size = len(machine.outputs)
+    values = as_list(json, "an output", size + len(machine.reals))
+    known = read_input(values[:size], tuple(domain for _, domain in machine.outputs))
+    return (*known, *map(read_value, values[size:]))
+
+
+def _no_reals(proof: Proof) -> None:
+    if proof.machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")
+
+
+def _ascending(json: object) -> tuple[Fraction, ...]:
+    cuts = tuple(as_number(each, "a cut") for each in as_list(json, "cuts"))
+    if any(a >= b for a, b in pairwise(cuts)):
+        raise BadProof("cuts do not ascend")
+    return cuts
 
 
 def _negative_growth(eps_prv: Fraction, eps: Fraction) -> Ratio:
@@ -320,6 +386,9 @@ Rule = Callable[[Proof, Sequence[Judgement], Step], Judgement]
 RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
     "distributions": (distributions, ("eps", "inputs", "bits")),
     "exact distributions": (exact_distributions, ("eps", "inputs")),
+    "distributions by intervals": (distributions, ("eps", "inputs", "bits", "cuts")),
+    "exact distributions by intervals": (exact_distributions, ("eps", "inputs", "cuts")),
+    "every published pair": (published_pairs, ("eps", "eps_prv", "delta", "bits", "cuts")),
     "every pair exactly": (every_pair_exactly, ("eps_prv", "delta")),
     "every pair": (every_pair, ("eps_prv", "delta")),
     "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),

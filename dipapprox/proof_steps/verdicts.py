@@ -6,7 +6,7 @@ how the claim follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -17,6 +17,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.published import cuts_for, intervals
 
 LEAST_BITS = 24
 """Distributions are enclosed at least to 2 ** -LEAST_BITS."""
@@ -89,7 +90,13 @@ class WrittenProof:
     steps: tuple[Json, ...]
 
 
-def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -> WrittenProof:
+def written(
+    program: Program,
+    goal: Goal,
+    selection: PairSelection,
+    bits: int,
+    ask: Callable[[], None] = lambda: None,
+) -> WrittenProof:
     """Return a proof.
 
     Args:
@@ -97,6 +104,7 @@ def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -
         goal: What it is to prove.
         selection: The pairs that were selected.
         bits: How exactly runs are enclosed.
+        ask: Called all the time; what it raises ends the writing.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
@@ -116,18 +124,28 @@ def written(program: Program, goal: Goal, selection: PairSelection, bits: int) -
         listed = dict.fromkeys(selection.pairs)
         pairs = [[input_json(u), input_json(v)] for u, v in listed]
         inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
+    verdict = Answer.DP if witness is None else Answer.NOT_DP
+    said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
+    if program.real_outputs and witness is None:
+        cuts = cuts_for(machine, said, goal.gap, bits, ask)
+        every = {"rule": "every published pair", "from": [], "eps": eps, "bits": bits}
+        return WrittenProof(machine, said, ({**every, **stated, "cuts": cuts},))
     step: dict[str, Json] = {"from": [-1], **stated}
+    run: dict[str, Json] = {"from": [], "eps": eps, "inputs": inputs}
+    run |= {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
     if witness is None:
         step["rule"] = "every pair" if bits else "every pair exactly"
     else:
         if witness.at_least is not None:
             raise NoCertificate("the violating outputs are too many to be recorded")
         first, second = input_json(witness.input), input_json(witness.adjacent)
-        outputs: Json = [input_json(finite(row.output)) for row in witness.rows]
+        outputs: Json
+        if program.real_outputs:
+            ends, outputs = intervals(witness, len(program.outputs))
+            run["cuts"] = list(ends)
+            run["rule"] = f"{run['rule']} by intervals"
+        else:
+            outputs = [input_json(finite(row.output)) for row in witness.rows]
         step |= {"rule": "violation", "input": first, "adjacent": second, "outputs": outputs}
-        inputs = [first, second]
-    run: dict[str, Json] = {"from": [], "eps": eps, "inputs": inputs}
-    run |= {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
-    verdict = Answer.DP if witness is None else Answer.NOT_DP
-    said: Json = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
+        run["inputs"] = [first, second]
     return WrittenProof(machine, said, (run, step))

@@ -1,0 +1,109 @@
+"""Real outputs at the end of a run: which are numbers, and the density of the others.
+
+A state ends with a label and measures that add up. The label is the finite outputs and, of the
+real ones y, those that hold a number. The others have a density, told by numbers z, a sample each:
+z_i = y_i - sum of share_ij z_j over j < i. So z determines y and is determined by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.integration import forget
+from dipapprox.kernel.machine import Number, Value
+from dipapprox.kernel.measures import Form, Measure, assume
+from dipapprox.kernel.nodes import Graph, Mix, Node, Rational
+
+Label = tuple[Value | None, ...]
+"""The finite outputs, then the real ones: a number, or None where it has a density."""
+
+Cuts = tuple[tuple[Fraction, ...], ...]
+"""Ascending, for each real output."""
+
+MOST_TIMES = 1_000
+"""A sum of so many equal measures stays one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """scalar * product of functions, one for each z_i; `shares` are those of each, in order."""
+
+    shares: tuple[tuple[Fraction, ...], ...]
+    scalar: Node
+    functions: tuple[Node, ...]
+
+
+def publish(
+    graph: Graph, measure: Measure, output: Sequence[Value], reals: Sequence[Number | Form]
+) -> tuple[Label, list[Published]]:
+    """Return what a state with these outputs ends with.
+
+    Raises:
+        Refused: If numbers that have densities depend on each other otherwise.
+    """
+    label: list[Value | None] = list(output)
+    shares: list[tuple[Fraction, ...]] = []
+    parts: list[tuple[int, Fraction, Form]] = []
+    for value in reals:
+        label.append(None if isinstance(value, Form) else value)
+        if isinstance(value, Form):
+            row: list[Fraction] = []
+            for atom, slope, part in parts:
+                row.append(dict(value.terms).get(atom, Fraction(0)) / slope)
+                value = value.plus(part.scaled(-row[-1]))
+            if len(value.terms) != 1:
+                raise Refused("a published number has no sample of its own, or more than one")
+            shares.append(tuple(row))
+            parts.append((*value.terms[0], value))
+    measure = forget(graph, measure, [atom for atom, _, _ in parts])
+    alone = dict(c.functions[0] for c in measure.components if len(c.functions) == 1)
+    functions = []
+    for atom, slope, part in parts:
+        function = alone.get(atom)
+        if function is None or graph.discrete[function]:
+            raise Refused("published numbers are compared with each other, or integers")
+        # The density of slope x + c is that of x at (z - c) / slope, by |slope|.
+        density = graph.moved(function, 1 / slope, -part.constant / slope)
+        functions.append(graph.scaled(density, 1 / abs(slope)))
+    terms = [(measure.scalar, tuple(functions))]
+    node = graph.nodes[functions[0]] if len(functions) == 1 else None
+    if isinstance(node, Mix):
+        terms = [(graph.by(measure.scalar, own), (each,)) for own, each in node.terms]
+    found = []
+    for scalar, own in terms:
+        factor = graph.nodes[scalar]
+        times = factor.value if isinstance(factor, Rational) else Fraction(1)
+        if functions and times in range(2, MOST_TIMES):
+            found += [Published(tuple(shares), graph.one, own)] * int(times)
+        elif scalar != graph.zero:
+            found.append(Published(tuple(shares), scalar, own))
+    return tuple(label), found
+
+
+def parted(
+    graph: Graph, measure: Measure, reals: Sequence[Number | Form], cuts: Cuts
+) -> list[tuple[tuple[Value, ...], Measure]]:
+    """Part a measure by what real outputs are: the number that one holds, or else an interval.
+
+    Intervals between two cuts have names. What an interval has in common with numbers that other
+    states hold is a null set of its own measure, and no part of it.
+    """
+    found: list[tuple[tuple[Value, ...], Measure]] = [((), measure)]
+    for value, own in zip(reals, cuts, strict=True):
+        before, found = found, []
+        for cells, part in before:
+            if not isinstance(value, Form):
+                found.append(((*cells, value), part))
+                continue
+            low, rest = "-inf", [part]
+            for cut in own:
+                form, above = value.plus(Form(-cut)), rest
+                name, low = f"{low} to {cut}", str(cut)
+                inside = [part for each in above for part in assume(graph, each, form, "<")]
+                rest = [part for each in above for part in assume(graph, each, form, ">=")]
+                found += [((*cells, name), each) for each in inside]
+            found += [((*cells, f"{low} to inf"), each) for each in rest]
+    return found

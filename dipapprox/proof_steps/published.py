@@ -1,0 +1,164 @@
+"""Verdicts about programs with real outputs, as steps: sets of numbers, and where to cut them.
+
+A violation is shown by the intervals of its witness. For DP, masses up to well placed numbers
+bound delta; they are searched with what the kernel will evaluate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate, pairwise, product
+
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.accuracy import accuracy
+from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.evaluate import evaluate, most_factors
+from dipapprox.kernel.excesses import Excess, Excesses
+from dipapprox.kernel.forward import Run
+from dipapprox.kernel.machine import Input, read_machine
+from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.pairs import adjacent_pairs
+from dipapprox.kernel.published import Label, Published
+from dipapprox.kernel.replay import Claim, read_claim
+from dipapprox.privacy.notation import NumberSet, finite
+from dipapprox.privacy.verdict import Witness
+from dipapprox.proof_steps.machines import Json, number_json, value_json
+
+MOST_OUTPUTS = 20_000
+"""Of a set of outputs."""
+
+ROUNDS = 40
+"""Most rounds of cuts."""
+
+PARTS = 8
+"""An interval is cut in so many in a round."""
+
+START = tuple(sorted(sign * Fraction(2) ** k for k in range(-6, 12) for sign in (-1, 1)))
+"""The first cuts; an endless interval is cut no further."""
+
+
+Cell = tuple[Fraction | None, Fraction | None]
+
+
+def intervals(witness: Witness, first: int) -> tuple[list[list[Json]], list[Json]]:
+    """Return the set of a witness: where to cut each real output, and the outputs then.
+
+    Args:
+        witness: With sets of numbers.
+        first: How many finite outputs there are before the real ones.
+
+    Raises:
+        NoCertificate: If the set is none of intervals, or has too many.
+    """
+    columns = list(zip(*(row.output[first:] for row in witness.rows), strict=True))
+    cuts: list[list[Fraction]] = []
+    for column in columns:
+        sets = [value for value in column if isinstance(value, NumberSet)]
+        if any(value.about for value in sets):
+            raise NoCertificate("the violating numbers are in no intervals of their own")
+        ends = {end for value in sets for each in value.intervals for end in each}
+        cuts.append(sorted(end for end in ends if end is not None))
+    found: list[Json] = []
+    for row in witness.rows:
+        sides = [[value_json(value)] for value in finite(row.output[:first])]
+        for value, own in zip(row.output[first:], cuts, strict=True):
+            if isinstance(value, NumberSet):
+                cells = pairwise([None, *own, None])
+                sides.append([_name(cell) for cell in cells if _inside(cell, value)])
+            else:
+                sides.append([value_json(value)])
+        found += [list(each) for each in product(*sides)]
+        if len(found) > MOST_OUTPUTS:
+            raise NoCertificate("the violating numbers are in too many intervals")
+    return [[number_json(cut) for cut in own] for own in cuts], found
+
+
+def _inside(cell: Cell, numbers: NumberSet) -> bool:
+    (low, high), ends = cell, numbers.intervals
+    return any(
+        (first is None or (low is not None and first <= low))
+        and (last is None or (high is not None and high <= last))
+        for first, last in ends
+    )
+
+
+def _name(cell: Cell) -> Json:
+    low, high = cell
+    return {"name": f"{'-inf' if low is None else low} to {'inf' if high is None else high}"}
+
+
+def cuts_for(
+    machine: Json, claim: Json, gap: Fraction | None, bits: int, ask: Callable[[], None]
+) -> list[Json]:
+    """Return cuts with which the kernel bounds delta by what is claimed, if some are found.
+
+    Args:
+        machine: As the kernel reads it.
+        claim: DP, as the kernel reads it.
+        gap: How far delta is below its claimed bound, if that is known.
+        bits: How exactly masses are evaluated.
+        ask: Called all the time.
+    """
+    if gap is None or gap <= 0:
+        return []
+    read, graph = read_machine(machine), Graph()
+    stated = read_claim(claim, read)
+    run, excesses = Run(read, stated.eps, graph, ask), Excesses(graph, stated.eps, stated.eps_prv)
+    found: dict[Input, dict[Label, list[Published]]] = {}
+    sums: dict[tuple[Excess, ...], None] = {}
+    for pair in adjacent_pairs(read) if stated.pairs is None else stated.pairs:
+        for input in pair:
+            if input not in found:
+                found[input] = run.published(input)
+        sums[excesses.of_pair(found[pair[0]], found[pair[1]])] = None
+    allowed = float(gap) / (2 * max(map(len, sums), default=1) + 1)
+    cuts: set[Fraction] = set()
+    for part in {part for parts in sums for part in parts if part.functions is not None}:
+        cuts.update(_Search(graph, part, stated, bits, ask).cuts(allowed))
+    return [number_json(cut) for cut in sorted(cuts)]
+
+
+class _Search:
+    """Cuts for one label, with the masses of both functions up to each."""
+
+    def __init__(
+        self, graph: Graph, part: Excess, claim: Claim, bits: int, ask: Callable[[], None]
+    ) -> None:
+        self._graph = graph
+        self._part = part
+        self._claim = claim
+        self._bits = bits
+        self._ask = ask
+
+    def cuts(self, allowed: float) -> list[Fraction]:
+        """Return cuts whose bound is hardly `allowed` above the divergence, if they are found."""
+        cuts = list(START)
+        for _ in range(ROUNDS):
+            cells = self._cells(cuts)
+            sums = [0.0, *accumulate(first - second for first, second, _ in cells)]
+            least = max(sums) + allowed
+            new: list[Fraction] = []
+            factor = 1.0
+            for (first, second, ends), before in zip(cells, sums, strict=False):
+                low, high = ends
+                wide = before + factor * first > least
+                if wide and low is not None and high is not None:
+                    new += [low + k * (high - low) / PARTS for k in range(1, PARTS)]
+                factor = max(0.0, 1 - second / first) if first > 0 else 1.0
+            if not new:
+                break
+            cuts = sorted({*cuts, *new})
+        return cuts
+
+    def _cells(self, cuts: list[Fraction]) -> list[tuple[float, float, Cell]]:
+        masses = self._part.cells(self._graph, cuts)
+        wanted = {node for pair in masses for node in pair}
+        aim = accuracy(self._bits, most_factors(self._graph, wanted))
+        values = evaluate(self._graph, wanted, self._claim.eps, aim, self._ask)
+        with precision(aim.precision):
+            growth = to_ball(self._claim.eps_prv).exp()
+            found = [(float(values[f].mid()), float((growth * values[g]).mid())) for f, g in masses]
+        ends: list[Cell] = list(pairwise([None, *cuts, None]))
+        order = ends if self._part.falls else ends[::-1]
+        return [(*pair, own) for pair, own in zip(found, order, strict=True)]

@@ -1,0 +1,251 @@
+"""Machines with real outputs: claims a hair inside and outside, by closed forms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+
+from dipapprox import Answer, Options, Program, parse, verify
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.judgements import Private, Violated
+from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.machines import machine_json
+from kernel.small import written
+
+Json = Any
+
+GAUSS = """
+input q in 0..2
+output y in real
+adjacent linf 1
+y <- 3 - 2 * Gauss(q, 1 / eps)
+"""
+
+LAPLACE = """
+input q[2] in 0..2
+output y[2] in real
+adjacent l1 1
+y[1] <- Lap(q[1], 1 / eps)
+y[2] <- y[1] / 2 - Lap(q[2], 1 / eps)
+"""
+
+TWICE = """
+input q in 0..1
+output y[2] in real
+adjacent linf 1
+y[1] <- Lap(q, 1 / eps)
+y[2] <- Lap(-q, 3 / eps)
+"""
+
+CLAMPED = """
+input q in 0..3
+output o in {0, 1}
+output y in real
+adjacent linf 1
+r <- Lap(q, 1 / eps)
+o <- 0
+if r < 1 then
+    y <- 1
+elif r > 2 then
+    y <- 2
+    o <- 1
+else
+    y <- r
+end
+"""
+
+ONE_SIDED = """
+input q in 0..1
+output y in real
+adjacent linf 1
+y <- LapPlus(q, 1 / eps)
+"""
+
+TRUNCATED = """
+input q in 0..1
+output o in {0, 1}
+output y in real
+adjacent linf 1
+o, y <- 0
+r <- Gauss(q, 1 / eps)
+if r >= 0 then
+    if r <= 1 then
+        o <- 1
+        y <- r
+    end
+end
+"""
+
+LARGEST = """
+input q[2] in {0, 1}
+output y in real
+adjacent linf 1
+for i in 1..2 do
+    v[i] <- Lap(q[i], 2 / eps)
+end
+y <- max(v)
+"""
+
+phi = NormalDist().cdf
+
+
+def gauss(eps_prv: float) -> float:
+    """The Gaussian mechanism with deviation and sensitivity 1 (Balle and Wang 2018)."""
+    return phi(1 / 2 - eps_prv) - exp(eps_prv) * phi(-1 / 2 - eps_prv)
+
+
+def truncated(eps_prv: float) -> float:
+    """From 1 to 0; the density of 1 is larger above 1/2 + eps_prv, outside of [0, 1] in no tail."""
+    growth = exp(eps_prv)
+    cut = 1 / 2 + eps_prv
+    inside = max(0.0, phi(0) - phi(cut - 1) - growth * (phi(1) - phi(cut)))
+    outside = phi(-1) + 1 - phi(0) - growth * (phi(0) + 1 - phi(1))
+    return inside + max(0.0, outside)
+
+
+CLOSED = [
+    ("gauss", GAUSS, Fraction(1, 2), gauss(0.5)),
+    ("gauss, eps_prv = 0", GAUSS, Fraction(0), gauss(0)),
+    ("gauss, eps_prv = 3", GAUSS, Fraction(3), gauss(3)),
+    ("laplace", LAPLACE, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
+    ("clamped", CLAMPED, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
+    ("truncated", TRUNCATED, Fraction(1, 4), truncated(0.25)),
+    ("one-sided", ONE_SIDED, Fraction(2), 1 - exp(-1)),
+]
+
+
+def program_of(text: str) -> Program:
+    """The program."""
+    program = parse(text)
+    assert isinstance(program, Program)
+    return program
+
+
+def proof_of(text: str, eps_prv: Json, delta: Json, cuts: Json = ()) -> tuple[Json, Json, Json]:
+    """The machine, the claim that it is private at eps = 1, and the step of a proof."""
+    claim = {"verdict": "DP", "eps": 1, "eps_prv": eps_prv, "delta": delta, "pairs": None}
+    numbers = {"eps": 1, "eps_prv": eps_prv, "delta": delta, "bits": 40, "cuts": list(cuts)}
+    step = {"rule": "every published pair", "from": [], **numbers}
+    return machine_json(program_of(text)), claim, [step]
+
+
+def number(value: Fraction) -> Json:
+    """As JSON."""
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "delta"), [c[1:] for c in CLOSED], ids=[c[0] for c in CLOSED]
+)
+def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: float) -> None:
+    program = program_of(text)
+    for shift, answer in ((1, Answer.DP), (-1, Answer.NOT_DP)):
+        claimed = Fraction(delta) + Fraction(shift, 10**6)
+        found = verify(program, eps=1, eps_prv=eps_prv, delta=claimed, options=Options(proved=True))
+        assert found.answer is answer
+        assert found.replayed is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "delta"), [c[1:] for c in CLOSED], ids=[c[0] for c in CLOSED]
+)
+def test_no_cuts_prove_what_is_false(text: str, eps_prv: Fraction, delta: float) -> None:
+    cuts = [number(Fraction(k, 6)) for k in range(-24, 25)]
+    machine, claim, steps = proof_of(text, number(eps_prv), written(Fraction(delta - 1e-6)), cuts)
+    with pytest.raises(Refuted):
+        replay(machine, claim, steps)
+    # And what is true is nearly proved by them.
+    assert isinstance(
+        replay(*proof_of(text, number(eps_prv), written(Fraction(delta + 1 / 15)), cuts)), Private
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "price"),
+    [
+        (LAPLACE, Fraction(1)),
+        (TWICE, Fraction(4, 3)),
+        (CLAMPED, Fraction(1)),
+        (LARGEST, Fraction(1)),
+    ],
+    ids=["laplace", "twice", "clamped", "largest"],
+)
+def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
+    assert isinstance(replay(*proof_of(text, number(price), 0)), Private)
+    with pytest.raises(Refuted):
+        replay(*proof_of(text, number(price - Fraction(1, 10**9)), 0))
+
+
+def violation_of(text: str, cuts: Json, outputs: Json, delta: Json) -> tuple[Json, Json, Json]:
+    """The claim that the pair 0, 1 breaks it at eps_prv = 1/2."""
+    stated = {"eps_prv": "1/2", "delta": delta}
+    claim = {"verdict": "Not_DP", "eps": 1, "pairs": None, **stated}
+    rule = "distributions by intervals"
+    run = {"rule": rule, "from": [], "eps": 1, "inputs": [[0], [1]], "bits": 40, "cuts": cuts}
+    pair = {"input": [0], "adjacent": [1], "outputs": outputs}
+    return (
+        machine_json(program_of(text)),
+        claim,
+        [run, {"rule": "violation", "from": [-1], **stated, **pair}],
+    )
+
+
+def test_violations_are_unions_of_intervals() -> None:
+    # y = 3 - 2 x, so x is likelier for 0 below 1/2 - 1/2: y above 3.
+    text = GAUSS
+    above = [{"name": "3 to 4"}], [{"name": "4 to inf"}]
+    delta = Fraction(gauss(0.5))
+    found = replay(*violation_of(text, [[3, 4]], list(above), written(delta - Fraction(1, 10**6))))
+    assert isinstance(found, Violated)
+    with pytest.raises(Refuted):
+        replay(*violation_of(text, [[3, 4]], list(above), written(delta + Fraction(1, 10**6))))
+    with pytest.raises(Refuted):
+        replay(*violation_of(text, [[3, 4]], list(above[:1]), "1/5"))
+    with pytest.raises(Refuted, match="no such interval"):
+        replay(*violation_of(text, [[3, 4]], [*above, [{"name": "-inf to inf"}]], 0))
+    with pytest.raises(BadProof):
+        replay(*violation_of(text, [[4, 3]], list(above), 0))
+    with pytest.raises(Refused):
+        replay(*violation_of(text, [], list(above), 0))
+
+
+def test_intervals_prove_no_privacy() -> None:
+    machine, claim, (step,) = proof_of(GAUSS, "1/2", "1/2")
+    run = {"rule": "distributions by intervals", "from": [], "eps": 1, "inputs": None}
+    last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
+    with pytest.raises(BadProof):
+        replay(machine, claim, [{**run, "bits": 40, "cuts": [[]]}, last])
+    exactly = {**run, "rule": "exact distributions by intervals", "cuts": [[]]}
+    with pytest.raises(NotProved):
+        replay(machine, claim, [exactly, {**last, "rule": "every pair exactly"}])
+    assert step["rule"] == "every published pair"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- q\n", "no outputs are real"),
+        (
+            "input q in {0, 1}\noutput y in real\nadjacent linf 1\n"
+            "y <- Lap(q, 1 / eps) + Lap(0, 1)\n",
+            "no sample of its own",
+        ),
+        (
+            "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\n"
+            "a <- Lap(q, 1 / eps)\ny[1] <- a\ny[2] <- 2 * a\n",
+            "no sample of its own",
+        ),
+        (
+            "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\ny[1] <- Lap(q, 1 / eps)\n"
+            "y[2] <- Lap(q, 1 / eps)\nif y[1] > y[2] then y[1], y[2] <- 0 end\n",
+            "compared",
+        ),
+    ],
+)
+def test_what_is_not_followed_is_refused(text: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        replay(*proof_of(text, 100, 1))
