@@ -18,6 +18,7 @@ from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import (
     Density,
+    Function,
     Graph,
     Node,
     Powers,
@@ -128,8 +129,13 @@ class Ratios:
             rises=all(each.rises for each in found),
         )
 
-    def _order(self, number: Node) -> tuple[str, Fraction]:
-        return type(self._graph.nodes[number]).__name__, self.place(number)
+    def _order(self, number: Node) -> tuple[Node, Fraction]:
+        """What a function is when its first mean is moved to 0, and where that is."""
+        node, place = self._graph.nodes[number], self.place(number)
+        if isinstance(node, Total):
+            return self._order(node.function)
+        is_function = isinstance(node, Function)
+        return self._graph.moved(number, Fraction(1), place) if is_function else number, place
 
     def _deeper(self, change: int) -> None:
         self._depth += change

@@ -1,0 +1,111 @@
+"""What is said of quotients of functions, and of sums of losses, against values in floats."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dipapprox.kernel.balls import precision, to_ball, upper
+from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.excesses import Excess, Excesses
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.published import Published
+from dipapprox.kernel.ratios import Ratios
+from kernel.graphs import FINE, small
+from kernel.simpson import simpson
+
+ONE = Fraction(1)
+SCALES = [Fraction(1, 2), Fraction(1), Fraction(2)]
+
+families = st.sampled_from(["Gauss", "Lap", "Lap", "LapPlus", "LapMinus"])
+shifts = st.sampled_from([Fraction(k, 2) for k in range(-2, 3)])
+
+
+@st.composite
+def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
+    """Two functions that are made alike, of laws that are shifted."""
+    graph = Graph()
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        family, mean, scale = draw(families), draw(small), draw(st.sampled_from(SCALES))
+        both = [graph.density(Law(family, mean + shift, scale, 0)) for shift in (0, draw(shifts))]
+        kind = draw(st.sampled_from(["law", "law", "left", "right", "between"]))
+        if kind in ("left", "right"):
+            both = [graph.running(each, kind == "left") for each in both]
+        elif kind == "between":
+            low = draw(small)
+            moves = draw(st.sampled_from([(0, 0), (0, 1), (1, 0), (-1, 0)]))
+            both = [
+                graph.restrict(each, low, low + 3 + move)
+                for each, move in zip(both, moves, strict=True)
+            ]
+        found.append(both)
+    if bounded:
+        law = graph.density(Law("Lap", Fraction(0), ONE, 0))
+        found.append([law, graph.moved(law, ONE, draw(shifts))])
+    f, g = found[0]
+    for one, other in found[1:]:
+        f, g = graph.times(f, one), graph.times(g, other)
+    return graph, f, g
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs())
+def test_prices_and_monotone_quotients(made: tuple[Graph, Node, Node]) -> None:
+    graph, f, g = made
+    found = Ratios(graph, ONE).compare(f, g)
+    known = simpson(graph, 1.0)
+    # Inside of pieces: at their ends values are those of one side.
+    one, other = (known[number][:, 1:-1].ravel() for number in (f, g))
+    tiny = 1e-9
+    if found.price is not None:
+        assert np.all(one <= exp(found.price) * other * (1 + 1e-6) + tiny)
+    assume(found.falls or found.rises)
+    step = max(1, len(one) // 300)
+    one, other = one[::step], other[::step]
+    if found.falls and found.rises:
+        left = np.outer(one, other)
+        assert np.allclose(left, left.T, rtol=1e-6, atol=tiny)
+    elif found.falls:
+        left = np.outer(one, other)
+        assert np.all(np.triu(left - left.T) >= -1e-6 * left - tiny)
+    else:
+        left = np.outer(one, other)
+        assert np.all(np.triu(left - left.T) <= 1e-6 * left.T + tiny)
+
+
+@settings(max_examples=15, deadline=None)
+@given(pairs(bounded=True), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]))
+def test_excesses_are_above_the_integral_and_near_it(
+    made: tuple[Graph, Node, Node], eps_prv: Fraction
+) -> None:
+    graph, f, g = made
+    parts = [{(None,): [Published(((),), graph.one, (each,))]} for each in (f, g)]
+    found = Excesses(graph, ONE, eps_prv).of_pair(*parts)
+    cuts = [Fraction(k, 4) for k in range(-28, 29)]
+    cells = Excess((graph.one, graph.one), (f, g)).cells(graph, cuts)
+    known = simpson(graph, 1.0)
+    # Sets of whole cells tell less.
+    true = sum(max(0.0, known[x] - exp(eps_prv) * known[y]) for x, y in cells)
+    if not found:
+        assert true <= 1e-7
+        return
+    (excess,) = found
+    bound = _bound(graph, excess, cuts, eps_prv)
+    assert bound >= true - 1e-7
+    if excess.functions is not None:
+        assert bound <= _bound(graph, excess, cuts[::8], eps_prv) + 1e-7
+        assert bound <= true + 1 / 4
+
+
+def _bound(graph: Graph, excess: Excess, cuts: list[Fraction], eps_prv: Fraction) -> float:
+    cells = excess.cells(graph, cuts)
+    values = evaluate(graph, {node for pair in cells for node in pair}, ONE, FINE)
+    with precision(200):
+        balls = [(values[x], values[y]) for x, y in cells]
+        return float(upper(excess.bound(balls, to_ball(eps_prv).exp())))
