@@ -27,6 +27,7 @@ from itertools import pairwise, zip_longest
 
 from flint import arb
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.ratios import Ratios
@@ -89,6 +90,7 @@ class Excesses:
         found: list[Excess] = []
         for label, own in first.items():
             parts: list[Excess] = []
+            spend(10 * len(own))
             for f, g in zip_longest(own, second.get(label, [])[: len(own)]):
                 places = [self._ratios.place(function) for function in f.functions]
                 like = g is not None and f.shares == g.shares

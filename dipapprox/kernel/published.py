@@ -23,6 +23,9 @@ Label = tuple[Value | None, ...]
 Cuts = tuple[tuple[Fraction, ...], ...]
 """Ascending, for each real output."""
 
+MOST_PARTS = 100_000
+"""Of the values of real outputs, about."""
+
 MOST_TIMES = 1_000
 """A sum of so many equal measures stays one."""
 
@@ -99,6 +102,8 @@ def parted(
                 found.append(((*cells, value), part))
                 continue
             low, rest = "-inf", [part]
+            if len(found) > MOST_PARTS:
+                raise Refused(f"real outputs are parted into more than {MOST_PARTS}")
             for cut in own:
                 form, above = value.plus(Form(-cut)), rest
                 name, low = f"{low} to {cut}", str(cut)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import (
@@ -114,6 +115,7 @@ class Ratios:
     def _products(self, ours: Powers, theirs: Powers) -> Comparison:
         """Pair up the factors that are not common: from left to right, though any pairs do."""
         sides = []
+        spend(sum(min(count, MOST_FACTORS) for _, count in ours + theirs))
         for powers, others in ((ours, dict(theirs)), (theirs, dict(ours))):
             left = [(node, count - others.get(node, 0)) for node, count in powers]
             if sum(max(count, 0) for _, count in left) > MOST_FACTORS:

@@ -249,6 +249,9 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     for pair in adjacent_pairs(machine) if proof.pairs is None else proof.pairs:
         count += 1
         proof.ask()
+        spend(100)
+        if count > MOST_PAIRS or len(found) > MOST_INPUTS:
+            raise Refused(f"more than {MOST_PAIRS} pairs, or {MOST_INPUTS} inputs")
         for input in pair:
             if input not in found:
                 found[input] = run.published(input)

@@ -14,7 +14,7 @@ from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.published import Published
+from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.ratios import Ratios
 from kernel.graphs import FINE, small
 from kernel.simpson import simpson
@@ -85,8 +85,9 @@ def test_excesses_are_above_the_integral_and_near_it(
     made: tuple[Graph, Node, Node], eps_prv: Fraction
 ) -> None:
     graph, f, g = made
-    parts = [{(None,): [Published(((),), graph.one, (each,))]} for each in (f, g)]
-    found = Excesses(graph, ONE, eps_prv).of_pair(*parts)
+    label: Label = (None,)
+    parts = [{label: [Published(((),), graph.one, (each,))]} for each in (f, g)]
+    found = Excesses(graph, ONE, eps_prv).of_pair(parts[0], parts[1])
     cuts = [Fraction(k, 4) for k in range(-28, 29)]
     cells = Excess((graph.one, graph.one), (f, g)).cells(graph, cuts)
     known = simpson(graph, 1.0)
