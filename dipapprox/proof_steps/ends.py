@@ -5,7 +5,8 @@
     calibration                        all pairs keep the claim at one ε, one breaks it at another
 
 What is found is widened by a hair first, so that enclosures tell: δ may be attained, and a claim is
-broken strictly. An end that the kernel does not confirm is given up: it becomes 0, 1, ∞ or none.
+broken strictly. Broken claims come first: they need the runs of two inputs, kept ones those of all.
+An end that the kernel does not confirm is given up: it becomes 0, 1, ∞ or none.
 """
 
 from __future__ import annotations
@@ -62,6 +63,15 @@ def proved_delta(
     found, witness = answer.delta_enclosure, answer.witness
     hair = _HAIR * max(question.tolerance(found), found.width)
     below, above = _rational_bounds(question.growth, hair / 8)
+    broken = None
+    if witness is not None:
+        least = witness.delta_enclosure.lower
+        end = min(found.lower, least) - hair
+        if end > 0:
+            goal = prover.goal(answer.eps, end, above, least - end, witness)
+            broken = prover.confirmed("lower", [goal])
+    elif found.lower > hair:
+        prover.note("lower", "there is no witness")
     is_exact = found.width == 0 and below == above
     ends = [found.upper] * is_exact + [found.upper + hair]
     # An ε_prv that is d less raises δ by at most 2d.
@@ -73,15 +83,6 @@ def proved_delta(
             if end < 1
         ],
     )
-    broken = None
-    if witness is not None:
-        least = witness.delta_enclosure.lower
-        end = min(found.lower, least) - hair
-        if end > 0:
-            goal = prover.goal(answer.eps, end, above, least - end, witness)
-            broken = prover.confirmed("lower", [goal])
-    elif found.lower > hair:
-        prover.note("lower", "there is no witness")
     return replace(
         answer,
         run=prover.run(),
@@ -107,12 +108,6 @@ def proved_eps_prv(
     width = found.width or Fraction(0)
     hair = _HAIR * max(question.tolerance, width)
     gap = hair * _mass(witness, delta)
-    upper = found.upper
-    if upper is not None and delta < 1:
-        goals = [prover.goal(answer.eps, delta, upper, Fraction(0))] * (width == 0)
-        goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
-        kept = prover.confirmed("upper", goals)
-        upper = None if kept is None else kept.claim.eps_prv
     broken = None
     end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
     if witness is not None and end > 0:
@@ -120,6 +115,12 @@ def proved_eps_prv(
         broken = prover.confirmed("lower", [goal])
     elif end > 0:
         prover.note("lower", "there is no witness")
+    upper = found.upper
+    if upper is not None and delta < 1:
+        goals = [prover.goal(answer.eps, delta, upper, Fraction(0))] * (width == 0)
+        goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
+        kept = prover.confirmed("upper", goals)
+        upper = None if kept is None else kept.claim.eps_prv
     if broken is not None and found.lower is None:
         prover.note("lower", f"it confirms that {_MOST} is not enough; ∞ it has no rule for")
     lower = Fraction(0) if broken is None else broken.claim.eps_prv
@@ -142,12 +143,6 @@ def proved_calibration(
     prover = _Prover(program, selection, limits, answer.run)
     certified, refuted, eps_prv = answer.certified, answer.refuted, answer.eps_prv
     witness = None if refuted is None else refuted.witness
-    if certified is not None and answer.delta < 1:
-        assert certified.needed.upper is not None
-        gap = (eps_prv - certified.needed.upper) * _mass(witness, answer.delta)
-        goal = prover.goal(certified.eps, answer.delta, eps_prv, gap)
-        if prover.confirmed("certified", [goal]) is None:
-            certified = None
     if refuted is not None:
         broken = None
         if witness is None:
@@ -158,6 +153,12 @@ def proved_calibration(
             broken = prover.confirmed("refuted", [goal])
         if broken is None:
             refuted = None
+    if certified is not None and answer.delta < 1:
+        assert certified.needed.upper is not None
+        gap = (eps_prv - certified.needed.upper) * _mass(witness, answer.delta)
+        goal = prover.goal(certified.eps, answer.delta, eps_prv, gap)
+        if prover.confirmed("certified", [goal]) is None:
+            certified = None
     return replace(
         answer,
         run=prover.run(),

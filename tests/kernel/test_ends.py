@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox import Limits, Options, Program, UserError, calibrate, parse, profile
+from dipapprox import (
+    Answer,
+    Limits,
+    Options,
+    Program,
+    UserError,
+    calibrate,
+    parse,
+    profile,
+    verify,
+)
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
 from dipapprox.numerics.enclosure import Enclosure
@@ -182,6 +192,17 @@ def test_listed_pairs() -> None:
     assert found.to_dict()["proved"]["steps"] == 4
 
 
+def test_published_numbers_have_no_rules() -> None:
+    program = program_of("input q in {0, 1}\noutput x in real\nx <- Lap(q, 1 / eps)")
+    delta = least_delta(program, PROVED, Fraction(1, 10))
+    assert delta.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
+    verdict = verify(program, eps=HALF, eps_prv="1/10", delta="1/100", options=PROVED)
+    assert verdict.answer is Answer.UNKNOWN
+    for answer in (delta, verdict):
+        assert answer.reason is not None
+        assert answer.reason.endswith(": outputs are real numbers")
+
+
 @pytest.fixture
 def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that spends little."""
@@ -198,9 +219,9 @@ def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
     calibrated = calibrate(program, eps_prv=HALF, delta="1/10", width="1/10", options=PROVED)
     assert calibrated.certified is calibrated.refuted is None
     for answer, ends in (
-        (delta, "upper and lower"),
-        (eps_prv, "upper and lower"),
-        (calibrated, "certified and refuted"),
+        (delta, "lower and upper"),
+        (eps_prv, "lower and upper"),
+        (calibrated, "refuted and certified"),
     ):
         assert answer.reason == (
             f"the kernel has no proof of the {ends} ends: more than 1 probabilities"
@@ -280,7 +301,7 @@ def test_calibrations_are_proved_at_both_ends() -> None:
     )
     neither = proved_calibration(program, crossed, AllPairs(), Limits())
     assert neither.certified is neither.refuted is None
-    assert neither.reason is not None and "certified and refuted ends" in neither.reason
+    assert neither.reason is not None and "refuted and certified ends" in neither.reason
 
 
 def test_what_a_limit_ends_is_given_up() -> None:
@@ -289,7 +310,7 @@ def test_what_a_limit_ends_is_given_up() -> None:
     over = Limits(seconds=1, started=-1e9)
     own = proved_delta(program, AtEpsPrv(Fraction(1, 10)), found, AllPairs(), over)
     assert own.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
-    assert own.reason == "the kernel has no proof of the upper and lower ends: time limit: 1 s"
+    assert own.reason == "the kernel has no proof of the lower and upper ends: time limit: 1 s"
 
 
 def test_only_ends_are_proved() -> None:
