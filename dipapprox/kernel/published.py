@@ -92,8 +92,15 @@ def parted(
     """Part a measure by what real outputs are: the number that one holds, or else an interval.
 
     Intervals between two cuts have names. What an interval has in common with numbers that other
-    states hold is a null set of its own measure, and no part of it.
+    states hold is a null set of its own measure, and no part of it: a form has a real sample.
+
+    Raises:
+        Refused: If a form has integer samples alone, or there are too many parts.
     """
+    functions = {atom: each for part in measure.components for atom, each in part.functions}
+    for value in reals:
+        if isinstance(value, Form) and all(graph.discrete[functions[a]] for a, _ in value.terms):
+            raise Refused("integer samples are published as real numbers")
     found: list[tuple[tuple[Value, ...], Measure]] = [((), measure)]
     for value, own in zip(reals, cuts, strict=True):
         before, found = found, []

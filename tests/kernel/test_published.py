@@ -213,6 +213,17 @@ def test_violations_are_unions_of_intervals() -> None:
         replay(*violation_of(text, [], list(above), 0))
 
 
+def test_intervals_of_integers_are_refused() -> None:
+    """One input publishes 0, the other one integers: an interval is no set apart from 0."""
+    machine, claim, (run, last) = violation_of(GAUSS, [["-1/2", "1/2"]], [[]], "1/10")
+    draw = ["draw", ["cell", "y"], "DLap", 0, [1, -1]]
+    fixed = [["set", ["cell", "y"], 0]]
+    machine["body"] = [["if", ["=", ["cell", "q"], 0], [draw], fixed]]
+    last["outputs"] = [[{"name": "-1/2 to 1/2"}]]
+    with pytest.raises(Refused, match="integer samples"):
+        replay(machine, claim, [run, last])
+
+
 def test_intervals_prove_no_privacy() -> None:
     machine, claim, (step,) = proof_of(GAUSS, "1/2", "1/2")
     run = {"rule": "distributions by intervals", "from": [], "eps": 1, "inputs": None}
