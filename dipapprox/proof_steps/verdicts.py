@@ -112,8 +112,6 @@ def written(
     claim, witness = goal.claim, goal.witness
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
-    if program.real_outputs:
-        raise NoCertificate("outputs are real numbers")
     machine = machine_json(program)
     eps = number_json(claim.eps)
     stated: dict[str, Json] = {
