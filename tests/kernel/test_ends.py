@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from dipapprox import (
-    Answer,
     Limits,
     Options,
     Program,
@@ -17,7 +16,6 @@ from dipapprox import (
     calibrate,
     parse,
     profile,
-    verify,
 )
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
@@ -192,15 +190,15 @@ def test_listed_pairs() -> None:
     assert found.to_dict()["proved"]["steps"] == 4
 
 
-def test_published_numbers_have_no_rules() -> None:
+def test_published_numbers() -> None:
     program = program_of("input q in {0, 1}\noutput x in real\nx <- Lap(q, 1 / eps)")
-    delta = least_delta(program, PROVED, Fraction(1, 10))
-    assert delta.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
-    verdict = verify(program, eps=HALF, eps_prv="1/10", delta="1/100", options=PROVED)
-    assert verdict.answer is Answer.UNKNOWN
-    for answer in (delta, verdict):
-        assert answer.reason is not None
-        assert answer.reason.endswith(": outputs are real numbers")
+    found = least_eps_prv(program, Options(), "1/10").eps_prv_enclosure
+    own = least_eps_prv(program, PROVED, "1/10")
+    assert own.reason is None and own.replayed is not None
+    outer = own.eps_prv_enclosure
+    assert outer.lower is not None and found.lower is not None
+    assert outer.upper is not None and found.upper is not None
+    assert 0 < outer.lower < found.lower <= found.upper < outer.upper
 
 
 @pytest.fixture
