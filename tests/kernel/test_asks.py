@@ -80,30 +80,6 @@ ASKS: dict[str, dict[str, Json]] = {
         ]
     },
     "an array without end": {"body": [["set", ["element", "a", 10**12, 1], 0], DONE]},
-    "arrays in loops in loops": {
-        "body": [
-            *[["set", ["element", f"a{k}", 90_000, 1], 0] for k in range(40)],
-            [
-                "while",
-                ["=", 0, 1],
-                [
-                    [
-                        "while",
-                        ["=", 0, 1],
-                        [
-                            [
-                                "set",
-                                ["element", f"a{k}", 90_000, 2],
-                                ["element", f"b{k}", 90_000, 1],
-                            ]
-                            for k in range(40)
-                        ],
-                    ]
-                ],
-            ],
-            DONE,
-        ]
-    },
     "domains": {"body": [DONE], "inputs": [[f"q{k}", WIDE] for k in range(150)]},
     "inputs": {"body": [DONE], "inputs": [[f"q{k}", [0, 1]] for k in range(60)]},
     "values that are near": {

@@ -1,16 +1,15 @@
-"""Which cells nobody reads any more, so that their samples can be integrated out.
+"""Which cells nobody reads any more, so that the kernel can integrate out what they hold.
 
-Nothing rests on it: a cell that is dropped and read after all is a cell that holds nothing, and
-ends the replay.
+Machines say it themselves, in statements `forget`. Nothing rests on it: a cell that is forgotten
+and read after all is a cell that holds nothing, and ends the replay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dipapprox.kernel import machine as core
-from dipapprox.kernel.budget import spend
 from dipapprox.kernel.machine import Block, Cell, Element, Machine, Statement
 
 Names = frozenset[str]
@@ -37,7 +36,6 @@ class _Analysis:
     def block(self, block: Block, after: Names) -> Names:
         """Return the cells that are read before they are assigned from here on."""
         for statement in reversed(block):
-            spend(2 + len(after) // 8)
             before = self._before(statement, after)
             mentioned = before | self._assigned(statement)
             self.dying[id(statement)] = tuple(sorted(mentioned - after))
@@ -60,7 +58,7 @@ class _Analysis:
                 return self._looped(body, after | self._read(condition))
             case core.Repeat(_, body):
                 return self._looped(body, after)
-            case core.Exit():
+            case core.Exit() | core.Forget():
                 return _NONE
 
     def _looped(self, body: Block, after: Names) -> Names:
@@ -85,14 +83,13 @@ class _Analysis:
                 return _NONE.union(*(self._assigned(each) for each in (*then, *otherwise)))
             case core.While(_, body) | core.Repeat(_, body):
                 return _NONE.union(*(self._assigned(each) for each in body))
-            case core.Exit():
+            case core.Exit() | core.Forget():
                 return _NONE
 
     def _cells(self, cell: Cell | Element) -> Iterator[str]:
         if isinstance(cell, Cell):
             yield cell.name
         else:
-            spend(cell.size)
             yield from (f"{cell.array}[{k}]" for k in range(1, cell.size + 1))
 
     def _read(self, tree: Any) -> Names:
@@ -110,3 +107,30 @@ class _Analysis:
                 return _NONE.union(*(self._read(part) for part in parts))
             case _:
                 return _NONE
+
+
+def forgetful(block: list[Any], read: Block, unused: Mapping[int, tuple[str, ...]]) -> list[Any]:
+    """Return the JSON of a block with statements that forget what is not read any more.
+
+    Args:
+        block: The JSON.
+        read: The same, read.
+        unused: As `dying` says.
+    """
+    found: list[Any] = []
+    for json, statement in zip(block, read, strict=True):
+        found.append(_inside(json, statement, unused))
+        names = unused[id(statement)]
+        if names and not isinstance(statement, core.Exit):
+            found.append(["forget", list(names)])
+    return found
+
+
+def _inside(json: Any, statement: Statement, unused: Mapping[int, tuple[str, ...]]) -> Any:
+    match statement, json:
+        case core.If(_, then, otherwise), [word, condition, list() as yes, list() as no]:
+            return [word, condition, forgetful(yes, then, unused), forgetful(no, otherwise, unused)]
+        case ((core.While(_, body) | core.Repeat(_, body)), [*before, list() as turn]):
+            return [*before, forgetful(turn, body, unused)]
+        case _:
+            return json
