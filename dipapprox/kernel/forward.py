@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import cast
 
 from dipapprox.kernel import machine as core
+from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -66,12 +67,10 @@ class Run:
         self._steps = 0
         self._shift = 0
         self._cuts: Cuts = ()
-        self._ended: dict[tuple[core.Value, ...], list[Node]] = {}
+        self._ended: dict[tuple[Value, ...], list[Node]] = {}
         self._published: dict[Label, list[Published]] | None = None
 
-    def outcomes(
-        self, input: core.Input, cuts: Cuts = ()
-    ) -> dict[tuple[core.Value, ...], list[Node]]:
+    def outcomes(self, input: Input, cuts: Cuts = ()) -> dict[tuple[Value, ...], list[Node]]:
         """Run the machine; real outputs are told as far as cuts of each part them (`parted`).
 
         Returns:
@@ -87,7 +86,7 @@ class Run:
         self._follow(input)
         return self._ended
 
-    def published(self, input: core.Input) -> dict[Label, list[Published]]:
+    def published(self, input: Input) -> dict[Label, list[Published]]:
         """Run a machine with real outputs: by label, measures that add up."""
         if not self.machine.reals:
             raise Refused("no outputs are real numbers")
@@ -96,7 +95,7 @@ class Run:
         self._follow(input)
         return found
 
-    def _follow(self, input: core.Input) -> None:
+    def _follow(self, input: Input) -> None:
         names = [name for name, _ in self.machine.inputs]
         store: dict[str, Stored] = dict(zip(names, input, strict=True))
         start = State(store, frozenset(), Measure(self.graph.one))
@@ -109,7 +108,7 @@ class Run:
         if None in output:
             raise NotProved("an output ends without a value")
         # Output cells hold values of their domains.
-        known = cast("tuple[core.Value, ...]", output)
+        known = cast("tuple[Value, ...]", output)
         reals = [state.store.get(name) for name in self.machine.reals]
         numbers = [value for value in reals if value is not None and not isinstance(value, str)]
         if len(numbers) < len(reals):
@@ -180,7 +179,7 @@ class Run:
         if self._published is not None:
             raise Refused("loops that end by chance, before numbers are published")
         heads.reach(0, states)
-        left: list[State | tuple[core.Value, ...]] = []
+        left: list[State | tuple[Value, ...]] = []
         for place, head in heads.waiting():
             self._ended = {}
             holds, fails = self._decided(condition, head)
@@ -387,7 +386,7 @@ class Run:
                 return _plain(other.scaled(Fraction(one)))
         raise NotProved("not an expression")
 
-    def _number(self, expression: Expression, store: Store) -> core.Number:
+    def _number(self, expression: Expression, store: Store) -> Number:
         value = self._value(expression, store)
         if isinstance(value, Form | str):
             raise NotProved("a value that is no number")
@@ -431,7 +430,7 @@ def _parts(state: State, measures: list[Measure]) -> list[State]:
     return [State(state.store, state.random, measure) for measure in measures[:1]] + found
 
 
-def _form(value: core.Number | Form) -> Form:
+def _form(value: Number | Form) -> Form:
     return value if isinstance(value, Form) else Form(Fraction(value))
 
 

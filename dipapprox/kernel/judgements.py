@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.machine import Input, Value
 
 Output = tuple[Value, ...]
 

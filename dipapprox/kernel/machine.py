@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.adjacency import NORMS, Adjacency, Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.laws import FAMILIES
@@ -46,14 +47,7 @@ from dipapprox.kernel.reading import (
     word_of,
 )
 
-Number = int | Fraction
-"""Exact. Whole numbers that are read are `int`: they are compared by the million."""
-
-Value = Number | str
-Input = tuple[Value, ...]
-
 RELATIONS = ("<", "<=", ">", ">=", "=", "!=")
-NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 
 DEEPEST = 400
 """How deep expressions, conditions and statements may stand in each other."""
@@ -199,59 +193,6 @@ Expression = Constant | Cell | Element | Operation
 Condition = Comparison | Connective
 Statement = Set | Draw | If | Exit | Choose | While | Repeat | Forget
 Block = tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Adjacency:
-    """Which ordered pairs of different inputs are adjacent.
-
-    Attributes:
-        norm: One of `NORMS`, "all", or "pairs".
-        radius: Of the norm.
-        pairs: Those that are listed, in both orders unless they are meant one way.
-    """
-
-    norm: str
-    radius: Number = 0
-    pairs: frozenset[tuple[Input, Input]] = frozenset()
-
-    def holds(self, first: Input, second: Input) -> bool:
-        """Whether a pair of different inputs is adjacent.
-
-        Raises:
-            BadProof: If named values stand where numbers are subtracted.
-        """
-        if first == second:
-            return False
-        if self.norm == "all":
-            return True
-        if self.norm == "pairs":
-            return (first, second) in self.pairs
-        if self.norm == "l0":
-            return sum(u != v for u, v in zip(first, second, strict=True)) <= self.radius
-        changes = [change_of(u, v) for u, v in zip(first, second, strict=True)]
-        match self.norm:
-            case "linf":
-                return max(changes) <= self.radius and min(changes) >= -self.radius
-            case "l1":
-                return sum(max(change, -change) for change in changes) <= self.radius
-            case "increasing":
-                return min(changes) >= 0 and max(changes) <= self.radius
-            case "decreasing":
-                return max(changes) <= 0 and min(changes) >= -self.radius
-            case _:
-                raise BadProof(f"unknown norm {self.norm!r}")
-
-
-def change_of(before: Value, after: Value) -> Number:
-    """Return after - before.
-
-    Raises:
-        BadProof: If one is a named value.
-    """
-    if isinstance(before, str) or isinstance(after, str):
-        raise BadProof("named values have no distance")
-    return after - before
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dipapprox.kernel.adjacency import Input, Number, Value, change_of
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.machine import Input, Machine, Number, Value, change_of
+from dipapprox.kernel.machine import Machine
 
 MOST_NEAR = 5_000_000
 """Most pairs of values of one cell that may change into each other."""

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.machine import Number, Value
 from dipapprox.kernel.measures import Form, Measure, assume
 from dipapprox.kernel.nodes import Graph, Mix, Node, Rational
 

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, Private, Violated
-from dipapprox.kernel.machine import Input, Machine, read_input, read_machine
+from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import Proof, apply
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from dipapprox.kernel.accuracy import accuracy
+from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import budget, spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
@@ -30,7 +31,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.machine import Input, Machine, read_input, read_value
+from dipapprox.kernel.machine import Machine, read_input, read_value
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.published import Label, Published

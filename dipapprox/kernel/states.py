@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.machine import Value
 from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure
 
 MOST_DIGITS = 1 << 12

@@ -82,7 +82,8 @@ class Rebuilt:
                 for k in range(turns):
                     names = {f"{a}[{first}]": f"{a}[{first + k}]" for a in arrays}
                     found += self._block(body, names)
-            else:
+            elif statement[0] != "forget":
+                # A run that reads what was forgotten has no meaning, and is never confirmed.
                 found.append(self._statement(statement, moved))
         return tuple(found)
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from dipapprox.cli.app import main
+from dipapprox.kernel.adjacency import NORMS
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.machine import NORMS
 from dipapprox.kernel.rules import MOST_ENTRIES, MOST_PAIRS, RULES
 
 ROOT = Path(__file__).parent.parent.parent
