@@ -88,6 +88,9 @@ class _Check:
         if not all(isinstance(program[name], str) for name in program):
             raise BadProof("the program's fields are texts")
         name = as_name(program["name"], "the program")
+        scope = content["scope"]
+        if not isinstance(scope, str) or not scope.isprintable():
+            raise BadProof("the scope is no line of text")
         verdict = as_word(content["verdict"], "the verdict", ("DP", "Not_DP"))
         claim = content["claim"]
         if not isinstance(claim, dict) or claim.get("verdict") != verdict:
@@ -125,6 +128,7 @@ class _Check:
             reason=reason,
             program=name,
             parameters=parameters,
+            scope=scope,
             verdict=verdict,
             elaborated=self.elaborated,
             steps=tuple(self.steps),

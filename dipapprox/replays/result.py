@@ -61,6 +61,7 @@ class Replay(Result):
         differences: What does not hold, for REFUTED.
         reason: Why nothing was decided, for NOT_CONFIRMED; else None.
         program: The name of the program.
+        scope: The domains and pairs it is about, as the file says: compared with the program.
         verdict: What the file states: "DP" or "Not_DP".
         elaborated: Whether the program's text was found to mean the machine.
         steps: What the kernel replayed.
@@ -73,6 +74,7 @@ class Replay(Result):
     reason: str | None
     program: str
     parameters: Mapping[str, Fraction]
+    scope: str
     verdict: str
     elaborated: bool
     steps: tuple[ReplayedStep, ...]
@@ -89,6 +91,7 @@ class Replay(Result):
             "reason": self.reason,
             "program": self.program,
             "params": parameter_fields(self.parameters),
+            "scope": self.scope,
             "verdict": self.verdict,
             "elaborated": self.elaborated,
             "steps": [
@@ -108,6 +111,7 @@ class Replay(Result):
             tone=TONES[self.outcome],
             facts=known(
                 ("proved", self.steps[-1].conclusion if proved else None),
+                ("scope", self.scope if proved else None),
                 ("parameters", parameters_text(self.parameters)),
                 *(("false", difference) for difference in self.differences),
                 ("reason", self.reason),

@@ -21,6 +21,7 @@ class CheckOfProof(Statement, frozen=True, kw_only=True):
 
     program: str
     params: dict[str, Rational]
+    scope: Text
     verdict: Literal["DP", "Not_DP"]
     elaborated: bool
     steps: tuple[StepOfProof, ...]
