@@ -18,7 +18,7 @@ from dipapprox.proof_steps import proved
 from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.semantics.inputs import has_real_inputs
 
-MOST_PROBABILITIES = 3_000
+MOST_PROBABILITIES = 600
 """Inputs times outputs; larger verdicts are left to tests of their own."""
 
 outcomes: Counter[str] = Counter()

@@ -7,12 +7,13 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.checking.boxes.examine import require_reach
 from dipapprox.checking.inputs import MOST_INPUTS
 from dipapprox.checking.values import Stuck
 from dipapprox.cli.output import write_whole
+from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import Source
@@ -26,8 +27,12 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
-from dipapprox.replays.files import certify_verdict
 from dipapprox.semantics.inputs import has_real_inputs
+
+if TYPE_CHECKING:
+    from dipapprox.replays import files
+else:
+    files = Deferred("dipapprox.replays.files")
 
 FLAG = "--certificate"
 
@@ -51,7 +56,10 @@ def write(
     match found:
         case Verdict():
             missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
-            private, certified = found.answer is Answer.DP, partial(certify_verdict, verdict=found)
+            private, certified = (
+                found.answer is Answer.DP,
+                partial(files.certify_verdict, verdict=found),
+            )
         case Decision():
             missing = without_evidence(found)
             private = found.answer is Answer.DP
