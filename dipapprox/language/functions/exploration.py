@@ -30,6 +30,7 @@ from dipapprox.language.functions.equivalents import with_hints
 from dipapprox.language.functions.run import Event, Fork, PathRun, running_as
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import Course, End, Names, course_of, joined
+from dipapprox.limits import no_collections
 from dipapprox.source import Span
 
 MOST_PATHS = 4096
@@ -134,7 +135,7 @@ def execute(run: PathRun, function: Function, code: CodeType) -> End:
     randomness = _random_states()
     try:
         output = redirect_stdout(_NoOutput(run))
-        with running_as(run), output, _counting(run, code):
+        with running_as(run), output, no_collections(), _counting(run, code):
             end = function(run)
     except (LimitReached, KeyboardInterrupt):
         if run.failure is not None:
