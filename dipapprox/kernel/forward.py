@@ -10,11 +10,11 @@ eps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
 from typing import cast
 
-from dipapprox.kernel import machine as core
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
@@ -22,7 +22,7 @@ from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Heads
-from dipapprox.kernel.machine import Block, Cell, Condition, Element, Expression
+from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
@@ -52,7 +52,7 @@ class Run:
     """
 
     def __init__(
-        self, machine: core.Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
+        self, machine: Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
     ) -> None:
         self.machine = machine
         self.graph = graph
@@ -131,7 +131,7 @@ class Run:
             states = self._statement(statement, states)
         return states
 
-    def _statement(self, statement: core.Statement, states: list[State]) -> list[State]:
+    def _statement(self, statement: Tree, states: list[State]) -> list[State]:
         self._ask()
         self._steps += len(states)
         cells = sum([len(state.store) for state in states])
@@ -141,39 +141,46 @@ class Run:
         if self._steps > MOST_STEPS or len(states) > MOST_STATES:
             raise Refused("more states or steps than the kernel follows")
         match statement:
-            case core.Set(target, value):
+            case "set", target, value:
                 for state in states:
                     self._assign(state, target, self._value(value, state.store))
-            case core.Draw():
+            case "draw", target, family, mean, scale:
                 for state in states:
-                    self._draw(state, statement)
-            case core.If(condition, then, otherwise):
+                    law = family, self._number(mean, state.store), *scale
+                    self._assign(state, target, self._sample(state, law))
+            case "if", condition, then, otherwise:
                 yes, no = [], []
                 for state in states:
                     holds, fails = self._decided(condition, state)
                     yes += holds
                     no += fails
                 states = self._block(then, yes) + self._block(otherwise, no)
-            case core.Exit():
+            case ("exit",):
                 for state in states:
                     self._end(state)
                 return []
-            case core.Choose():
-                states = [after for state in states for after in self._choose(state, statement)]
-            case core.Repeat(turns, body):
+            case "choose", target, options, proportional:
+                states = [
+                    after
+                    for state in states
+                    for after in self._choose(state, target, options, proportional)
+                ]
+            case "repeat", turns, _, _, body:
                 before = self._shift
                 for turn in range(turns):
                     self._shift = turn
                     states = self._block(body, states)
                 self._shift = before
-            case core.While(condition, body):
+            case "while", condition, body:
                 states = self._loop(condition, body, states)
-            case core.Forget(names):
+            case "forget", names:
                 for state in states:
                     self._drop(state, names)
+            case _:
+                raise NotProved("not a statement")
         return states if len(states) < 2 else self._joined(states)
 
-    def _loop(self, condition: Condition, body: Block, states: list[State]) -> list[State]:
+    def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
         """Follow a loop: a turn from every state at its head, then all courses (`loops`)."""
         before, heads = self._ended, Heads(self.graph)
         if self._published is not None:
@@ -254,7 +261,7 @@ class Run:
         components[differ[0]] = Component(((atom, mixed),))
         return Measure(self.graph.one, tuple(components))
 
-    def _assign(self, state: State, target: Cell | Element, value: Stored) -> None:
+    def _assign(self, state: State, target: Tree, value: Stored) -> None:
         name = self._name(target, state.store)
         domain = self._domains.get(name)
         if domain is not None and (isinstance(value, Form) or value not in domain):
@@ -265,39 +272,40 @@ class Run:
         elif name in state.random:
             state.random -= {name}
 
-    def _draw(self, state: State, statement: core.Draw) -> None:
-        mean = self._number(statement.mean, state.store)
-        key = statement.family, mean, statement.coefficient, statement.power
+    def _sample(self, state: State, key: tuple[str, Number, Fraction, int]) -> Form:
+        """A fresh sample, which is one of the state from here on."""
         function = self._laws.get(key)
         if function is None:
-            law = Law(statement.family, Fraction(mean), statement.coefficient, statement.power)
+            family, mean, coefficient, power = key
+            law = Law(family, Fraction(mean), coefficient, power)
             function = self._laws[key] = self.graph.density(law)
-        measure = state.measure
-        spend(len(measure.components))
-        atom = 1 + max([a for c in measure.components for a, _ in c.functions], default=-1)
-        state.measure = draw(measure, atom, function)
-        form = Form(Fraction(0), ((atom, Fraction(1)),))
-        self._assign(state, statement.target, form)
+        components = state.measure.components
+        spend(len(components))
+        atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)
+        state.measure = draw(state.measure, atom, function)
+        return Form(Fraction(0), ((atom, Fraction(1)),))
 
-    def _choose(self, state: State, statement: core.Choose) -> list[State]:
-        weights = [self._weight(weight, state.store) for _, weight in statement.options]
+    def _choose(
+        self, state: State, target: Tree, options: Sequence[Tree], proportional: bool
+    ) -> list[State]:
+        weights = [self._weight(weight, state.store) for _, weight in options]
         signs = [self._sign(weight) for weight in weights]
         total = weights[0]
         for weight in weights[1:]:
             total = total + weight
         if min(signs) < 0 or self._sign(total) <= 0:
             raise NotProved("weights that are no probabilities")
-        if statement.proportional:
+        if proportional:
             weights = [weight * total.inverse() for weight in weights]
         elif not (total.numerator - total.denominator).at(self._eps).is_zero():
             raise NotProved("probabilities that do not add up to 1")
         found = []
-        for (expression, _), weight, sign in zip(statement.options, weights, signs, strict=True):
+        for (expression, _), weight, sign in zip(options, weights, signs, strict=True):
             if sign:
                 scalar = self.graph.by(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
                 after = State(dict(state.store), state.random, measure)
-                self._assign(after, statement.target, self._value(expression, state.store))
+                self._assign(after, target, self._value(expression, state.store))
                 found.append(after)
         return found
 
@@ -308,12 +316,10 @@ class Run:
 
     # --- conditions --------------------------------------------------------------------------
 
-    def _decided(self, condition: Condition, state: State) -> tuple[list[State], list[State]]:
+    def _decided(self, condition: Tree, state: State) -> tuple[list[State], list[State]]:
         """Split a state: the parts where a condition holds, and those where it does not."""
         match condition:
-            case core.Comparison(relation, left, right):
-                return self._compared(relation, left, right, state)
-            case core.Connective(word, parts):
+            case ("and" | "or") as word, parts:
                 pending, settled = [state], []
                 for part in parts:
                     undecided = []
@@ -323,10 +329,12 @@ class Run:
                         undecided += holds if word == "and" else fails
                     pending = undecided
                 return (pending, settled) if word == "and" else (settled, pending)
+            case relation, left, right if relation in _HOLDS:
+                return self._compared(relation, left, right, state)
         raise NotProved("not a condition")
 
     def _compared(
-        self, relation: str, left: Expression, right: Expression, state: State
+        self, relation: str, left: Tree, right: Tree, state: State
     ) -> tuple[list[State], list[State]]:
         one, other = self._value(left, state.store), self._value(right, state.store)
         if isinstance(one, str) or isinstance(other, str):
@@ -335,7 +343,7 @@ class Run:
             return ([state], []) if (one == other) == (relation == "=") else ([], [state])
         form = _form(one).plus(_form(other).scaled(Fraction(-1)))
         if not form.terms:
-            holds = _HOLDS[relation](form.constant)
+            holds = _HOLDS[relation](form.constant, 0)
             return ([state], []) if holds else ([], [state])
         key = state.measure, form, relation
         if key not in self._split:
@@ -352,74 +360,68 @@ class Run:
 
     # --- expressions -------------------------------------------------------------------------
 
-    def _name(self, cell: Cell | Element, store: Store) -> str:
-        if isinstance(cell, Cell):
-            return cell.name if cell.array is None else f"{cell.array}[{cell.index + self._shift}]"
-        index = self._number(cell.index, store)
-        if index.denominator != 1 or not 1 <= index <= cell.size:
-            raise NotProved(f"index of '{cell.array}' is {index}")
-        return f"{cell.array}[{index}]"
-
-    def _value(self, expression: Expression, store: Store) -> Stored:
-        match expression:
-            case core.Constant(value):
-                return value
-            case Cell() | Element():
-                name = self._name(expression, store)
-                if name not in store:
-                    raise NotProved(f"'{name}' is read, but holds nothing")
-                return store[name]
-            case core.Operation(word, left, right):
-                one, other = self._value(left, store), self._value(right, store)
-                spend(size_of(one) + size_of(other))
-                if isinstance(one, str) or isinstance(other, str):
-                    raise NotProved("named values are no numbers")
-                if not isinstance(one, Form) and not isinstance(other, Form):
-                    return one + other if word == "+" else one * other
-                if word == "+":
-                    return _plain(_form(one).plus(_form(other)))
-                if isinstance(one, Form) and isinstance(other, Form):
-                    raise NotProved("a product of two random numbers")
-                if isinstance(one, Form):
-                    one, other = other, one
-                assert isinstance(other, Form) and not isinstance(one, Form)
-                return _plain(other.scaled(Fraction(one)))
+    def _name(self, cell: Tree, store: Store) -> str:
+        match cell:
+            case "cell", name:
+                return str(name)
+            case "moving", array, first:
+                return f"{array}[{first + self._shift}]"
+            case "element", array, size, tree:
+                index = self._number(tree, store)
+                if index.denominator != 1 or not 1 <= index <= size:
+                    raise NotProved(f"index of '{array}' is {index}")
+                return f"{array}[{index}]"
         raise NotProved("not an expression")
 
-    def _number(self, expression: Expression, store: Store) -> Number:
-        value = self._value(expression, store)
+    def _value(self, tree: Tree, store: Store) -> Stored:
+        if not isinstance(tree, tuple):
+            value: Value = tree
+            return value
+        word = tree[0]
+        if word not in ("+", "*"):
+            name = self._name(tree, store)
+            if name not in store:
+                raise NotProved(f"'{name}' is read, but holds nothing")
+            return store[name]
+        one, other = (self._value(tree[1], store), self._value(tree[2], store))
+        spend(size_of(one) + size_of(other))
+        if isinstance(one, str) or isinstance(other, str):
+            raise NotProved("named values are no numbers")
+        if not isinstance(one, Form) and not isinstance(other, Form):
+            return one + other if word == "+" else one * other
+        if word == "+":
+            return _plain(_form(one).plus(_form(other)))
+        if isinstance(one, Form) and isinstance(other, Form):
+            raise NotProved("a product of two random numbers")
+        if isinstance(one, Form):
+            one, other = other, one
+        assert isinstance(other, Form) and not isinstance(one, Form)
+        return _plain(other.scaled(Fraction(one)))
+
+    def _number(self, tree: Tree, store: Store) -> Number:
+        value = self._value(tree, store)
         if isinstance(value, Form | str):
             raise NotProved("a value that is no number")
         return value
 
-    def _weight(self, weight: object, store: Store) -> Ratio:
-        match weight:
-            case core.Epsilon():
+    def _weight(self, tree: Tree, store: Store) -> Ratio:
+        match tree:
+            case ("eps",):
                 return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]), Sum.constant(Fraction(1)))
-            case core.Function("inverse", operand):
+            case "inverse", operand:
                 weight = self._weight(operand, store)
                 if not self._sign(weight):
                     raise NotProved("a weight is divided by 0")
                 return weight.inverse()
-            case core.Function("exp", operand):
+            case "exp", operand:
                 return self._weight(operand, store).exponential()
-            case core.Operation(word, left, right):
+            case ("+" | "*") as word, left, right:
                 one, other = self._weight(left, store), self._weight(right, store)
                 return one + other if word == "+" else one * other
-            case core.Constant() | Cell() | Element():
-                return Ratio.constant(Fraction(self._number(weight, store)))
-        raise NotProved("not a weight")
+        return Ratio.constant(Fraction(self._number(tree, store)))
 
 
-_HOLDS = {
-    "<": lambda value: value < 0,
-    "<=": lambda value: value <= 0,
-    ">": lambda value: value > 0,
-    ">=": lambda value: value >= 0,
-    "=": lambda value: value == 0,
-    "!=": lambda value: value != 0,
-}
-"""Whether value relation 0 holds."""
+_HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 

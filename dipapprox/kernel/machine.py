@@ -1,34 +1,31 @@
-"""Machines: what claims are about, read from JSON and written back in one canonical form.
+"""Machines: what claims are about, read from JSON, which has one canonical form.
 
     machine      {"inputs": [cell, …], "outputs": [cell, …], "reals": [name, …],
-                  "adjacency": adjacency, "body": [statement, …]}
+                  "adjacency": adjacency, "body": block}
     cell         [name, domain]
     domain       [value, …] | {"from": integer, "to": integer}
     value        integer | "p/q" | {"name": word}
     adjacency    {"norm": norm, "radius": number} | {"norm": "all"}
                  | {"pairs": [[input, input], …], "one way": boolean}
     norm         "linf" | "l1" | "l0" | "increasing" | "decreasing"
-    expression   value | ["cell", name] | ["element", array, size, expression]
-                 | ["+", e, e] | ["*", e, e]
-    weight       expression | ["eps"] | ["+", w, w] | ["*", w, w] | ["inverse", w] | ["exp", w]
-    condition    ["<", e, e] (and <=, >, >=, =, !=) | ["and", c, …] | ["or", c, …]
-    statement    ["set", target, e] | ["draw", target, family, e, [coefficient, power]]
-                 | ["if", c, [statement, …], [statement, …]] | ["exit"]
-                 | ["choose", target, [[e, w], …], proportional] | ["while", c, [statement, …]]
-                 | ["repeat", turns, first, [array, …], [statement, …]] | ["forget", [name, …]]
-    target       ["cell", name] | ["element", array, size, expression]
+    block        [statement, …]
+    options      [[expression, weight], …]
+    scale        [coefficient, power]
 
-A program starts with its inputs assigned, runs the body, and ends there or at an `exit`; then
-every output is assigned. Numbers are exact. `draw` is a fresh sample of the family with this mean
-and the scale coefficient * eps ** power. `choose` takes a value with the probability of its weight;
-if proportional, weights are divided by their sum first. Turn k of a `repeat`, k = 0, 1, …, is its
-body with the element `first` + k of its arrays in place of the element `first`. `reals` are
-outputs that hold any real number. `forget` lets cells hold nothing, which changes no run that does
-not read them.
+Statements, conditions, expressions and weights are lists of a word and parts, as in `FORMS`; a
+value is an expression and a weight, too, and "and" and "or" have any number of conditions. A
+program starts with its inputs assigned, runs the body, and ends there or at an `exit`; then every
+output is assigned. Numbers are exact. `draw` is a fresh sample of the family with this mean and the
+scale coefficient * eps ** power. `choose` takes a value with the probability of its weight; if the
+flag is set, weights are divided by their sum first. Turn k of a `repeat`, k = 0, 1, …, is its body
+with the element `first` + k of its arrays in place of the element `first`. The index of an
+`element`, from 1 to the size, is computed. `reals` are outputs that hold any real number. `forget`
+lets cells hold nothing, which changes no run that does not read them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -47,8 +44,6 @@ from dipapprox.kernel.reading import (
     word_of,
 )
 
-RELATIONS = ("<", "<=", ">", ">=", "=", "!=")
-
 DEEPEST = 400
 """How deep expressions, conditions and statements may stand in each other."""
 
@@ -59,140 +54,45 @@ MOST_VALUES = 1_000_000
 LONGEST_ARRAY = 100_000
 MOST_TURNS = 1_000_000
 
+_CELLS = {"cell": ("name",), "element": ("array", "size", "expression")}
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A number, or a named value."""
+FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "target": _CELLS,
+    "expression": {
+        **_CELLS,
+        "+": ("expression", "expression"),
+        "*": ("expression", "expression"),
+    },
+    "weight": {
+        **_CELLS,
+        "eps": (),
+        "+": ("weight", "weight"),
+        "*": ("weight", "weight"),
+        "inverse": ("weight",),
+        "exp": ("weight",),
+    },
+    "condition": {
+        **dict.fromkeys(("<", "<=", ">", ">=", "=", "!="), ("expression", "expression")),
+        "and": ("conditions",),
+        "or": ("conditions",),
+    },
+    "statement": {
+        "set": ("target", "expression"),
+        "draw": ("target", "family", "expression", "scale"),
+        "if": ("condition", "block", "block"),
+        "exit": (),
+        "choose": ("target", "options", "flag"),
+        "while": ("condition", "block"),
+        "repeat": ("turns", "first", "names", "block"),
+        "forget": ("names",),
+    },
+}
+"""The words of each kind of tree, with what their parts are."""
 
-    value: Value
+Tree = Any
+"""A tuple (word, part, …), or a value. A cell ("moving", array, index) moves with a `repeat`."""
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What a cell holds. `array` and `index` are set for elements that move with a `repeat`."""
-
-    name: str
-    array: str | None = None
-    index: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """The element of an array whose index, 1 to size, is computed."""
-
-    array: str
-    size: int
-    index: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """left + right, or left * right; of weights too."""
-
-    word: str
-    left: Any
-    right: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Epsilon:
-    """The machine's eps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """1 / operand ("inverse") or e ** operand ("exp")."""
-
-    word: str
-    operand: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """left relation right."""
-
-    relation: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Connective:
-    """All parts hold ("and"), or some part does ("or")."""
-
-    word: str
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    """target <- value."""
-
-    target: Cell | Element
-    value: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """target <- a fresh sample."""
-
-    target: Cell | Element
-    family: str
-    mean: Expression
-    coefficient: Fraction
-    power: int
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    """One of two blocks."""
-
-    condition: Condition
-    then: Block
-    otherwise: Block
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """The end of the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Cells hold nothing from here on."""
-
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choose:
-    """target <- one of some values, at random."""
-
-    target: Cell | Element
-    options: tuple[tuple[Expression, Any], ...]
-    proportional: bool
-
-
-@dataclass(frozen=True, slots=True)
-class While:
-    """A loop."""
-
-    condition: Condition
-    body: Block
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """Turns of a loop that are alike but for the elements of some arrays."""
-
-    turns: int
-    body: Block
-
-
-Expression = Constant | Cell | Element | Operation
-Condition = Comparison | Connective
-Statement = Set | Draw | If | Exit | Choose | While | Repeat | Forget
-Block = tuple[Statement, ...]
+Block = tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,15 +112,8 @@ class Machine:
     body: Block
 
 
-# --- reading -------------------------------------------------------------------------------------
-
-
 def read_machine(json: object) -> Machine:
-    """Read a machine.
-
-    Raises:
-        BadProof: If it is none, or too large.
-    """
+    """Read a machine that is not too large."""
     record = as_record(json, "machine", ("inputs", "outputs", "reals", "adjacency", "body"))
     inputs = tuple(_cell(each) for each in as_list(record["inputs"], "inputs"))
     outputs = tuple(_cell(each) for each in as_list(record["outputs"], "outputs"))
@@ -230,17 +123,13 @@ def read_machine(json: object) -> Machine:
     names = [name for name, _ in (*inputs, *outputs)] + list(reals)
     if len(set(names)) < len(names):
         raise BadProof("two cells of one name")
-    body = _Reader({}).block(record["body"], 0)
+    body = _Reader({}).part(record["body"], "block", 1)
     domains = tuple(domain for _, domain in inputs)
     return Machine(inputs, outputs, reals, _adjacency(record["adjacency"], domains), body)
 
 
 def read_input(json: object, domains: tuple[tuple[Value, ...], ...]) -> Input:
-    """Read one value for each input cell.
-
-    Raises:
-        BadProof: If there are more or fewer, or one is not in its domain.
-    """
+    """Read one value for each input cell, of its domain."""
     found = tuple(read_value(each) for each in as_list(json, "an input"))
     if len(found) != len(domains):
         raise BadProof("an input of another length")
@@ -298,104 +187,77 @@ def _adjacency(json: object, domains: tuple[tuple[Value, ...], ...]) -> Adjacenc
 
 
 class _Reader:
-    """Reads statements; `moving` are the arrays that move with a `repeat`, by their first index."""
+    """Reads trees; `moving` are the arrays that move with a `repeat`, by their first index."""
 
-    def __init__(self, moving: dict[str, int]) -> None:
+    def __init__(self, moving: Mapping[str, int]) -> None:
         self._moving = moving
 
-    def block(self, json: object, depth: int) -> Block:
+    def tree(self, json: object, kind: str, depth: int) -> Tree:
         if depth > DEEPEST:
-            raise BadProof("statements too deep in each other")
-        return tuple(self._statement(each, depth + 1) for each in as_list(json, "a block"))
+            raise BadProof(f"a {kind} is too deep")
+        if kind in ("expression", "weight") and not isinstance(json, list):
+            return read_value(json)
+        word, *parts = as_list(json, f"a {kind}") or [None]
+        forms = FORMS[kind]
+        fields = forms[word] if isinstance(word, str) and word in forms else None
+        if fields == ("conditions",):
+            parts = [parts]
+        if fields is None or len(parts) != len(fields) or (word == "repeat" and depth > 1):
+            raise BadProof(f"not a {kind}: {word_of(json)}")
+        reader = self
+        if word == "repeat":
+            names = self.part(parts[2], "names", depth)
+            reader = _Reader(dict.fromkeys(names, as_integer(parts[1], "an index")))
+        found: list[Any] = [word]
+        for part, field in zip(parts, fields, strict=True):
+            read = reader.tree if field in FORMS else reader.part
+            found.append(read(part, field, depth + 1))
+        return self._named(found[1]) if word == "cell" else tuple(found)
 
-    def _statement(self, json: object, depth: int) -> Statement:
-        word, *parts = as_list(json, "a statement") or [None]
-        match word, len(parts):
-            case "set", 2:
-                return Set(self._target(parts[0]), self._expression(parts[1], 0))
-            case "draw", 4:
-                coefficient, power = as_list(parts[3], "a scale", 2)
+    def part(self, json: object, field: str, depth: int) -> Any:
+        match field:
+            case "block":
+                return tuple([self.tree(e, "statement", depth) for e in as_list(json, "a block")])
+            case "conditions":
+                return tuple([self.tree(e, "condition", depth) for e in as_list(json, field)])
+            case "options":
+                options = [as_list(each, "an option", 2) for each in as_list(json, "options")]
+                if not options:
+                    raise BadProof("a choice without options")
+                kinds = "expression", "weight"
+                return tuple(
+                    [tuple(map(self.tree, each, kinds, (depth, depth))) for each in options]
+                )
+            case "scale":
+                coefficient, power = as_list(json, "a scale", 2)
                 scale = as_number(coefficient, "a scale"), as_integer(power, "a power")
                 if scale[0] <= 0 or abs(scale[1]) > 8:
                     raise BadProof("a scale is not > 0, or its power is too large")
-                family = as_word(parts[1], "a family", tuple(FAMILIES))
-                mean = self._expression(parts[2], 0)
-                return Draw(self._target(parts[0]), family, mean, *scale)
-            case "if", 3:
-                then, otherwise = self.block(parts[1], depth), self.block(parts[2], depth)
-                return If(self._condition(parts[0], 0), then, otherwise)
-            case "exit", 0:
-                return Exit()
-            case "forget", 1:
-                return Forget(tuple(as_name(e, "a cell") for e in as_list(parts[0], "cells")))
-            case "choose", 3:
-                options = []
-                for each in as_list(parts[1], "options"):
-                    value, weight = as_list(each, "an option", 2)
-                    options.append((self._expression(value, 0), self._tree(weight, 0, True)))
-                if not options or not isinstance(parts[2], bool):
-                    raise BadProof("a choice without options, or neither proportional nor not")
-                return Choose(self._target(parts[0]), tuple(options), parts[2])
-            case "while", 2:
-                return While(self._condition(parts[0], 0), self.block(parts[1], depth))
-            case "repeat", 4 if depth == 1:
-                turns, first = as_integer(parts[0], "turns"), as_integer(parts[1], "an index")
-                if not 0 <= turns <= MOST_TURNS:
-                    raise BadProof("too many turns")
-                arrays = [as_name(each, "an array") for each in as_list(parts[2], "arrays")]
-                inner = _Reader(dict.fromkeys(arrays, first))
-                return Repeat(turns, inner.block(parts[3], depth))
+                return scale
+            case "family":
+                return as_word(json, "a family", tuple(FAMILIES))
+            case "flag" if isinstance(json, bool):
+                return json
+            case "names":
+                return tuple([as_name(each, "a cell") for each in as_list(json, "cells")])
+            case "array" if as_name(json, "an array") not in self._moving:
+                return json
+            case "name":
+                return as_name(json, "a cell")
+            case "first":
+                return as_integer(json, "an index")
+            case "size" if 0 < as_integer(json, "a size") <= LONGEST_ARRAY:
+                return json
+            case "turns" if 0 <= as_integer(json, "turns") <= MOST_TURNS:
+                return json
             case _:
-                raise BadProof(f"not a statement: {word_of(json)}")
+                # An array that moves has no computed indices.
+                raise BadProof(f"{word_of(json)} is no {field} here, or too many")
 
-    def _target(self, json: object) -> Cell | Element:
-        found = self._expression(json, 0)
-        if not isinstance(found, Cell | Element):
-            raise BadProof("not a cell")
-        return found
-
-    def _expression(self, json: object, depth: int) -> Any:
-        return self._tree(json, depth, weights=False)
-
-    def _tree(self, json: object, depth: int, weights: bool) -> Any:
-        if depth > DEEPEST:
-            raise BadProof("an expression is too deep")
-        if not isinstance(json, list):
-            return Constant(read_value(json))
-        word, *parts = json or [None]
-        match word, len(parts):
-            case "cell", 1:
-                return self._cell(as_name(parts[0], "a cell"))
-            case "element", 3:
-                array, size = as_name(parts[0], "an array"), as_integer(parts[1], "a size")
-                if not 0 < size <= LONGEST_ARRAY or array in self._moving:
-                    raise BadProof("an array is too long, or moves and has computed indices")
-                return Element(array, size, self._tree(parts[2], depth + 1, False))
-            case (("+" | "*"), 2):
-                left, right = (self._tree(each, depth + 1, weights) for each in parts)
-                return Operation(word, left, right)
-            case "eps", 0 if weights:
-                return Epsilon()
-            case (("inverse" | "exp"), 1) if weights:
-                return Function(word, self._tree(parts[0], depth + 1, weights))
-            case _:
-                raise BadProof(f"not an expression: {word_of(json)}")
-
-    def _cell(self, name: str) -> Cell:
+    def _named(self, name: str) -> Tree:
         array, bracket, rest = name.partition("[")
-        if bracket and array in self._moving:
-            if rest != f"{self._moving[array]}]":
-                raise BadProof(f"'{name}' does not move with its loop")
-            return Cell(name, array, self._moving[array])
-        return Cell(name)
-
-    def _condition(self, json: object, depth: int) -> Condition:
-        if depth > DEEPEST:
-            raise BadProof("a condition is too deep")
-        word, *parts = as_list(json, "a condition") or [None]
-        if word in ("and", "or"):
-            return Connective(word, tuple(self._condition(each, depth + 1) for each in parts))
-        if word not in RELATIONS or len(parts) != 2:
-            raise BadProof(f"not a condition: {word_of(json)}")
-        left, right = (self._expression(each, 0) for each in parts)
-        return Comparison(word, left, right)
+        if not bracket or array not in self._moving:
+            return "cell", name
+        if rest != f"{self._moving[array]}]":
+            raise BadProof(f"'{name}' does not move with its loop")
+        return "moving", array, self._moving[array]

@@ -6,11 +6,10 @@ and read after all is a cell that holds nothing, and ends the replay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dipapprox.kernel import machine as core
-from dipapprox.kernel.machine import Block, Cell, Element, Machine, Statement
+from dipapprox.kernel.machine import Block, Machine, Tree
 
 Names = frozenset[str]
 
@@ -42,23 +41,19 @@ class _Analysis:
             after = before
         return after
 
-    def _before(self, statement: Statement, after: Names) -> Names:
+    def _before(self, statement: Tree, after: Names) -> Names:
         match statement:
-            case core.Set(target, value):
-                return self._without(after, target) | self._read(value) | self._index(target)
-            case core.Draw(target, _, mean):
-                return self._without(after, target) | self._read(mean) | self._index(target)
-            case core.Choose(target, options):
-                read = [self._read(part) for option in options for part in option]
-                return self._without(after, target).union(self._index(target), *read)
-            case core.If(condition, then, otherwise):
+            case (("set" | "draw" | "choose"), target, *rest):
+                names = _NONE if target[0] == "element" else _names(target)
+                return (after - names) | self._read(rest) | self._read(target[3:])
+            case "if", condition, then, otherwise:
                 branches = self.block(then, after) | self.block(otherwise, after)
                 return branches | self._read(condition)
-            case core.While(condition, body):
+            case "while", condition, body:
                 return self._looped(body, after | self._read(condition))
-            case core.Repeat(_, body):
+            case "repeat", _, _, _, body:
                 return self._looped(body, after)
-            case core.Exit() | core.Forget():
+            case _:
                 return _NONE
 
     def _looped(self, body: Block, after: Names) -> Names:
@@ -69,44 +64,40 @@ class _Analysis:
                 return before
             after = before
 
-    def _without(self, names: Names, target: Cell | Element) -> Names:
-        return names - {target.name} if isinstance(target, Cell) else names
-
-    def _index(self, target: Cell | Element) -> Names:
-        return self._read(target.index) if isinstance(target, Element) else _NONE
-
-    def _assigned(self, statement: Statement) -> Names:
+    def _assigned(self, statement: Tree) -> Names:
         match statement:
-            case core.Set(target) | core.Draw(target) | core.Choose(target):
-                return frozenset(self._cells(target)) - self._kept
-            case core.If(_, then, otherwise):
+            case (("set" | "draw" | "choose"), target, *_):
+                return _names(target) - self._kept
+            case "if", _, then, otherwise:
                 return _NONE.union(*(self._assigned(each) for each in (*then, *otherwise)))
-            case core.While(_, body) | core.Repeat(_, body):
+            case (("while" | "repeat"), *_, body):
                 return _NONE.union(*(self._assigned(each) for each in body))
-            case core.Exit() | core.Forget():
-                return _NONE
-
-    def _cells(self, cell: Cell | Element) -> Iterator[str]:
-        if isinstance(cell, Cell):
-            yield cell.name
-        else:
-            yield from (f"{cell.array}[{k}]" for k in range(1, cell.size + 1))
-
-    def _read(self, tree: Any) -> Names:
-        """The cells in an expression, a condition or a weight."""
-        match tree:
-            case Cell():
-                return frozenset(self._cells(tree)) - self._kept
-            case Element(_, _, index):
-                return (frozenset(self._cells(tree)) - self._kept) | self._read(index)
-            case core.Operation(_, left, right) | core.Comparison(_, left, right):
-                return self._read(left) | self._read(right)
-            case core.Function(_, operand):
-                return self._read(operand)
-            case core.Connective(_, parts):
-                return _NONE.union(*(self._read(part) for part in parts))
             case _:
                 return _NONE
+
+    def _read(self, tree: Any) -> Names:
+        """The cells in an expression, a condition, a weight, or several of them."""
+        match tree:
+            case (("cell" | "moving"), *_):
+                return _names(tree) - self._kept
+            case "element", _, _, index:
+                return (_names(tree) - self._kept) | self._read(index)
+            case tuple() | list():
+                return _NONE.union(*(self._read(part) for part in tree))
+            case _:
+                return _NONE
+
+
+def _names(cell: Tree) -> Names:
+    """The cells that a target or an operand may be."""
+    match cell:
+        case "cell", name:
+            return frozenset([name])
+        case "moving", array, index:
+            return frozenset([f"{array}[{index}]"])
+        case _:
+            _, array, size, _ = cell
+            return frozenset(f"{array}[{k}]" for k in range(1, size + 1))
 
 
 def forgetful(block: list[Any], read: Block, unused: Mapping[int, tuple[str, ...]]) -> list[Any]:
@@ -121,16 +112,16 @@ def forgetful(block: list[Any], read: Block, unused: Mapping[int, tuple[str, ...
     for json, statement in zip(block, read, strict=True):
         found.append(_inside(json, statement, unused))
         names = unused[id(statement)]
-        if names and not isinstance(statement, core.Exit):
+        if names and statement[0] != "exit":
             found.append(["forget", list(names)])
     return found
 
 
-def _inside(json: Any, statement: Statement, unused: Mapping[int, tuple[str, ...]]) -> Any:
+def _inside(json: Any, statement: Tree, unused: Mapping[int, tuple[str, ...]]) -> Any:
     match statement, json:
-        case core.If(_, then, otherwise), [word, condition, list() as yes, list() as no]:
+        case ("if", _, then, otherwise), [word, condition, list() as yes, list() as no]:
             return [word, condition, forgetful(yes, then, unused), forgetful(no, otherwise, unused)]
-        case ((core.While(_, body) | core.Repeat(_, body)), [*before, list() as turn]):
+        case (("while" | "repeat"), *_, body), [*before, list() as turn]:
             return [*before, forgetful(turn, body, unused)]
         case _:
             return json
