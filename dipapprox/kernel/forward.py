@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from operator import eq, ge, gt, le, lt, ne
 from typing import cast
 
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.expressions import HOLDS, NEGATED, compared, name_of, number_of, value_of
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Heads
@@ -26,7 +26,7 @@ from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
-from dipapprox.kernel.states import State, Store, Stored, canonical, held, size_of
+from dipapprox.kernel.states import State, Store, Stored, canonical, held
 
 MOST_STATES = 50_000
 """Most states at a time."""
@@ -143,10 +143,10 @@ class Run:
         match statement:
             case "set", target, value:
                 for state in states:
-                    self._assign(state, target, self._value(value, state.store))
+                    self._assign(state, target, value_of(value, state.store, self._shift))
             case "draw", target, family, mean, scale:
                 for state in states:
-                    law = family, self._number(mean, state.store), *scale
+                    law = family, number_of(mean, state.store, self._shift), *scale
                     self._assign(state, target, self._sample(state, law))
             case "if", condition, then, otherwise:
                 yes, no = [], []
@@ -262,7 +262,7 @@ class Run:
         return Measure(self.graph.one, tuple(components))
 
     def _assign(self, state: State, target: Tree, value: Stored) -> None:
-        name = self._name(target, state.store)
+        name = name_of(target, state.store, self._shift)
         domain = self._domains.get(name)
         if domain is not None and (isinstance(value, Form) or value not in domain):
             raise NotProved(f"'{name}' gets a value that is not in its domain")
@@ -305,7 +305,7 @@ class Run:
                 scalar = self.graph.by(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
                 after = State(dict(state.store), state.random, measure)
-                self._assign(after, target, self._value(expression, state.store))
+                self._assign(after, target, value_of(expression, state.store, self._shift))
                 found.append(after)
         return found
 
@@ -329,27 +329,22 @@ class Run:
                         undecided += holds if word == "and" else fails
                     pending = undecided
                 return (pending, settled) if word == "and" else (settled, pending)
-            case relation, left, right if relation in _HOLDS:
+            case relation, left, right if relation in HOLDS:
                 return self._compared(relation, left, right, state)
         raise NotProved("not a condition")
 
     def _compared(
         self, relation: str, left: Tree, right: Tree, state: State
     ) -> tuple[list[State], list[State]]:
-        one, other = self._value(left, state.store), self._value(right, state.store)
-        if isinstance(one, str) or isinstance(other, str):
-            if relation not in ("=", "!=") or isinstance(one, Form) or isinstance(other, Form):
-                raise NotProved("named values are only equal or not")
-            return ([state], []) if (one == other) == (relation == "=") else ([], [state])
-        form = _form(one).plus(_form(other).scaled(Fraction(-1)))
-        if not form.terms:
-            holds = _HOLDS[relation](form.constant, 0)
-            return ([state], []) if holds else ([], [state])
+        one, other = (value_of(each, state.store, self._shift) for each in (left, right))
+        form = compared(relation, one, other)
+        if isinstance(form, bool):
+            return ([state], []) if form else ([], [state])
         key = state.measure, form, relation
         if key not in self._split:
             holds, fails = (
                 assume(self.graph, state.measure, form, each)
-                for each in (relation, _NEGATED[relation])
+                for each in (relation, NEGATED[relation])
             )
             if len(self._split) > MOST_KNOWN:
                 self._split.clear()
@@ -358,51 +353,7 @@ class Run:
         parts = _parts(state, [*holds, *fails])
         return parts[: len(holds)], parts[len(holds) :]
 
-    # --- expressions -------------------------------------------------------------------------
-
-    def _name(self, cell: Tree, store: Store) -> str:
-        match cell:
-            case "cell", name:
-                return str(name)
-            case "moving", array, first:
-                return f"{array}[{first + self._shift}]"
-            case "element", array, size, tree:
-                index = self._number(tree, store)
-                if index.denominator != 1 or not 1 <= index <= size:
-                    raise NotProved(f"index of '{array}' is {index}")
-                return f"{array}[{index}]"
-        raise NotProved("not an expression")
-
-    def _value(self, tree: Tree, store: Store) -> Stored:
-        if not isinstance(tree, tuple):
-            value: Value = tree
-            return value
-        word = tree[0]
-        if word not in ("+", "*"):
-            name = self._name(tree, store)
-            if name not in store:
-                raise NotProved(f"'{name}' is read, but holds nothing")
-            return store[name]
-        one, other = (self._value(tree[1], store), self._value(tree[2], store))
-        spend(size_of(one) + size_of(other))
-        if isinstance(one, str) or isinstance(other, str):
-            raise NotProved("named values are no numbers")
-        if not isinstance(one, Form) and not isinstance(other, Form):
-            return one + other if word == "+" else one * other
-        if word == "+":
-            return _plain(_form(one).plus(_form(other)))
-        if isinstance(one, Form) and isinstance(other, Form):
-            raise NotProved("a product of two random numbers")
-        if isinstance(one, Form):
-            one, other = other, one
-        assert isinstance(other, Form) and not isinstance(one, Form)
-        return _plain(other.scaled(Fraction(one)))
-
-    def _number(self, tree: Tree, store: Store) -> Number:
-        value = self._value(tree, store)
-        if isinstance(value, Form | str):
-            raise NotProved("a value that is no number")
-        return value
+    # --- weights -----------------------------------------------------------------------------
 
     def _weight(self, tree: Tree, store: Store) -> Ratio:
         match tree:
@@ -418,23 +369,10 @@ class Run:
             case ("+" | "*") as word, left, right:
                 one, other = self._weight(left, store), self._weight(right, store)
                 return one + other if word == "+" else one * other
-        return Ratio.constant(Fraction(self._number(tree, store)))
-
-
-_HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
-
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+        return Ratio.constant(Fraction(number_of(tree, store, self._shift)))
 
 
 def _parts(state: State, measures: list[Measure]) -> list[State]:
     """A state for each measure; one of them takes the store, the others a copy."""
     found = [State(dict(state.store), state.random, measure) for measure in measures[1:]]
     return [State(state.store, state.random, measure) for measure in measures[:1]] + found
-
-
-def _form(value: Number | Form) -> Form:
-    return value if isinstance(value, Form) else Form(Fraction(value))
-
-
-def _plain(form: Form) -> Stored:
-    return form if form.terms else form.constant
