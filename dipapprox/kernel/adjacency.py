@@ -13,6 +13,22 @@ Number = int | Fraction
 Value = Number | str
 Input = tuple[Value, ...]
 
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """All real numbers between two ends, both included; None is no end."""
+
+    low: Fraction | None
+    high: Fraction | None
+
+    def __contains__(self, value: Value) -> bool:
+        if isinstance(value, str):
+            return False
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
+
+Domain = tuple[Value, ...] | Range
+
 NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 
 

@@ -3,7 +3,8 @@
     machine      {"inputs": [cell, …], "outputs": [cell, …], "reals": [name, …],
                   "adjacency": adjacency, "body": block}
     cell         [name, domain]
-    domain       [value, …] | {"from": integer, "to": integer}
+    domain       [value, …] | {"from": integer, "to": integer} | {"low": end, "high": end}
+    end          number | null
     value        integer | "p/q" | {"name": word}
     adjacency    {"norm": norm, "radius": number} | {"norm": "all"}
                  | {"pairs": [[input, input], …], "one way": boolean}
@@ -30,7 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.adjacency import NORMS, Adjacency, Input, Number, Value
+from dipapprox.kernel.adjacency import NORMS, Adjacency, Domain, Input, Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.laws import FAMILIES
@@ -100,12 +101,12 @@ class Machine:
     """A program, as far as its claims are concerned.
 
     Attributes:
-        inputs: (name, values) of the input cells; their order is that of inputs.
+        inputs: (name, domain) of the input cells; their order is that of inputs.
         outputs: (name, values) of the output cells with finitely many values.
         reals: The output cells that hold any real number.
     """
 
-    inputs: tuple[tuple[str, tuple[Value, ...]], ...]
+    inputs: tuple[tuple[str, Domain], ...]
     outputs: tuple[tuple[str, tuple[Value, ...]], ...]
     reals: tuple[str, ...]
     adjacency: Adjacency
@@ -115,10 +116,11 @@ class Machine:
 def read_machine(json: object) -> Machine:
     """Read a machine that is not too large."""
     record = as_record(json, "machine", ("inputs", "outputs", "reals", "adjacency", "body"))
-    inputs = tuple(_cell(each) for each in as_list(record["inputs"], "inputs"))
+    inputs = tuple(_input(each) for each in as_list(record["inputs"], "inputs"))
     outputs = tuple(_cell(each) for each in as_list(record["outputs"], "outputs"))
     reals = tuple(as_name(each, "a real output") for each in as_list(record["reals"], "reals"))
-    if sum(len(domain) for _, domain in (*inputs, *outputs)) > MOST_VALUES:
+    listed = [domain for _, domain in (*inputs, *outputs) if not isinstance(domain, Range)]
+    if sum(map(len, listed)) > MOST_VALUES:
         raise BadProof("domains are too large")
     names = [name for name, _ in (*inputs, *outputs)] + list(reals)
     if len(set(names)) < len(names):
@@ -128,13 +130,13 @@ def read_machine(json: object) -> Machine:
     return Machine(inputs, outputs, reals, _adjacency(record["adjacency"], domains), body)
 
 
-def read_input(json: object, domains: tuple[tuple[Value, ...], ...]) -> Input:
+def read_input(json: object, domains: tuple[Domain, ...]) -> Input:
     """Read one value for each input cell, of its domain."""
     found = tuple(read_value(each) for each in as_list(json, "an input"))
     if len(found) != len(domains):
         raise BadProof("an input of another length")
     for value, domain in zip(found, domains, strict=True):
-        spend(1 + len(domain) // 64)
+        spend(1 if isinstance(domain, Range) else 1 + len(domain) // 64)
         if value not in domain:
             raise BadProof(f"{value} is not in the domain of its cell")
     return found
@@ -151,6 +153,17 @@ def _plain(number: Fraction) -> Number:
     return number.numerator if number.denominator == 1 else number
 
 
+def _input(json: object) -> tuple[str, Domain]:
+    name, domain = as_list(json, "a cell", 2)
+    if not isinstance(domain, dict) or "low" not in domain:
+        return _cell(json)
+    record = as_record(domain, "a domain", ("low", "high"))
+    ends = [None if record[e] is None else as_number(record[e], e) for e in ("low", "high")]
+    if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+        raise BadProof("a domain is empty")
+    return as_name(name, "a cell"), Range(*ends)
+
+
 def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
     name, domain = as_list(json, "a cell", 2)
     if isinstance(domain, dict):
@@ -164,7 +177,7 @@ def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
     return as_name(name, "a cell"), values
 
 
-def _adjacency(json: object, domains: tuple[tuple[Value, ...], ...]) -> Adjacency:
+def _adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
     if isinstance(json, dict) and "pairs" in json:
         record = as_record(json, "adjacency", ("pairs", "one way"))
         pairs = set()

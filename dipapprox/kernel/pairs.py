@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dipapprox.kernel.adjacency import Input, Number, Value, change_of
+from dipapprox.kernel.adjacency import Input, Number, Range, Value, change_of
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.machine import Machine
@@ -23,7 +23,7 @@ def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
     if adjacency.norm == "pairs":
         yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
         return
-    domains = [domain for _, domain in machine.inputs]
+    domains = _listed(machine)
     near = [_near(machine, domain) for domain in domains]
     for first in all_inputs(machine):
         for second in _neighbours(machine, near, first):
@@ -34,13 +34,20 @@ def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
 def all_inputs(machine: Machine) -> Iterator[Input]:
     """Yield every input once."""
     pending: list[Input] = [()]
-    domains = [domain for _, domain in machine.inputs]
+    domains = _listed(machine)
     while pending:
         start = pending.pop()
         if len(start) == len(domains):
             yield start
         else:
             pending += [(*start, value) for value in reversed(domains[len(start)])]
+
+
+def _listed(machine: Machine) -> list[tuple[Value, ...]]:
+    found = [domain for _, domain in machine.inputs if not isinstance(domain, Range)]
+    if len(found) < len(machine.inputs):
+        raise Refused("inputs are real numbers: nobody goes through them one by one")
+    return found
 
 
 def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple[Value, Number]]]:

@@ -10,7 +10,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.machine import read_machine
 from dipapprox.language import core
-from dipapprox.language.domains import AllReals
+from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.proof_steps.liveness import dying, forgetful
 
 Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
@@ -20,7 +20,7 @@ def machine_json(program: core.Program) -> dict[str, Json]:
     """Return a program as a machine.
 
     Raises:
-        NoCertificate: If it has what machines have not: real inputs, rounds, irrational scales.
+        NoCertificate: If it has what machines have not: any integers, rounds, irrational scales.
     """
     if program.rounding is not None:
         raise NoCertificate("the program has irrational scales")
@@ -53,8 +53,11 @@ def number_json(value: Fraction) -> Json:
 
 def _cell(cell: core.Cell) -> Json:
     domain = cell.domain
+    if isinstance(domain, AllIntegers):
+        raise NoCertificate(f"the input '{cell.name}' is any integer")
     if isinstance(domain, AllReals):
-        raise NoCertificate(f"the input '{cell.name}' is a real number")
+        low, high = map(number_json, domain.bounds) if domain.bounds else (None, None)
+        return [cell.name, {"low": low, "high": high}]
     low, high = domain[0], domain[-1]
     if isinstance(low, Fraction) and isinstance(high, Fraction) and len(domain) > 2:
         whole = low.denominator == 1 and high - low == len(domain) - 1

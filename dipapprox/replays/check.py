@@ -19,10 +19,11 @@ from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, 
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
+from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rules import RULES
 from dipapprox.language.core import Program, Value
+from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.language.values import parse_rational
@@ -198,6 +199,8 @@ class _Check:
 def _values(program: Program, row: Sequence[object]) -> tuple[Value, ...]:
     """Return the values of the input cells that a row of a claim has, which was read before."""
     return tuple(
-        next(value for value in cell.domain if value_json(value) == written)
+        as_number(written, "a value")
+        if isinstance(cell.domain, AllReals)
+        else next(value for value in cell.domain if value_json(value) == written)
         for cell, written in zip(program.inputs, row, strict=True)
     )
