@@ -10,7 +10,9 @@
     end                                           out[round] <- bot
                                               end
 
-Where a round need not read once, or publish once, entries are counted instead.
+Where a round need not read once, or publish once, entries are counted instead. That the program ends
+is seen: as rounds that publish nothing where every round publishes once, else `exit` publishes the
+value `ended`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from dipapprox.language.traversal import nodes_in, rewrite
 
 NOTHING = "nothing"
 """What is published in a round that publishes nothing, or is not reached."""
+
+ENDED = "ended"
+"""What `exit` publishes where rounds may publish nothing."""
 
 MOST_ROUNDS = 10_000
 
@@ -75,7 +80,7 @@ class _Finite:
         self._program, self._wanted, self._symbols = program, wanted, symbols
         self._before, self._body = tuple(before), loop.body
         self._output = _unused(_OUTPUT, symbols)
-        self._nothing = _unused(NOTHING, symbols)
+        self._nothing, self._ended = (_unused(name, symbols) for name in (NOTHING, ENDED))
 
     def made(self) -> ast.Program:
         """Return the program."""
@@ -115,6 +120,8 @@ class _Finite:
             loop = ast.Name(_ROUND)
             empty = ast.Assign((ast.Index(self._output, loop),), ast.Name(self._nothing))
             begins.insert(0, ast.For(_ROUND, _number(1), _number(size), (empty,)))
+        if published.shows_the_end:
+            symbols = (*symbols, ast.Name(self._ended))
         outputs = ast.Declared(self._output, _number(size))
         declarations.append(ast.Output((outputs,), symbols))
         before = self._rewritten(self._before, counters, published, in_rounds=False)
@@ -140,6 +147,9 @@ class _Finite:
                         self._check(value)
                         made = published.statements(self._output, change(value), in_rounds)
                         found += [replace(each, span=statement.span) for each in made]
+                    case ast.Exit() if published.shows_the_end:
+                        end = ast.Name(self._ended)
+                        found += [*published.statements(self._output, end, in_rounds), statement]
                     case _:
                         found.append(change(statement))
             return tuple(found)
@@ -214,6 +224,7 @@ class _Published:
         counter: The variable that counts, if publishing is not regular.
         is_regular: Whether every round publishes once.
         is_total: Whether every output has a value, then.
+        shows_the_end: Whether the program may end, and has to publish that it does.
     """
 
     counter = "published#"
@@ -223,12 +234,14 @@ class _Published:
         self._most = max(count for count, _ in rounds)
         self._first = max(count for count, _ in first)
         goes_on = {count for count, ended in rounds if not ended}
+        ends = any(ended for _, ended in (*rounds, *first))
         self.is_regular = not self._first and goes_on <= {1} and self._most == 1
-        self.is_total = self.is_regular and not any(ended for _, ended in (*rounds, *first))
+        self.is_total = self.is_regular and not ends
+        self.shows_the_end = ends and not self.is_regular
 
     def size(self, rounds: int) -> int:
         """Return how many outputs there are at most."""
-        return max(1, self._first + self._most * rounds)
+        return max(1, self._first + self._most * rounds + self.shows_the_end)
 
     def statements(
         self, output: str, value: ast.Expression, in_rounds: bool

@@ -1,8 +1,8 @@
 """Some rounds of a program with streams, written out: an ordinary program with real inputs.
 
-What is published stands in the cells of an output in its order; the cells that are left hold a word
-that no program publishes. That the program ends is not seen. So whoever sees the stream sees at
-least as much, and what this program needs, all rounds need.
+What is published stands in the cells of an output in its order, and last, where the program ends,
+that it does; the cells that are left hold a word that no program publishes. Whoever sees the stream
+sees at least as much. So what this program needs, all rounds need.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count
 
 from dipapprox.data_classes import replace
 from dipapprox.language import core
+from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
 
 _SHOWN, _COUNTER = "shown#", "counter#"
@@ -47,13 +48,14 @@ class _Writer:
         body = (*program.body, *rounds.body)
         self._most = sum(map(_publishes, statements_in(rounds.body)))
         self._before = sum(map(_publishes, statements_in(program.body)))
+        self._ends = any(isinstance(each, core.Exit) for each in statements_in(body))
         if any(isinstance(each, core.While | core.Repeat) for each in statements_in(body)):
             raise NotWrittenOut
 
     def written(self, turns: int) -> core.Program:
         """Return the program of some rounds."""
-        size = self._before + turns * self._most
-        domain = (*self._rounds.symbols, _NOTHING)
+        size = self._before + turns * self._most + self._ends
+        domain = (*self._rounds.symbols, _NOTHING, *((END,) if self._ends else ()))
         cells = [core.Cell(f"{_SHOWN}[{k}]", _SHOWN, k, domain) for k in range(1, size + 1)]
         zero: core.Statement = core.Assign(core.Variable(_COUNTER), core.Constant(Fraction(0)))
         begins = [core.Assign(core.Variable(cell.name), core.Constant(_NOTHING)) for cell in cells]
@@ -81,9 +83,7 @@ class _Writer:
                 case core.Assign(target=core.Variable(name=core.PUBLISHED), value=value):
                     if not isinstance(value, core.Constant):
                         raise NotWrittenOut
-                    counter = core.Variable(_COUNTER)
-                    yield core.Assign(counter, core.Sum(counter, core.Constant(Fraction(1))))
-                    yield core.Assign(core.Element(_SHOWN, size, counter), value)
+                    yield from _published(value, size)
                 case core.Assign(value=core.Variable(name=name)) if name.startswith(core.NEXT):
                     if not top:
                         raise NotWrittenOut
@@ -91,7 +91,10 @@ class _Writer:
                     self._read[stream] = self._read.get(stream, 0) + 1
                     value = core.Variable(f"{stream}[{self._read[stream]}]")
                     yield replace(each, value=value)
-                case core.Assign() | core.Exit():
+                case core.Assign():
+                    yield each
+                case core.Exit():
+                    yield from _published(core.Constant(END), size)
                     yield each
                 case core.Draw() | core.Choose():
                     if each.target == core.Variable(core.PUBLISHED):
@@ -103,6 +106,12 @@ class _Writer:
                     yield replace(each, then=then, otherwise=otherwise)
                 case _:
                     raise NotWrittenOut
+
+
+def _published(value: core.Constant, size: int) -> Iterator[core.Statement]:
+    counter = core.Variable(_COUNTER)
+    yield core.Assign(counter, core.Sum(counter, core.Constant(Fraction(1))))
+    yield core.Assign(core.Element(_SHOWN, size, counter), value)
 
 
 def _publishes(statement: core.Statement) -> bool:

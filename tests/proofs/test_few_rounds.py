@@ -34,22 +34,31 @@ end
 """
 
 
-@pytest.mark.parametrize(
-    ("above", "lower"),
-    [
-        ("publish no", "1/2"),  # with small inputs nothing is published in two rounds
-        ("", "0"),  # after how many rounds it ended is not seen
-    ],
-)
-def test_rounds_that_publish_nothing(above: str, lower: str) -> None:
+@pytest.mark.parametrize("above", ["publish no", ""])  # that it ends is seen like what it publishes
+def test_rounds_that_publish_nothing(above: str) -> None:
     text = SILENT.replace("ABOVE", above)
     proof = dipapprox.prove(dipapprox.parse(text))
     assert isinstance(proof, StreamProof)
     found = proof.answer, proof.lower, proof.upper
-    assert found == (Answer.DP, Fraction(lower), Fraction(1))
+    assert found == (Answer.DP, Fraction(1, 2), Fraction(1))
     fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
     assert fields["least_budget"] == {"lower": "0", "upper": "1"}
     assert check(fields).outcome is Outcome.CONFIRMED
+
+
+@pytest.mark.parametrize("above", ["publish no", ""])
+def test_the_end_is_seen_in_some_rounds(above: str) -> None:
+    text = SILENT.replace("ABOVE", above)
+    rounds = dipapprox.parse(text, rounds=2, values="{-9, -8, 8, 9}")
+    assert dipapprox.decide(rounds, budget="1/2").answer is Answer.DP
+    assert dipapprox.decide(rounds, budget="9/20").answer is Answer.NOT_DP
+    shown = dipapprox.probability(rounds, eps=1, input="8,8")
+    symbols = [word for word in (above.removeprefix("publish "), "ended") if word]
+    nothing = ["nothing"] * len(symbols)
+    assert {each.output[: len(symbols)] for each in shown.outputs} == {
+        tuple(symbols),
+        tuple(nothing),
+    }
 
 
 def test_a_claim_below_what_some_rounds_need_is_refuted_without_a_certificate() -> None:
