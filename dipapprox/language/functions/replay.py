@@ -13,9 +13,11 @@ from hashlib import sha256
 
 from dipapprox.data_classes import dataclass
 from dipapprox.distributions import Family
+from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.run import cell_name
+from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.piecewise import rounded
 from dipapprox.language.symbols import (
     CLAMP,
@@ -32,6 +34,9 @@ Held = Value | bool
 
 _EPSILON, _DELTA = Fraction(3, 7), Fraction(1, 13)
 _NOISE = [Fraction(*p) for p in ((0, 1), (1, 3), (1, 1), (1, 2), (3, 2), (2, 1), (5, 1), (40, 1))]
+_MOST_BITS = 1_000
+"""Of a power that is multiplied out; others only have to be told apart."""
+
 _AT_ONE = {EXPONENTIAL: (0, 1), LOGARITHM: (1, 0), ROOT: (1, 1)}
 _FAMILIES = {family.value: family for family in Family}
 
@@ -65,6 +70,15 @@ class Draw:
         return Fraction(round(value)) if family.is_discrete else value
 
 
+class NotExecuted(SourceError):
+    """The program has what is not executed here; at the line of the function that it stands for."""
+
+    def __init__(self, node: ast.Node) -> None:
+        what = f"'{type(node).__name__.lower()}'"
+        message = f"the program of this has {what}, which is not compared with the function"
+        super().__init__(refusal("type error", message, "", node.span).diagnostics)
+
+
 class Exited(Exception):
     """The program has ended."""
 
@@ -92,7 +106,11 @@ class Replay:
         return _compared(self.value(node))
 
     def execute(self, body: ast.Block) -> None:
-        """Execute statements, until the program ends."""
+        """Execute statements, until the program ends.
+
+        Raises:
+            NotExecuted: If there is one, or an expression in it, of another kind.
+        """
         try:
             self._execute(body)
         except Exited:
@@ -108,7 +126,7 @@ class Replay:
                 case ast.Exit():
                     raise Exited
                 case _:
-                    raise NotImplementedError(type(statement).__name__)
+                    raise NotExecuted(statement)
 
     def value(self, node: ast.Expression) -> Held:
         """Return the value of an expression."""
@@ -136,7 +154,7 @@ class Replay:
             case ast.Call(word, arguments):
                 return self._called(word, [self.number(each) for each in arguments])
             case _:
-                raise NotImplementedError(type(node).__name__)
+                raise NotExecuted(node)
 
     def number(self, node: ast.Expression) -> Fraction:
         """Return the number that an expression is."""
@@ -171,7 +189,8 @@ class Replay:
         return found
 
     def _power(self, base: Fraction, exponent: Fraction) -> Fraction:
-        if exponent.denominator == 1:
+        size = max(abs(base.numerator), base.denominator).bit_length()
+        if exponent.denominator == 1 and abs(exponent) * size <= _MOST_BITS:
             return Fraction(base**exponent.numerator)
         return _told_apart("^", base, exponent)
 

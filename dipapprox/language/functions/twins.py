@@ -18,7 +18,7 @@ from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import AllReals
-from dipapprox.language.functions.replay import Draw, Replay
+from dipapprox.language.functions.replay import Draw, NotExecuted, Replay
 from dipapprox.language.functions.run import PathRun, cell_name
 from dipapprox.language.functions.symbolic import refusal
 from dipapprox.language.functions.trees import End
@@ -54,6 +54,7 @@ class NumberRun(PathRun):
         self.drawn: list[tuple[Draw, Value]] = []
         self._state = seed
         self.machine = Replay(point, self._sample)
+        self.unknown: NotExecuted | None = None
 
     def _sample(self, draw: Draw) -> Value:
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
@@ -63,7 +64,11 @@ class NumberRun(PathRun):
 
     def emit(self, statement: ast.Statement) -> None:
         """Execute a statement at once."""
-        self.machine.execute((statement,))
+        try:
+            self.machine.execute((statement,))
+        except NotExecuted as unknown:
+            self.unknown = unknown  # the function may catch it
+            raise
 
     def variable(self, place: ast.Target, domain: tuple[Value, ...]) -> Number:  # type: ignore[override]  # numbers in the place of symbols
         """Return the value of a variable."""
@@ -105,7 +110,7 @@ def check(
         span: Of the function's definition.
 
     Raises:
-        SourceError: If they differ.
+        SourceError: If they differ, or nothing compares them.
     """
     for seed, point in enumerate(_points(inputs)):
         differences = []
@@ -142,10 +147,16 @@ def _points(inputs: tuple[Cell, ...]) -> Iterator[Point]:
 
 
 def _difference(run: NumberRun, execute: Execute, body: ast.Block) -> str | None:
-    """Say how function and program differ at a point; empty if not, None if nobody knows."""
+    """Say how function and program differ at a point; empty if not, None if nobody knows.
+
+    Raises:
+        NotExecuted: If the program has what is not executed with numbers.
+    """
     try:
         end = execute(run)
     except SourceError:
+        if run.unknown is not None:
+            raise run.unknown from None
         return None  # numbers are refused where symbols are not: floats, most of all
     if end is None:
         return None
@@ -164,6 +175,8 @@ def _difference(run: NumberRun, execute: Execute, body: ast.Block) -> str | None
         program.execute(body)
     except _OtherDraw as other:
         return f"the program draws {other.draw}"
+    except ZeroDivisionError:
+        return None  # at this eps it has no meaning, whatever the function caught
     if next(drawn, None) is not None:
         return "the function draws once more"
     for name, value in ours.items():

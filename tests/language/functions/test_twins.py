@@ -9,6 +9,7 @@ import pytest
 
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
+from dipapprox.language.functions import weights
 from dipapprox.language.functions.modules import read_mechanism
 from dipapprox.language.functions.quantities import Condition, Quantity
 from dipapprox.language.functions.run import PathRun
@@ -75,3 +76,44 @@ def test_a_difference_of_draws_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(PathRun, "emit", shifted)
     with pytest.raises(SourceError, match="the program draws"):
         text_of("return 1 if laplace(q[0], 1 / eps) > 1 else 0")
+
+
+def test_statements_that_numbers_do_not_meet_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    emit = PathRun.emit
+
+    def with_a_skip(self: PathRun, statement: ast.Statement) -> None:
+        emit(self, statement)
+        emit(self, ast.Skip(span=statement.span))
+
+    monkeypatch.setattr(PathRun, "emit", with_a_skip)
+    with pytest.raises(SourceError, match="has 'skip', which is not compared") as error:
+        text_of("return 1 if laplace(q[0], 1 / eps) > 1 else 0")
+    assert error.value.render().startswith("f.py:7:17: type error")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return 1 if laplace(q[0], 1 / eps) > 1 else 0",
+        "try:\n    r = laplace(q[0], 1 / eps)\nexcept Exception:\n    return 0\nreturn 1",
+    ],
+)
+def test_expressions_that_numbers_do_not_meet_are_refused(
+    monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setattr(weights, "chained", lambda left, _, right: ast.Disc(right, (left,)))
+    with pytest.raises(SourceError, match="has 'disc', which is not compared"):
+        text_of(body)
+
+
+@pytest.mark.parametrize(
+    "power", ["eps ** 10**9", "(eps ** 10**5) ** 10**5", "1 / eps ** -(10**9)"]
+)
+def test_high_powers_are_not_multiplied_out(power: str) -> None:
+    assert "out <- " in text_of(f"return 1 if laplace(q[0], {power}) > 1 else 0")
+
+
+def test_a_division_by_zero_at_the_eps_of_a_point_says_nothing() -> None:
+    scale = "1 / (eps - Fraction(3, 7))"
+    body = f"try:\n    r = laplace(q[0], {scale})\nexcept ZeroDivisionError:\n    r = 0\nreturn 1"
+    assert "eps - 3 / 7" in text_of(body)
