@@ -10,9 +10,9 @@
     end                                           out[round] <- bot
                                               end
 
-Where a round need not read once, or publish once, entries are counted instead. That the program ends
-is seen: as rounds that publish nothing where every round publishes once, else `exit` publishes the
-value `ended`.
+Where a round need not read once, or publish once, entries are counted instead. That the program
+ends is seen: as rounds that publish nothing where every round publishes once, else `exit` publishes
+the value `ended`.
 """
 
 from __future__ import annotations

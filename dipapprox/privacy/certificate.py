@@ -69,7 +69,7 @@ from dipapprox.privacy.published.certificate import (
 from dipapprox.privacy.rounded_scales import error_of, slack
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities, open_product_source
-from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import has_real_inputs
 
@@ -138,6 +138,8 @@ def certify(
         raise UserError("an Unknown verdict has no certificate: there is nothing to check")
     if verdict.claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
+    if verdict.engine == BY_BUDGET:
+        raise NoCertificate("a budget for every eps proves it, which 'prove --certificate' records")
     written, verdict = program, _of_rational_scales(program, verdict)
     program = program.with_rational_scales()
     claimed = given.claim

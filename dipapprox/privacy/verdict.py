@@ -53,6 +53,9 @@ SENTENCES = {
 TONES = {Answer.DP: Tone.HOLDS, Answer.NOT_DP: Tone.FAILS, Answer.UNKNOWN: Tone.OPEN}
 """What kind of answer it is."""
 
+BY_BUDGET = "budget"
+"""The engine of verdicts that a budget for every eps proves."""
+
 _MOST_ROWS = 20
 """Of a witness, in its table."""
 

@@ -18,6 +18,7 @@ from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
+from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import proved as proving
+    from dipapprox.proofs import budget_verdict
 else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     formulas = Deferred("dipapprox.language.formula")
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
@@ -90,6 +93,8 @@ class Verify(Question):
             found = verifier.verify(program, claim, selection, options, progress)
             if options.proved:
                 return proving.proved(program, found, selection, options.limits)
+            if has_real_inputs(program):
+                return budget_verdict.with_budget(program, found, selection, options.limits)
             return found
         if options.proved:
             raise UserError(
