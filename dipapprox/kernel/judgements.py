@@ -107,7 +107,20 @@ class Violated:
         )
 
 
-Judgement = Distributions | ExactDistributions | Private | Violated
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The machine is (budget * eps, 0)-differentially private for every eps > 0."""
+
+    budget: Fraction
+
+    def __str__(self) -> str:
+        return (
+            "for every eps > 0, any number of rounds and all ordered pairs of adjacent inputs "
+            f"u, u', Pr[S | u] <= e^({self.budget} eps) Pr[S | u'] for every set S of publications"
+        )
+
+
+Judgement = Distributions | ExactDistributions | Private | Violated | Budget
 
 
 def _words(values: Sequence[Value]) -> str:

@@ -116,7 +116,7 @@ class Machine:
 def read_machine(json: object) -> Machine:
     """Read a machine that is not too large."""
     record = as_record(json, "machine", ("inputs", "outputs", "reals", "adjacency", "body"))
-    inputs = tuple(_input(each) for each in as_list(record["inputs"], "inputs"))
+    inputs = tuple(read_cell(each) for each in as_list(record["inputs"], "inputs"))
     outputs = tuple(_cell(each) for each in as_list(record["outputs"], "outputs"))
     reals = tuple(as_name(each, "a real output") for each in as_list(record["reals"], "reals"))
     listed = [domain for _, domain in (*inputs, *outputs) if not isinstance(domain, Range)]
@@ -125,9 +125,9 @@ def read_machine(json: object) -> Machine:
     names = [name for name, _ in (*inputs, *outputs)] + list(reals)
     if len(set(names)) < len(names):
         raise BadProof("two cells of one name")
-    body = _Reader({}).part(record["body"], "block", 1)
+    body = read_block(record["body"])
     domains = tuple(domain for _, domain in inputs)
-    return Machine(inputs, outputs, reals, _adjacency(record["adjacency"], domains), body)
+    return Machine(inputs, outputs, reals, read_adjacency(record["adjacency"], domains), body)
 
 
 def read_input(json: object, domains: tuple[Domain, ...]) -> Input:
@@ -153,7 +153,8 @@ def _plain(number: Fraction) -> Number:
     return number.numerator if number.denominator == 1 else number
 
 
-def _input(json: object) -> tuple[str, Domain]:
+def read_cell(json: object) -> tuple[str, Domain]:
+    """Read an input cell."""
     name, domain = as_list(json, "a cell", 2)
     if not isinstance(domain, dict) or "low" not in domain:
         return _cell(json)
@@ -177,7 +178,14 @@ def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
     return as_name(name, "a cell"), values
 
 
-def _adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
+def read_block(json: object) -> Block:
+    """Read statements."""
+    block: Block = _Reader({}).part(json, "block", 1)
+    return block
+
+
+def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
+    """Read which inputs, with values of these domains, are adjacent."""
     if isinstance(json, dict) and "pairs" in json:
         record = as_record(json, "adjacency", ("pairs", "one way"))
         pairs = set()

@@ -3,10 +3,12 @@
     proof    {"machine": machine, "claim": claim, "steps": [step, …]}
     claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
               "pairs": null | [[input, input], …]}
+             | {"verdict": "DP", "budget": number}
     step     {"rule": name, "from": [numbers of earlier steps], …}
 
-The last step has to conclude the claim. A premise whose number stands as -n - 1 is step n, which
-nobody needs any more: it is forgotten, so that memory does not grow with the number of steps.
+Claims of budgets are about machines of `rounds`. The last step has to conclude the claim. A premise
+whose number stands as -n - 1 is step n, which nobody needs any more: it is forgotten, so that
+memory does not grow with the number of steps.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dipapprox.kernel import potential
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Judgement, Private, Violated
+from dipapprox.kernel.judgements import Budget, Judgement, Private, Violated
 from dipapprox.kernel.machine import Machine, read_input, read_machine
+from dipapprox.kernel.potential import Bounded
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
-from dipapprox.kernel.rules import Proof, apply
+from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.rules import RULES, Proof, Rules, apply
 
 MOST_STEPS = 1_000_000
 
@@ -43,6 +48,25 @@ class Claim:
     eps_prv: Fraction
     delta: Fraction
     pairs: tuple[tuple[Input, Input], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetClaim:
+    """That the machine is (budget * eps, 0)-differentially private for every eps > 0."""
+
+    budget: Fraction
+
+
+def is_budget(json: object) -> bool:
+    """Whether a claim is one of a budget."""
+    return isinstance(json, dict) and "budget" in json
+
+
+def read_budget(json: object) -> BudgetClaim:
+    """Read a claim of a budget."""
+    record = as_record(json, "the claim", ("verdict", "budget"))
+    as_word(record["verdict"], "the verdict", ("DP",))
+    return BudgetClaim(as_number(record["budget"], "the budget"))
 
 
 def read_claim(json: object, machine: Machine) -> Claim:
@@ -96,13 +120,20 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            read = read_machine(machine)
-            stated = read_claim(claim, read)
-        proof = Proof(read, stated.pairs, ask)
+            stated: Claim | BudgetClaim
+            proof: Proof | Bounded
+            rules: Rules
+            if is_budget(claim):
+                stated, rules = read_budget(claim), potential.RULES
+                proof = Bounded(read_rounds(machine), ask)
+            else:
+                read = read_machine(machine)
+                stated, rules = read_claim(claim, read), RULES
+                proof = Proof(read, stated.pairs, ask)
         for number, step in enumerate(steps):
             if number >= MOST_STEPS:
                 raise BadProof(f"more than {MOST_STEPS} steps")
-            last = apply(proof, known, step)
+            last = apply(rules, proof, known, step)
             told(number, last)
             known[number] = last
     except RecursionError:
@@ -112,7 +143,9 @@ def replay(
     return last
 
 
-def _concludes(judgement: Judgement, claim: Claim) -> bool:
+def _concludes(judgement: Judgement, claim: Claim | BudgetClaim) -> bool:
+    if isinstance(claim, BudgetClaim):
+        return isinstance(judgement, Budget) and judgement.budget <= claim.budget
     match judgement:
         case Private(eps, eps_prv, delta, pairs):
             listed = None if claim.pairs is None else frozenset(claim.pairs)

@@ -385,9 +385,9 @@ def _distributions(premises: Sequence[Judgement]) -> Distributions:
             raise BadProof("one premise is wanted: distributions")
 
 
-Rule = Callable[[Proof, Sequence[Judgement], Step], Judgement]
+Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
 
-RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
+RULES: Rules = {
     "distributions": (distributions, ("eps", "inputs", "bits")),
     "exact distributions": (exact_distributions, ("eps", "inputs")),
     "distributions by intervals": (distributions, ("eps", "inputs", "bits", "cuts")),
@@ -400,17 +400,23 @@ RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
 """By name: the function, and the fields of its steps besides "rule" and "from"."""
 
 
-def apply(proof: Proof, known: MutableMapping[int, Judgement], json: object) -> Judgement:
+def apply(
+    rules: Rules,
+    proof: object,
+    known: MutableMapping[int, Judgement],
+    json: object,
+) -> Judgement:
     """Replay one step.
 
     Args:
+        rules: Those that the proof may use.
         proof: What it is about.
         known: What the steps before it concluded, by number.
         json: The step.
     """
     if not isinstance(json, dict):
         raise BadProof("a step is no object")
-    rule, fields = RULES[as_word(json.get("rule"), "a rule", tuple(RULES))]
+    rule, fields = rules[as_word(json.get("rule"), "a rule", tuple(rules))]
     step = as_record(json, "a step", ("rule", "from", *fields))
     premises = []
     for number in as_list(step["from"], "premises"):

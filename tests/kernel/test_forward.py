@@ -16,7 +16,7 @@ from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import Proof, apply
+from dipapprox.kernel.rules import RULES, Proof, apply
 from dipapprox.pairs.adjacency import AllPairs, select_pairs
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.machines import input_json, machine_json
@@ -56,7 +56,7 @@ def distributions(
     step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs}
     if rule == "distributions":
         step["bits"] = 40
-    found = apply(proof, {}, step)
+    found = apply(RULES, proof, {}, step)
     assert isinstance(found, Distributions | ExactDistributions)
     return found
 
@@ -245,7 +245,7 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         proof = Proof(read_machine({**start, "body": body}), None, lambda: None)
         step = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 20}
         with pytest.raises(NotProved):
-            apply(proof, {}, step)
+            apply(RULES, proof, {}, step)
 
 
 def test_proved_verdicts_say_so_and_others_are_unknown() -> None:

@@ -1,0 +1,377 @@
+"""Budgets that serve every eps, all inputs and any number of rounds: the rule of potentials.
+
+A node of a proof is a store at the head of a round, with *allowances*: each a number V >= 0 and a
+shift of every cell that holds something random. The start, node 0, has one: V = B. An allowance
+(V, s) says: whatever remains is matched by shifts that cost V at most, if the second run's cells
+hold what the first run's do, shifted by s.
+
+Theorem. Let every path from every node lead to a node or to the end, and let for every change of
+the inputs that are read on it every allowance (V', s') at its end come from an allowance (V, s) of
+the node and a shift of every sample on the path, so that
+
+  - what is shifted meets the guards of the path again, publishes the same, and leaves s' in the
+    cells of the next node;
+  - V >= V' + sum of |shift of a sample - change of its mean| / (its size),
+
+in a direction in which the family of the sample can be shifted (`laws`). Then the machine is
+(B eps, 0)-differentially private for every eps > 0 and any number of rounds.
+
+Proof. Follow a run from node to node: it takes paths p_1, …, p_n, and has an allowance at its end.
+Going back from it, every sample has a shift, and the shifts cost B at most. Let x be the samples
+of the first run, x + s those of the second. If x takes these paths with inputs u, so does x + s
+with inputs u', and publishes the same; x -> x + s has Jacobian 1, and the density of x under u is
+at most e^(eps B) times that of x + s under u'. Integrate over all x that take these paths and
+publish something in a set, and add over paths, which are disjoint: Pr[S | u] <= e^(B eps)
+Pr[S | u'].
+
+Cases. A proof may say for an input of a path what is done if it changes by its least and by its
+largest change: shifts s for changes D that meet guards and publish the same form a convex set of
+pairs (D, s), on which the cost is convex, so what is between is served as well, by averages. For
+integers it says so for each. What is not parted so holds for all changes between: shifts are then
+linear in them. Of `is_alone` machines all inputs may be parted at once: one changes at a time.
+
+Joined paths. Where a run ends with its body, paths that read, draw and publish the same may be
+joined to a region: the forms that are >= 0 there. On each of these paths every form
+is a sum of multiples >= 0 of its guards and a number >= 0; and the forms and the guards of any
+other path contradict each other: such a sum is a number < 0, or 0 with a guard that is > 0. So the
+paths are the region, up to ties of continuous samples. Then shifts have to keep the region only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.judgements import Budget, Judgement
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Atom, Follower, Guard, Held, Path, Read, Sample
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored, size_of
+
+MOST_NODES = 100_000
+MOST_INTEGERS = 1_000
+"""Changes of one integer that are looked at one by one."""
+
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """What all steps are about: a machine; `ask` is called all the time."""
+
+    machine: Rounds
+    ask: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node: values of cells, cells that hold something random, allowances with their shifts."""
+
+    values: Mapping[str, Stored]
+    held: tuple[str, ...]
+    allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
+
+
+def read_places(json: object) -> list[Place]:
+    """Read the nodes of a proof; what their paths do is read later."""
+    found = []
+    for each in as_list(json, "nodes"):
+        record = as_record(each, "a node", ("values", "held", "allowances", "joined", "cases"))
+        values: dict[str, Stored] = {}
+        for pair in as_list(record["values"], "values"):
+            name, value = as_list(pair, "a value", 2)
+            values[as_name(name, "a cell")] = read_value(value)
+        held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
+        if len({*values, *held}) < len(record["values"]) + len(held):
+            raise BadProof("a cell twice")
+        allowances = []
+        for pair in as_list(record["allowances"], "allowances"):
+            value, shifts = as_list(pair, "an allowance", 2)
+            own = [as_number(s, "a shift") for s in as_list(shifts, "shifts", len(held))]
+            allowances.append((as_number(value, "an allowance"), tuple(own)))
+        if not allowances or min(allowances)[0] < 0:
+            raise Refuted("a node without an allowance, or one below 0")
+        spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
+        found.append(Place(values, held, tuple(allowances)))
+    start = found[0] if found else None
+    if start is None or start.values or start.held or len(start.allowances) > 1:
+        raise BadProof("node 0 is the start: nothing is known, and it has one allowance")
+    if len(found) > MOST_NODES:
+        raise Refused(f"more than {MOST_NODES} nodes")
+    return found
+
+
+def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
+    """V(source) >= cost of a path + V(target), for every path from every node: V(start) is enough.
+
+    Theorem (`potential`): V is what the rest of a run may cost at most; a path costs what it costs
+    to shift its samples so that the second run takes it, too, and publishes the same.
+
+    Step: "nodes".
+    """
+    if premises:
+        raise BadProof("potentials have no premises")
+    machine, places = proof.machine, read_places(step["nodes"])
+    follower = Follower(machine, proof.ask)
+    for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
+        if number and machine.round is None:
+            raise BadProof("a machine without rounds has one node")
+        paths = follower.round(dict(place.values), place.held) if number else follower.start()
+        joined = as_list(json["joined"], "joined paths")
+        if joined and machine.round is not None:
+            raise BadProof("paths of a round are not joined")
+        ends = _regions(paths, joined)
+        cases = as_list(json["cases"], "cases")
+        if len(cases) != len(ends):
+            raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
+        for path, case in zip(ends, cases, strict=True):
+            proof.ask()
+            _Step(machine, places, place, path).case(case, {})
+    return Budget(places[0].allowances[0][0])
+
+
+RULES = {"potential": (potential, ("nodes",))}
+"""As in `rules`."""
+
+
+class _Step:
+    """A path from a node, for all changes of its inputs."""
+
+    def __init__(self, machine: Rounds, places: Sequence[Place], source: Place, path: Path) -> None:
+        self._machine = machine
+        self._places = places
+        self._source = source
+        self._path = path
+
+    def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
+        """Go through cases; some inputs, atoms of the path, change by known amounts."""
+        atoms = self._path.atoms
+        if isinstance(json, dict) and "alone" in json:
+            record = as_record(json, "a case", ("alone",))
+            inputs = [k for k, atom in enumerate(atoms) if isinstance(atom, Read)]
+            if fixed or not inputs or not self._machine.is_alone:
+                raise Refuted("several inputs may change")
+            for k, cases in zip(inputs, as_list(record["alone"], "", len(inputs)), strict=True):
+                for value, each in self._values(k, cases):
+                    self.case(each, {**dict.fromkeys(inputs, ZERO), k: value})
+            return
+        if isinstance(json, dict) and "input" in json:
+            record = as_record(json, "a case", ("input", "cases"))
+            number = as_integer(record["input"], "an input")
+            if not 0 <= number < len(atoms) or number in fixed:
+                raise BadProof("an input that is not read, or twice")
+            for value, each in self._values(number, record["cases"]):
+                self.case(each, {**fixed, number: value})
+            return
+        record = as_record(json, "a case", ("to", "moves"))
+        moves, target = as_list(record["moves"], "moves"), record["to"]
+        if (target is None) != (self._path.ended or self._machine.round is None):
+            raise Refuted("a run goes on after its end, or ends before")
+        wanted: Sequence[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
+        held: Sequence[str] = ()
+        if target is not None:
+            if not 0 < as_integer(target, "a node") < len(self._places):
+                raise BadProof("there is no such node")
+            place = self._places[target]
+            held, wanted = place.held, place.allowances
+            store = self._path.store
+            if any(name not in store or store[name] != v for name, v in place.values.items()):
+                raise Refuted("the cells of the next node hold something else")
+        if len(moves) != len(wanted):
+            raise Refuted("a move for every allowance of the next node is wanted")
+        for move, (allowance, shifts) in zip(moves, wanted, strict=True):
+            self._move(move, fixed, allowance, held, shifts)
+
+    def _values(self, number: int, json: object) -> list[tuple[Fraction, object]]:
+        """The changes of an input that have cases of their own."""
+        low, high = self._range(number)
+        values = [low, high]
+        if self._machine.whole:
+            if high - low > MOST_INTEGERS:
+                raise Refused(f"more than {MOST_INTEGERS} changes of an input")
+            values = [Fraction(k) for k in range(ceil(low), floor(high) + 1)]
+        cases = as_list(json, "cases", len(values))
+        spend(10 * len(values))
+        return list(zip(values, cases, strict=True))
+
+    def _range(self, number: int) -> tuple[Fraction, Fraction]:
+        atom = self._path.atoms[number]
+        if not isinstance(atom, Read):
+            raise BadProof("not an input")
+        return self._machine.change(atom.name)
+
+    def _move(
+        self,
+        json: object,
+        fixed: Mapping[int, Fraction],
+        allowance: Fraction,
+        held: Sequence[str],
+        kept: Sequence[Fraction],
+    ) -> None:
+        """Check that an allowance at the end comes from one of the node."""
+        path = self._path
+        choice, listed = as_list(json, "a move", 2)
+        if not 0 <= as_integer(choice, "an allowance") < len(self._source.allowances):
+            raise BadProof("there is no such allowance")
+        left, own = self._source.allowances[choice]
+        given = iter(as_list(listed, "shifts"))
+        # The shift of every atom, a form over the changes of inputs.
+        shifts: list[Form] = []
+        for number, atom in enumerate(path.atoms):
+            match atom:
+                case Held():
+                    shifts.append(Form(own[len(shifts)]))
+                case Read() if number in fixed:
+                    shifts.append(Form(fixed[number]))
+                case Read():
+                    shifts.append(Form(ZERO, ((number, Fraction(1)),)))
+                case Sample(family, mean, size):
+                    stated = _read_form(next(given, None), number)
+                    if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):
+                        raise BadProof("shifts depend on inputs")
+                    shift = _image(stated, shifts, stated.constant)
+                    left -= self._cost(family, shift, _image(mean, shifts)) / size
+                    spend(size_of(left))
+                    shifts.append(shift)
+        if next(given, None) is not None:
+            raise BadProof("more shifts than samples")
+        spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
+        if left < allowance:
+            raise Refuted(f"{allowance - left} is missing of an allowance")
+        for form, _ in path.guards:
+            if self._ends(_image(form, shifts))[0] < 0:
+                raise Refuted("a guard does not hold after the shifts")
+        for said in path.said:
+            if isinstance(said, Form) and _image(said, shifts) != Form(ZERO):
+                raise Refuted("another number is published after the shifts")
+        for name, there in zip(held, kept, strict=True):
+            value = path.store.get(name)
+            if value is None or isinstance(value, str):
+                raise Refuted(f"'{name}' of the next node holds no number")
+            if _image(form_of(value), shifts) != Form(there):
+                raise Refuted(f"'{name}' is shifted otherwise")
+
+    def _cost(self, family: str, shift: Form, change: Form) -> Fraction:
+        """The largest |shift - change|; it has to be one that the family can be shifted by."""
+        moved = shift.plus(change.scaled(Fraction(-1)))
+        low, high = self._ends(moved)
+        law = FAMILIES[family]
+        if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
+            raise Refuted(f"samples of {family} cannot be shifted so")
+        if isinstance(law, IntegerFamily):
+            numbers = [moved.constant, *(c for _, c in moved.terms)]
+            if not self._machine.whole or any(c.denominator > 1 for c in numbers):
+                raise Refuted("an integer is shifted by a fraction")
+        return max(high, -low)
+
+    def _ends(self, form: Form) -> tuple[Fraction, Fraction]:
+        """The least and the largest value, for all changes of inputs."""
+        low = high = form.constant
+        for number, coefficient in form.terms:
+            ends = [coefficient * end for end in self._range(number)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+
+def _image(form: Form, shifts: Sequence[Form], constant: Fraction = ZERO) -> Form:
+    """How much a form is shifted when its atoms are; plus a number."""
+    found = Form(constant)
+    for atom, coefficient in form.terms:
+        found = found.plus(shifts[atom].scaled(coefficient))
+        spend(size_of(found) + size_of(found.constant))
+    return found
+
+
+def _read_form(json: object, atoms: int) -> Form:
+    """Read a number, or [number, [[atom, coefficient], …]] over the first atoms."""
+    if not isinstance(json, list):
+        return Form(as_number(json, "a shift"))
+    constant, listed = as_list(json, "a form", 2)
+    terms = []
+    for each in as_list(listed, "terms"):
+        atom, coefficient = as_list(each, "a term", 2)
+        if not 0 <= as_integer(atom, "an atom") < atoms:
+            raise BadProof("a form over atoms that are not there")
+        terms.append((atom, as_number(coefficient, "a coefficient")))
+    if any(a >= b for (a, _), (b, _) in pairwise(terms)):
+        raise BadProof("terms do not ascend")
+    return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
+
+
+# --- joined paths --------------------------------------------------------------------------------
+
+
+def _regions(paths: Sequence[Path], joined: Sequence[Any]) -> list[Path]:
+    """Return the paths that stand alone, then those that are joined, as one path each."""
+    found, used = [], set[int]()
+    for json in joined:
+        record = as_record(json, "joined paths", ("paths", "region", "inside", "outside"))
+        numbers = [as_integer(each, "a path") for each in as_list(record["paths"], "paths")]
+        if not numbers or not used.isdisjoint(numbers) or len(set(numbers)) < len(numbers):
+            raise BadProof("no path, or one is joined twice")
+        if any(not 0 <= number < len(paths) for number in numbers):
+            raise BadProof("there is no such path")
+        used.update(numbers)
+        own = [paths[number] for number in numbers]
+        first = own[0]
+        atoms = first.atoms
+        if any(
+            (each.atoms, each.said, each.ended) != (atoms, first.said, first.ended) for each in own
+        ):
+            raise Refuted("paths that draw or publish different things are joined")
+        region = [_read_form(each, len(atoms)) for each in as_list(record["region"], "a region")]
+        for path, rows in zip(own, as_list(record["inside"], "inside", len(own)), strict=True):
+            for form, row in zip(region, as_list(rows, "inside", len(region)), strict=True):
+                rest = form.plus(_combined(row, path.guards)[0].scaled(Fraction(-1)))
+                if rest.terms or rest.constant < 0:
+                    raise Refuted("a path leaves its region")
+        others = [path for number, path in enumerate(paths) if number not in numbers]
+        limits = [(form, False) for form in region]
+        for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
+            total, strict = _combined(row, [*limits, *_renamed(path, atoms)])
+            if total.terms or total.constant > 0 or not (strict or total.constant):
+                raise Refuted("another path meets the region")
+        found.append(Path({}, atoms, tuple(limits), first.said, first.ended))
+    return [path for number, path in enumerate(paths) if number not in used] + found
+
+
+def _combined(json: object, guards: Sequence[Guard]) -> tuple[Form, bool]:
+    """The sum of multiples >= 0 of guards, and whether one of them is > 0."""
+    total, strict = Form(ZERO), False
+    for each in as_list(json, "multipliers"):
+        number, factor = as_list(each, "a multiplier", 2)
+        if not 0 <= as_integer(number, "a guard") < len(guards):
+            raise BadProof("there is no such guard")
+        multiple = as_number(factor, "a multiplier")
+        if multiple <= 0:
+            raise BadProof("a multiplier is not above 0")
+        form, above = guards[number]
+        spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
+        total, strict = total.plus(form.scaled(multiple)), strict or above
+    return total, strict
+
+
+def _renamed(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
+    """The guards of a path; atoms that are not those of other paths get new numbers.
+
+    Where the last atom is a continuous sample, being 0 has probability 0: the guard is > 0.
+    """
+    pairs = zip(path.atoms, atoms, strict=False)
+    same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
+    found = []
+    for form, above in path.guards:
+        last = path.atoms[form.terms[-1][0]]
+        tie = isinstance(last, Sample) and not isinstance(FAMILIES[last.family], IntegerFamily)
+        terms = tuple([(a if a < same else a + len(atoms), c) for a, c in form.terms])
+        found.append((Form(form.constant, terms), above or tie))
+    return found

@@ -1,0 +1,106 @@
+"""Machines that read real numbers or work round after round: what claims of budgets are about.
+
+    machine    {"inputs": [cell, …], "whole": boolean, "adjacency": adjacency,
+                "body": block, "round": null | block, "published": published}
+    published  {"whenever": [name, …], "first": [name, …], "each": [name, …]}
+
+Cells, blocks and adjacency are those of `machine`. An input is any number of a domain {"low": end,
+"high": end}; if `whole`, an integer. Without a round the inputs are cells, and the program ends
+after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
+input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
+cells `whenever`, the cells `first` once the body has ended, the cells `each` once a round has
+ended, and that the program ended. Adjacent are runs whose inputs, all of them one after another,
+are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from dipapprox.kernel.adjacency import Adjacency, Range
+from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.machine import Block, read_adjacency, read_block, read_cell
+from dipapprox.kernel.reading import as_list, as_name, as_record
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Such a machine.
+
+    Attributes:
+        inputs: By name, what they may be.
+        round: None if there are no rounds.
+        whenever, first, each: The cells that are published.
+    """
+
+    inputs: dict[str, Range]
+    whole: bool
+    adjacency: Adjacency
+    body: Block
+    round: Block | None
+    whenever: tuple[str, ...]
+    first: tuple[str, ...]
+    each: tuple[str, ...]
+
+    def change(self, name: str) -> tuple[Fraction, Fraction]:
+        """Return the least and the largest change of an input between adjacent runs."""
+        norm, radius = self.adjacency.norm, Fraction(self.adjacency.radius)
+        low, high = self.inputs[name].low, self.inputs[name].high
+        width = None if low is None or high is None else high - low
+        if norm in ("all", "l0"):
+            if width is None:
+                raise Refused("inputs may change by any amount")
+            radius = width
+        elif width is not None:
+            radius = min(radius, width)
+        if self.whole:
+            radius = Fraction(floor(radius))
+        return (
+            Fraction(0) if norm == "increasing" else -radius,
+            Fraction(0) if norm == "decreasing" else radius,
+        )
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether changes of one input at a time, within its range, have all in their hull.
+
+        Of integers: whether there are no others.
+        """
+        norm, radius = self.adjacency.norm, self.adjacency.radius
+        if self.round is not None or norm not in ("l1", "l0"):
+            return False
+        if norm == "l0" or self.whole:
+            return radius < 2
+        return all(self.change(name)[1] == radius for name in self.inputs)
+
+
+def read_rounds(json: object) -> Rounds:
+    """Read such a machine."""
+    fields = "inputs", "whole", "adjacency", "body", "round", "published"
+    record = as_record(json, "machine", fields)
+    inputs: dict[str, Range] = {}
+    for name, domain in map(read_cell, as_list(record["inputs"], "inputs")):
+        if name in inputs or not isinstance(domain, Range):
+            raise BadProof("two inputs of one name, or an input that is no range of numbers")
+        low, high = domain.low, domain.high
+        if record["whole"] is True:
+            low = None if low is None else Fraction(ceil(low))
+            high = None if high is None else Fraction(floor(high))
+        if low is not None and high is not None and low > high:
+            raise BadProof("an input without values")
+        inputs[name] = Range(low, high)
+    if not isinstance(record["whole"], bool):
+        raise BadProof("'whole' is true or false")
+    adjacency = read_adjacency(record["adjacency"], ())
+    if adjacency.norm == "pairs":
+        raise BadProof("pairs of real numbers are not listed")
+    cells = as_record(record["published"], "what is published", ("whenever", "first", "each"))
+    published = [
+        tuple([as_name(name, "a cell") for name in as_list(cells[each], "cells")])
+        for each in ("whenever", "first", "each")
+    ]
+    body = read_block(record["body"])
+    turn = None if record["round"] is None else read_block(record["round"])
+    return Rounds(inputs, record["whole"], adjacency, body, turn, *published)
