@@ -29,6 +29,7 @@ from dipapprox.checking.inputs import (
     pair_text,
     values_of,
 )
+from dipapprox.checking.lawful import require_lawful
 from dipapprox.checking.pairs import Distribution
 from dipapprox.checking.partial_result import PartialResult, interval_text
 from dipapprox.checking.published.examine import examine_divergence, examine_published
@@ -84,6 +85,9 @@ def examine(
                     _examine_inputs(record, listed, derived, partial, limits)
             case _:
                 assert_never(record)
+        # Where all pairs of finite inputs are examined all inputs are followed.
+        if not partial.differences and (record.verdict == "Not_DP" or listed is not None):
+            require_lawful(derived, listed, limits)
     except UserError as error:  # an input that is none
         partial.differ("inputs", error.message)
     if derived.leaning:
