@@ -46,6 +46,13 @@ class Adjacency:
     radius: Number = 0
     pairs: frozenset[tuple[Input, Input]] = frozenset()
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether it holds in either order."""
+        if self.norm == "pairs":
+            return all((second, first) in self.pairs for first, second in self.pairs)
+        return self.norm in ("linf", "l1", "l0", "all")
+
     def holds(self, first: Input, second: Input) -> bool:
         """Whether a pair of different inputs is adjacent.
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.losses import Losses
 
 Output = tuple[Value, ...]
 
@@ -120,7 +121,54 @@ class Budget:
         )
 
 
-Judgement = Distributions | ExactDistributions | Private | Violated | Budget
+@dataclass(frozen=True, slots=True)
+class OfRun:
+    """What holds of the machine of a run."""
+
+    run: int
+    judgement: Judgement
+
+    def __str__(self) -> str:
+        return f"of run {self.run}: {self.judgement}"
+
+
+@dataclass(frozen=True, slots=True)
+class LossesOf:
+    """Losses on one side of what so many of the runs reveal, for some directions.
+
+    From above that is all that they may reveal, chosen by what came before; from below it is what
+    some that are run independently do.
+    """
+
+    times: tuple[int, ...]
+    directions: frozenset[str]
+    losses: Losses
+
+    def __str__(self) -> str:
+        runs = " and ".join(f"{n} times run {k}" for k, n in enumerate(self.times) if n)
+        side = "all that they reveal is" if self.losses.above else "what they may reveal is"
+        records = " and ".join(sorted(self.directions))
+        return f"{runs}, a record is {records}: {side} bounded from {self.losses}"
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """All that the pipeline may run is (eps_prv, delta)-private; or something is not."""
+
+    verdict: str
+    eps_prv: Fraction
+    delta: Fraction
+
+    def __str__(self) -> str:
+        said = f"({self.eps_prv}, {self.delta})-differentially private"
+        if self.verdict == "DP":
+            return f"whatever the pipeline runs, it is {said}"
+        return f"the pipeline may run what is not {said}"
+
+
+Judgement = (
+    Distributions | ExactDistributions | Private | Violated | Budget | OfRun | LossesOf | Composed
+)
 
 
 def _words(values: Sequence[Value]) -> str:

@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel import potential
+from dipapprox.kernel import compositions, potential
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
+from dipapprox.kernel.compositions import Pipeline, is_pipeline, read_composed, read_pipeline
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Budget, Judgement, Private, Violated
+from dipapprox.kernel.judgements import Budget, Composed, Judgement, Private, Violated
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.potential import Bounded
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
@@ -102,7 +103,7 @@ def replay(
     """Replay a proof.
 
     Args:
-        machine: As JSON.
+        machine: As JSON; or a pipeline.
         claim: As JSON.
         steps: As JSON, one after the other.
         told: Called with the number of every step and what it concludes.
@@ -120,12 +121,15 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            stated: Claim | BudgetClaim
-            proof: Proof | Bounded
+            stated: Claim | BudgetClaim | Composed
+            proof: Proof | Bounded | Pipeline
             rules: Rules
             if is_budget(claim):
                 stated, rules = read_budget(claim), potential.RULES
                 proof = Bounded(read_rounds(machine), ask)
+            elif is_pipeline(machine):
+                stated, rules = read_composed(claim), compositions.RULES
+                proof = read_pipeline(machine, ask)
             else:
                 read = read_machine(machine)
                 stated, rules = read_claim(claim, read), RULES
@@ -143,7 +147,9 @@ def replay(
     return last
 
 
-def _concludes(judgement: Judgement, claim: Claim | BudgetClaim) -> bool:
+def _concludes(judgement: Judgement, claim: Claim | BudgetClaim | Composed) -> bool:
+    if isinstance(claim, Composed):
+        return judgement == claim
     if isinstance(claim, BudgetClaim):
         return isinstance(judgement, Budget) and judgement.budget <= claim.budget
     match judgement:

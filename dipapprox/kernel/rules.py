@@ -170,7 +170,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
         case _:
             raise BadProof("one premise is wanted: distributions in closed form")
     _no_reals(proof)
-    eps_prv, delta = _claim(step)
+    eps_prv, delta = claimed(step)
     growth = _negative_growth(eps_prv, eps)
     excesses: dict[tuple[Ratio, Ratio], Ratio | None] = {}
     pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
@@ -207,7 +207,7 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     """
     found = _distributions(premises)
     _no_reals(proof)
-    eps_prv, delta = _claim(step)
+    eps_prv, delta = claimed(step)
     factor, shift = _growth(eps_prv, found.places, above=False)
     # delta in units of 2 ** -places, rounded down.
     most = (delta.numerator << found.places) // delta.denominator
@@ -241,7 +241,7 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     """
     _no(premises)
     eps, bits = _positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    (eps_prv, delta), cuts = _claim(step), _ascending(step["cuts"])
+    (eps_prv, delta), cuts = claimed(step), _ascending(step["cuts"])
     machine, graph = proof.machine, Graph()
     run, excesses = Run(machine, eps, graph, proof.ask), Excesses(graph, eps, eps_prv)
     found: dict[Input, Mapping[Label, list[Published]]] = {}
@@ -286,7 +286,7 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
             pass
         case _:
             raise BadProof("one premise is wanted: distributions")
-    eps_prv, delta = _claim(step)
+    eps_prv, delta = claimed(step)
     domains = tuple(domain for _, domain in proof.machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
     if proof.pairs is None:
@@ -358,7 +358,8 @@ def _growth(eps_prv: Fraction, places: int, above: bool) -> tuple[int, int]:
 MOST_EPS_PRV = 1000
 
 
-def _claim(step: Step) -> tuple[Fraction, Fraction]:
+def claimed(step: Step) -> tuple[Fraction, Fraction]:
+    """Read eps_prv and delta."""
     eps_prv, delta = as_number(step["eps_prv"], "eps_prv"), as_number(step["delta"], "delta")
     if eps_prv < 0 or not 0 <= delta <= 1:
         raise BadProof("eps_prv is below 0, or delta not in [0, 1]")

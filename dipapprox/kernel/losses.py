@@ -1,0 +1,191 @@
+"""Losses of pairs of distributions on a grid, bounded from above or from below.
+
+For measures P, Q let H(a) = sup_S P(S) - a Q(S), a >= 0: with loss ln(dP/dQ), that is the integral
+of (1 - a e^-loss)_+ over P. It is convex and does not increase; H(0) = 1 for distributions. Masses
+m at losses l, and a mass at infinity, stand for
+
+    F(a) = sum m (1 - a e^-l)_+ + mass at infinity,
+
+which grows with every mass and every loss. They are above a pair if F >= H everywhere, below if
+F <= H.
+
+Composition. If the losses F are above a pair (P, Q), and G above each pair (P_y, Q_y), then their
+convolution is above the pair of (y, z), y of P or Q and z of P_y or Q_y: its H is the integral of
+H_y(a e^-loss(y)) over P, at most that of G(a e^-loss(y)), which is the sum over the masses n of G
+at l of n H(a e^-l), at most the sum of n F(a e^-l). So it does not matter that what is run depends
+on what came before. For pairs that are independent the same holds from below.
+
+Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2022, theorem 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb, fmpz_poly
+
+from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+
+MOST_LOSSES = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """masses[k] * 2^-places at the loss (start + k) * step + offset, infinite * 2^-places beyond.
+
+    Attributes:
+        step: > 0.
+        above: Whether they are above what they are said to bound; else below.
+    """
+
+    step: Fraction
+    offset: Fraction
+    start: int
+    masses: tuple[int, ...]
+    infinite: int
+    places: int
+    above: bool
+
+    def __str__(self) -> str:
+        side = "above" if self.above else "below"
+        return f"{side} by {len(self.masses)} losses, {self.step} apart"
+
+    def composed(self, other: Losses, cut: tuple[int, int]) -> Losses:
+        """Convolve; at the ends, masses may be cut off that add up to so many units.
+
+        From above the lowest losses are raised, the highest ones to infinity; from below they are
+        left out. Masses are rounded on the same side.
+        """
+        if (self.step, self.places, self.above) != (other.step, other.places, other.above):
+            raise BadProof("losses on two grids, or on two sides")
+        size = len(self.masses) + len(other.masses)
+        spend(10 + size * (8 + self.places // 8))
+        if size > MOST_LOSSES:
+            raise Refused(f"more than {MOST_LOSSES} losses")
+        finite, others = sum(self.masses), sum(other.masses)
+        total = others + other.infinite
+        infinite = self.infinite * total + finite * other.infinite
+        product = fmpz_poly(list(self.masses)) * fmpz_poly(list(other.masses))
+        up = (1 << self.places) - 1 if self.above else 0
+        masses = [int(mass) + up >> self.places for mass in product.coeffs()]
+        infinite = infinite + up >> self.places
+        low, high, lost, gone = 0, len(masses), 0, 0
+        while low < high - 1 and lost + masses[low] <= cut[0]:
+            lost += masses[low]
+            low += 1
+        while low < high - 1 and gone + masses[high - 1] <= cut[1]:
+            high -= 1
+            gone += masses[high]
+        kept = masses[low:high]
+        if self.above:
+            infinite += gone
+            kept[:1] = [mass + lost for mass in kept[:1]]
+        start, offset = self.start + other.start + low, self.offset + other.offset
+        return Losses(self.step, offset, start, tuple(kept), infinite, self.places, self.above)
+
+    def delta(self, eps_prv: Fraction) -> Fraction:
+        """Bound F(e^eps_prv), and so H, on their side."""
+        spend(4 * len(self.masses))
+        # The first loss above eps_prv.
+        first = (eps_prv - self.offset) // self.step + 1 - self.start
+        with precision(self.places + 64):
+            found, ratio = arb(0), to_ball(-self.step).exp()
+            kept = self.masses[max(int(first), 0) :]
+            for mass in reversed(kept):
+                found = found * ratio + mass
+            least = self.offset + self.step * (self.start + len(self.masses) - len(kept))
+            found = sum(kept) - found * to_ball(eps_prv - least).exp() + self.infinite
+            return Fraction((upper_at if self.above else lower_at)(found, 0), 1 << self.places)
+
+
+def above(knots: Sequence[tuple[int, arb]], step: Fraction, places: int) -> Losses:
+    """Return losses above every H that is at most h at the losses k * step, for (k, h) of `knots`.
+
+    Theorem: F with F(0) = 1 that passes through the points (a, h), a = e^(k step), goes on straight
+    between them and is constant beyond the last one, is above H <= 1, which is convex and does not
+    increase.
+    """
+    values = [h.upper().max(arb(0)) for _, h in knots]
+    return _through([k for k, _ in knots], values, step, Fraction(0), places, True)
+
+
+def below(
+    knots: Sequence[int],
+    lines: Sequence[tuple[arb, arb]],
+    infinite: arb,
+    step: Fraction,
+    offset: Fraction,
+    places: int,
+) -> Losses:
+    """Return losses below a pair (P, Q), of whose H some lines are known.
+
+    Theorem: for any set S, H >= P(S) - a Q(S). F as in `above` is below H if, at both ends of each
+    of its straight pieces, it is at most one such line: that of everything up to the first knot,
+    that of a set where Q has no mass beyond the last one.
+
+    Args:
+        knots: In steps, ascending.
+        lines: (P(S), Q(S)), one for two neighbouring knots each.
+        infinite: P(S) of a set with Q(S) = 0.
+        step, offset: Of the grid.
+        places: Of the masses.
+    """
+    factors = [to_ball(k * step + offset).exp() for k in knots]
+    end = infinite, arb(0)
+    pieces = [(arb(1), arb(1)), *lines, end]
+    for k, (p, q) in enumerate(lines, 1):
+        # Any line will do; this one does not fall below the last.
+        pieces[k] = (p, q) if p - factors[k] * q > infinite else end
+    values = [
+        (p - a * q).min(r - a * t).lower()
+        for a, ((p, q), (r, t)) in zip(factors, pairwise(pieces), strict=True)
+    ]
+    return _through(knots, values, step, offset, places, False)
+
+
+def _through(
+    knots: Sequence[int],
+    values: Sequence[arb],
+    step: Fraction,
+    offset: Fraction,
+    places: int,
+    above: bool,
+) -> Losses:
+    """Return losses of F, or on one side of it.
+
+    F has the masses a (s' - s), where s is its slope before a and s' that after it. From above a
+    mass below 0 counts as 0; from below greater losses pay it, as (1 - x / a)_+ grows with a.
+    """
+    if not 0 < len(knots) < MOST_LOSSES or any(a >= b for a, b in pairwise(knots)):
+        raise BadProof("knots do not ascend, or there are none or too many")
+    first, last = knots[0], knots[-1]
+    if last - first >= MOST_LOSSES:
+        raise Refused(f"more than {MOST_LOSSES} losses")
+    spend(30 * len(knots) + last - first)
+    factors = [to_ball(k * step + offset).exp() for k in knots]
+    points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
+    slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]
+    masses, debt = [0] * (last - first + 1), 0
+    rounded = upper_at if above else lower_at
+    for k, factor, (slope, after) in zip(knots, factors, pairwise(slopes), strict=True):
+        mass = rounded(factor * (after - slope), places) - debt
+        masses[k - first], debt = max(mass, 0), 0 if above else max(-mass, 0)
+    infinite = rounded(values[-1], places) - debt
+    if infinite < 0:
+        raise Refuted("the greatest losses do not pay what is owed")
+    return Losses(step, offset, first, tuple(masses), infinite, places, above)
+
+
+def require_grid(step: Fraction, offset: Fraction, places: int) -> None:
+    """Check what says where losses lie.
+
+    Raises:
+        BadProof: If there is no such grid.
+    """
+    if step <= 0 or not 1 <= places <= 2000 or max(step.denominator, offset.denominator) >> 256:
+        raise BadProof("no such grid of losses")
