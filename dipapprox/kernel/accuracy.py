@@ -1,51 +1,39 @@
-"""How finely functions are sampled: asks that proofs may make, within limits."""
+"""How finely functions are sampled. No choice makes an answer wrong; a bad one makes it wide."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
+class Widths(NamedTuple):
     """How wide panels around the mean of a law are at most.
 
     Attributes:
-        spacing: At the mean, as a part of its scale, in (0, 4].
+        spacing: At the mean, as a part of its scale, > 0.
         growth: How much more for each unit of their distance from it, in [0, 1].
-
-    Raises:
-        Refused: If one is outside of its range.
     """
 
     spacing: Fraction
     growth: Fraction
 
-    def __post_init__(self) -> None:
-        if not (0 < self.spacing <= 4 and 0 <= self.growth <= 1):
-            raise Refused(f"{self} are beyond the limits of widths")
-
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """No choice makes an answer wrong; a bad one makes it wide.
+    """What one evaluation asks for.
 
     Attributes:
-        bits: Laws are followed to where less than 2^-bits of their mass is left; balls have a few
-            dozen bits more.
-        nodes: Points a panel, 2 to 200.
+        bits: Laws are followed to where less than 2^-bits of their mass is left.
+        nodes: Points a panel, >= 2.
         smooth: The widths of panels around laws whose densities are analytic.
         kinked: Those around other laws.
         ellipses: The parameters rho of ellipses around panels on which moduli are bounded, the
-            first 1, ascending, at most 8 and each at most 100.
-        panels: How many there may be, at most 10,000.
-        integers: How many may be between the first and the last, at most 100,000.
-
-    Raises:
-        Refused: If one is outside of its range.
+            first 1, ascending.
+        panels: How many there may be.
+        integers: How many may be between the first and the last.
     """
 
     bits: int
@@ -56,19 +44,6 @@ class Accuracy:
     panels: int = 2000
     integers: int = 50_000
 
-    def __post_init__(self) -> None:
-        ellipses = self.ellipses
-        held = (
-            1 <= self.bits <= 2000,
-            2 <= self.nodes <= 200,
-            1 <= len(ellipses) <= 8 and ellipses[0] == 1 and ellipses[-1] <= 100,
-            all(a < b for a, b in pairwise(ellipses)),
-            0 < self.panels <= 10_000,
-            0 < self.integers <= 100_000,
-        )
-        if not all(held):
-            raise Refused(f"{self} is beyond the limits of an accuracy")
-
     @property
     def precision(self) -> int:
         """The precision of balls, in bits."""
@@ -76,17 +51,10 @@ class Accuracy:
 
 
 def accuracy(bits: int, factors: int = 1) -> Accuracy:
-    """Return what encloses typical probabilities within about 2^-bits.
+    """Return what encloses typical probabilities within about 2^-bits, 1 to 500 bits.
 
-    A product of n functions may fall n times as fast as one where it begins to, at a kink, and its
-    moduli grow faster off the line.
-
-    Args:
-        bits: 1 to 500.
-        factors: How many functions are multiplied at most, >= 1.
-
-    Raises:
-        Refused: If `bits` is out of its range.
+    A product of n functions, of as many factors at most, may fall n times as fast as one where it
+    begins to, at a kink, and its moduli grow faster off the line.
     """
     if not 1 <= bits <= 500:
         raise Refused(f"{bits} bits are not in [1, 500]")

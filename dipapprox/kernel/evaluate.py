@@ -7,21 +7,21 @@ through others.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TypeVar, assert_never
+from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel import nodes
 from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.lattice import Lattice
-from dipapprox.kernel.nodes import Graph, Node, parts_of
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
-from dipapprox.kernel.sampled import Leaves, Sampled, Space
+from dipapprox.kernel.sampled import Leaves, Sampled, Space, mixed
 
 MOST_VALUES = 10**7
 """Of all functions that are kept at a time: a gigabyte."""
@@ -34,7 +34,7 @@ def evaluate(
     accuracy: Accuracy,
     ask: Callable[[], None] = lambda: None,
 ) -> dict[Node, arb]:
-    """Return balls that contain scalars of a graph.
+    """Return balls that contain scalars of a graph at eps > 0.
 
     Args:
         graph: Its functions are >= 0; scalars are those of mixes, too.
@@ -42,14 +42,9 @@ def evaluate(
         eps: > 0.
         accuracy: How finely functions are sampled.
         ask: Called before every node; what it raises ends the evaluation.
-
-    Raises:
-        Refuted: If a node is no scalar, or eps is not > 0.
-        Refused: If the grids would be too large, or too many functions were needed at a time.
-        NotProved: If an integral could not be bounded.
     """
     wanted = set(scalars)
-    if any(isinstance(graph.nodes[number], nodes.Function) for number in wanted):
+    if any(graph.discrete[number] is not None for number in wanted):
         raise Refuted("a function is no number")
     if eps <= 0:
         raise Refuted(f"eps must be > 0, got {eps}")
@@ -59,10 +54,9 @@ def evaluate(
 
 def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
     """Return how many functions are multiplied at most on the way to some scalars."""
-    products = (graph.nodes[number] for number in _needed(graph, scalars))
-    return max(
-        (sum(k for _, k in p.factors) for p in products if isinstance(p, nodes.Product)), default=1
-    )
+    functions = (n for n in graph.needed(scalars) if graph.discrete[n] is not None)
+    made = (graph.nodes[number] for number in functions)
+    return max((sum(node.data) for node in made if node.kind == "product"), default=1)
 
 
 class _Evaluation:
@@ -71,9 +65,9 @@ class _Evaluation:
     Attributes:
         parts: Of each node that is needed, what it is made of.
         uses: How many needed nodes are still to be made of it, one more for wanted ones.
-        grid_of: Of each function that is needed, one that stands for all on its grid.
-        leaves: By that one, what the grid depends on.
-        spaces: By that one, the grid, once it is needed.
+        values: Of nodes: a ball, or a function.
+        grids: Of each function that is needed, one that stands for all on its grid.
+        spaces: By that one, the grid.
     """
 
     def __init__(self, graph: Graph, wanted: set[Node], eps: Fraction, accuracy: Accuracy) -> None:
@@ -81,19 +75,15 @@ class _Evaluation:
         self.wanted = wanted
         self.eps = eps
         self.accuracy = accuracy
-        self.parts = _needed(graph, wanted)
-        self.uses: dict[Node, int] = dict.fromkeys(wanted, 1)
-        self.scalars: dict[Node, arb] = {}
-        self.functions: dict[Node, Sampled] = {}
-        self.leaves: dict[Node, Leaves] = {}
+        self.parts = graph.needed(wanted)
+        self.uses = Counter([*wanted, *(part for own in self.parts.values() for part in own)])
+        self.values: dict[Node, Any] = {}
+        self.grids = self._grids()
+        self.leaves = self._leaves()
         self.spaces: dict[Node, Space] = {}
-        for parts in self.parts.values():
-            for part in parts:
-                self.uses[part] = self.uses.get(part, 0) + 1
-        self.grid_of = self._grids()
 
     def _grids(self) -> dict[Node, Node]:
-        """Tell which functions have to do with each other, and note their leaves."""
+        """Tell which functions have to do with each other."""
         parent: dict[Node, Node] = {}
 
         def top(number: Node) -> Node:
@@ -101,34 +91,36 @@ class _Evaluation:
                 parent[number] = number = parent[parent[number]]
             return number
 
-        functions = [
-            n for n in sorted(self.parts) if isinstance(self.graph.nodes[n], nodes.Function)
-        ]
-        for number in functions:
-            parent[number] = number
-            # Of a mix, the scalars are numbers wherever they come from.
-            for part in self.parts[number]:
-                if part in parent:
-                    parent[top(part)] = number
-        found = {number: top(number) for number in functions}
+        for number in sorted(self.parts):
+            if self.graph.discrete[number] is not None:
+                parent[number] = number
+                # Scalars of mixes are numbers wherever they come from.
+                for part in self.parts[number]:
+                    if part in parent:
+                        parent[top(part)] = number
+        return {number: top(number) for number in parent}
+
+    def _leaves(self) -> dict[Node, Leaves]:
+        """What grids depend on."""
+        found: dict[Node, Leaves] = {}
         samples: dict[Node, int] = {}
-        for number, grid in found.items():
-            leaves = self.leaves.setdefault(grid, Leaves(set(), set(), set()))
-            node = self.graph.nodes[number]
+        for number, grid in self.grids.items():
+            leaves = found.setdefault(grid, Leaves(set(), set(), set()))
+            kind, _, data = self.graph.nodes[number]
             samples[number] = max((samples.get(part, 0) for part in self.parts[number]), default=0)
-            if isinstance(node, nodes.Density):
-                leaves.laws.add(node.law)
-            elif isinstance(node, nodes.Restrict):
-                leaves.bounds.update(b for b in (node.lower, node.upper) if b is not None)
-            elif isinstance(node, nodes.Convolved):
-                leaves.added.add(node.law)
+            if kind == "density":
+                leaves.laws.add(data[0])
+            elif kind == "restrict":
+                leaves.bounds.update(bound for bound in data if bound is not None)
+            elif kind == "convolved":
+                leaves.added.add(data[0])
                 samples[number] += 1
                 leaves.samples = max(leaves.samples, samples[number])
         return found
 
     def _space(self, number: Node) -> Space:
         """Return the grid of a function."""
-        grid = self.grid_of[number]
+        grid = self.grids[number]
         if grid not in self.spaces:
             kind = Lattice if self.graph.discrete[number] else Panels
             self.spaces[grid] = kind(self.leaves[grid], self.eps, self.accuracy)
@@ -139,102 +131,49 @@ class _Evaluation:
         held = 0
         for number in sorted(self.parts):
             ask()
-            node = self.graph.nodes[number]
-            if isinstance(node, nodes.Function):
-                found = self.functions[number] = self._function(number, node)
+            found = self.values[number] = self._value(number)
+            if isinstance(found, Sampled):
+                running = self.graph.nodes[number].kind == "running"
                 costs = (len(found.values) // 4 + 10) * (1 + len(self.parts[number]) // 2)
-                spend(costs * self.accuracy.nodes if isinstance(node, nodes.Running) else costs)
+                spend(costs * self.accuracy.nodes if running else costs)
                 held += len(found.values)
                 if held > MOST_VALUES:
                     raise Refused(f"more than {MOST_VALUES} values of functions at a time")
-            else:
-                self.scalars[number] = self._scalar(number, node)
             for part in self.parts[number]:
                 self.uses[part] -= 1
-                if self.uses[part]:
-                    continue
-                if part in self.functions:
-                    held -= len(self.functions.pop(part).values)
-                else:
-                    del self.scalars[part]
-        return {number: self.scalars[number] for number in self.wanted}
+                if not self.uses[part]:
+                    value = self.values.pop(part)
+                    held -= len(value.values) if isinstance(value, Sampled) else 0
+        return {number: self.values[number] for number in self.wanted}
 
-    def _function(self, number: Node, node: nodes.Function) -> Sampled:
-        space, known = self._space(number), self.functions
-        match node:
-            case nodes.Density(law, factor):
-                return space.density(law, factor)
-            case nodes.Restrict(function, lower, upper):
-                return space.restrict(known[function], lower, upper)
-            case nodes.Running(function, from_left):
-                return space.running(known[function], from_left)
-            case nodes.Rise(upper_node, lower_node):
-                return space.rise(known[upper_node], known[lower_node])
-            case nodes.Product(factors):
-                pair = self.graph.via.get(number)
-                if pair is not None:
-                    return space.product(known[pair[0]], known[pair[1]])
-                return _product([(known[f], count) for f, count in factors], space.product)
-            case nodes.Mix(terms):
-                return space.mix([(self.scalars[s], known[f]) for s, f in terms])
-            case nodes.Convolved(function, law):
-                return space.convolved(known[function], law)
-            case _:
-                assert_never(node)
-
-    def _scalar(self, number: Node, node: nodes.Scalar) -> arb:
-        known = self.scalars
-        match node:
-            case nodes.Rational(value):
-                return to_ball(value)
-            case nodes.Weight(value):
-                found: arb = value.ball(self.eps)
-                return found
-            case nodes.Total(function):
-                return self._space(function).total(self.functions[function])
-            case nodes.ScalarProduct(factors):
-                pair = self.graph.via.get(number)
-                if pair is not None:
-                    return known[pair[0]] * known[pair[1]]
-                return _product([(known[f], count) for f, count in factors], arb.__mul__)
-            case nodes.ScalarSum(terms):
-                pair = self.graph.via.get(number)
-                if pair is not None:
-                    return known[pair[0]] + known[pair[1]]
-                return sum((known[f] * count for f, count in terms), arb(0))
-            case nodes.Star(again):
-                if not known[again] < 1:
+    def _value(self, number: Node) -> Any:
+        kind, parts, data = self.graph.nodes[number]
+        known = [self.values[part] for part in self.parts[number]]
+        match kind:
+            case "density":
+                return self._space(number).density(*data)
+            case "restrict":
+                return self._space(number).restrict(*known, *data)
+            case "running":
+                return self._space(number).running(*known, *data)
+            case "rise":
+                return self._space(number).rise(*known)
+            case "convolved":
+                return self._space(number).convolved(*known, *data)
+            case "total":
+                return self._space(*parts).total(*known)
+            case "mix":
+                return mixed(zip(known[::2], known[1::2], strict=True))
+            case "product":
+                return known[0] * known[1]
+            case "sum":
+                return known[0] + known[1]
+            case "rational":
+                return to_ball(*data)
+            case "weight":
+                return data[0].ball(self.eps)
+            case "star":
+                if not known[0] < 1:
                     raise NotProved("a loop that is not known to end")
-                return 1 / (1 - known[again])
-            case _:
-                assert_never(node)
-
-
-def _needed(graph: Graph, scalars: Iterable[Node]) -> dict[Node, tuple[Node, ...]]:
-    """Return all nodes that some are evaluated from, each with its parts."""
-    found: dict[Node, tuple[Node, ...]] = {}
-    waiting = list(scalars)
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found[number] = parts_of(graph, number)
-            waiting += found[number]
-    return found
-
-
-T = TypeVar("T")
-
-
-def _product(powers: list[tuple[T, int]], times: Callable[[T, T], T]) -> T:
-    """Return the product of all, each as often as its exponent >= 1 says, by squaring."""
-    found: T | None = None
-    for base, exponent in powers:
-        while exponent:
-            if exponent % 2:
-                found = base if found is None else times(found, base)
-            exponent //= 2
-            if exponent:
-                base = times(base, base)
-    if found is None:
-        raise Refuted("a product of nothing")
-    return found
+                return 1 / (1 - known[0])
+        raise Refuted(f"no node is {kind}")

@@ -15,13 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
-from typing import assert_never
 
-from dipapprox.kernel import nodes
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import Graph, Node, parts_of
+from dipapprox.kernel.nodes import Graph, Node
 
 MOST_PIECES = 2_000
 """Of a function."""
@@ -73,76 +71,67 @@ class _Evaluation:
         self._work = 0
 
     def run(self, wanted: set[Node]) -> dict[Node, Ratio]:
-        needed, waiting = set[Node](), list(wanted)
-        while waiting:
-            number = waiting.pop()
-            if number not in needed:
-                needed.add(number)
-                waiting += parts_of(self._graph, number)
-        for number in sorted(needed):
+        for number in sorted(self._graph.needed(wanted)):
             self._ask()
-            node = self._graph.nodes[number]
-            if isinstance(node, nodes.Function):
-                self._functions[number] = self._function(number, node)
+            if self._graph.discrete[number] is None:
+                self._scalars[number] = self._scalar(number)
             else:
-                self._scalars[number] = self._scalar(number, node)
+                self._functions[number] = self._function(number)
         return {number: self._scalars[number] for number in wanted}
 
-    def _scalar(self, number: Node, node: nodes.Scalar) -> Ratio:
+    def _scalar(self, number: Node) -> Ratio:
         known = self._scalars
-        match node:
-            case nodes.Rational(value):
+        match self._graph.nodes[number]:
+            case "rational", _, (value,):
                 return Ratio.constant(value)
-            case nodes.Weight(value):
+            case "weight", _, (Ratio() as value,):
                 return value
-            case nodes.Total(function):
+            case "total", (function,), _:
                 pieces = self._functions[function]
                 numbers = range(len(pieces.pieces))
                 total = sum((self._total(pieces, number) for number in numbers), Sum(()))
                 return Ratio(total, Sum.constant(Fraction(1)))
-            case nodes.ScalarProduct():
+            case "product", _, _:
                 left, right = self._graph.via[number]
                 return known[left] * known[right]
-            case nodes.ScalarSum():
+            case "sum", _, _:
                 left, right = self._graph.via[number]
                 return known[left] + known[right]
-            case nodes.Star(again):
+            case "star", (again,), _:
                 rest = Ratio.constant(Fraction(1)) + known[again] * Ratio.constant(Fraction(-1))
                 if self._eps is None:
                     raise Refused("a closed form of loops for every eps")
                 if rest.sign(self._eps) <= 0:
                     raise NotProved("a loop that is not known to end")
                 return rest.inverse()
-            case _:
-                assert_never(node)
+        raise Refused("a number without a closed form")
 
-    def _function(self, number: Node, node: nodes.Function) -> Pieces:
+    def _function(self, number: Node) -> Pieces:
         known = self._functions
-        match node:
-            case nodes.Density(law, factor):
+        match self._graph.nodes[number]:
+            case "density", _, (law, factor):
                 return self._density(law, factor)
-            case nodes.Restrict(function, lower, upper):
+            case "restrict", (function,), (lower, upper):
                 return _restricted(known[function], lower, upper)
-            case nodes.Running(function, from_left):
+            case "running", (function,), (from_left,):
                 return self._running(known[function], from_left)
-            case nodes.Rise(upper_node, lower_node):
+            case "rise", (upper_node, lower_node), _:
                 return _sum(known[upper_node], _times(known[lower_node], Fraction(-1)))
-            case nodes.Product():
+            case "product", _, _:
                 left, right = self._graph.via[number]
                 return self._product(known[left], known[right])
-            case nodes.Mix(terms):
+            case "mix", parts, _:
                 found = Pieces((), ({},))
-                for scalar, function in terms:
+                for scalar, function in zip(parts[::2], parts[1::2], strict=True):
                     weight = self._scalars[scalar]
                     if weight.denominator != Sum.constant(Fraction(1)):
                         raise Refused("a sum of functions whose weights are quotients")
                     constant = Pieces((), ({(0, Fraction(0)): weight.numerator},))
                     found = _sum(found, self._product(constant, known[function]))
                 return found
-            case nodes.Convolved(function, law):
+            case "convolved", (function,), (law,):
                 return self._convolved(known[function], law)
-            case _:
-                assert_never(node)
+        raise Refused("a function without a closed form")
 
     def _density(self, law: Law, factor: Fraction) -> Pieces:
         if law.family not in _SIDES:

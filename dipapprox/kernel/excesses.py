@@ -54,8 +54,8 @@ class Excess:
         (p, q), (f, g) = self.scalars, self.functions
         found = [
             (
-                graph.by(p, graph.total(graph.restrict(f, low, high))),
-                graph.by(q, graph.total(graph.restrict(g, low, high))),
+                graph.times(p, graph.total(graph.restrict(f, low, high))),
+                graph.times(q, graph.total(graph.restrict(g, low, high))),
             )
             for low, high in pairwise([None, *cuts, None])
         ]
@@ -136,4 +136,4 @@ class Excesses:
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         totals = [self._graph.total(function) for function in functions]
-        return reduce(self._graph.by, totals, scalar)
+        return reduce(self._graph.times, totals, scalar)

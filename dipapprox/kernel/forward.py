@@ -302,7 +302,7 @@ class Run:
         found = []
         for (expression, _), weight, sign in zip(options, weights, signs, strict=True):
             if sign:
-                scalar = self.graph.by(state.measure.scalar, self.graph.weight(weight))
+                scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
                 after = State(dict(state.store), state.random, measure)
                 self._assign(after, target, value_of(expression, state.store, self._shift))

@@ -36,7 +36,7 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
             continue
         left = _absorbed(graph, component, kept)
         if not any(atom in kept for atom, _ in left.functions):
-            scalar = graph.by(scalar, _integral(graph, left))
+            scalar = graph.times(scalar, _integral(graph, left))
         else:
             components.append(left)
     return Measure(scalar, tuple(components))
@@ -143,7 +143,7 @@ def _integral(graph: Graph, component: Component) -> Node:
         rest = []
         for atom, function in part.functions:
             if _neighbours(part, atom) == {}:
-                value = graph.by(value, graph.total(function))
+                value = graph.times(value, graph.total(function))
             else:
                 rest.append((atom, function))
         if not rest:
@@ -155,7 +155,7 @@ def _integral(graph: Graph, component: Component) -> Node:
             pending += [(value, each) for each in merged]
             continue
         for sign, smaller in _split(graph, part):
-            pending.append((value if sign > 0 else graph.by(graph.minus_one, value), smaller))
+            pending.append((value if sign > 0 else graph.times(graph.minus_one, value), smaller))
     return found
 
 

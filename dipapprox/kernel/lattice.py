@@ -13,20 +13,13 @@ from dipapprox.kernel.balls import between, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail, restricted
+from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail
 
 
 class Lattice(Space):
-    """Functions made of some laws of integers at one eps.
+    """Functions made of some laws of integers at one eps; bounds are of no interest."""
 
-    Args:
-        leaves: What they are made of; bounds are of no interest.
-        eps: > 0.
-        accuracy: Ours; the precision is set to what it says.
-
-    Raises:
-        Refused: If there would be too many integers.
-    """
+    n = 1
 
     def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
         self._eps = eps
@@ -42,7 +35,7 @@ class Lattice(Space):
             raise Refused(f"the functions need more than {accuracy.integers} integers")
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
-        """Return a law's masses times a factor; they rise up to its mean and fall from there."""
+        # Masses rise up to the mean and fall from there.
         family, scale, size = law.on_integers, law.scale(self._eps), to_ball(factor)
         first, last = self._first - int(law.mean), self._last - int(law.mean)
         before, *masses, after = family.masses(first - 1, last + 1, scale)
@@ -53,41 +46,19 @@ class Lattice(Space):
             Tail(between(ZERO, size * after), size * family.above(last + 1, scale)),
         )
 
-    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
-        """Return f between two constants, which count, and 0 elsewhere."""
-        left, right, values = f.left, f.right, f.values
-        if lower is not None:
-            least = ceil(lower)
-            zeros = min(max(least - self._first, 0), len(values))
-            values = [ZERO] * zeros + values[zeros:]
-            left = NOTHING if least >= self._first else restricted(left)
-            if least > self._last + 1:
-                right = restricted(right)
-        if upper is not None:
-            most = floor(upper)
-            zeros = min(max(self._last - most, 0), len(values))
-            values = values[: len(values) - zeros] + [ZERO] * zeros
-            right = NOTHING if most <= self._last else restricted(right)
-            if most < self._first - 1:
-                left = restricted(left)
-        return Sampled(values, [], left, right)
+    def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
+        # Both bounds count: the end of a cell that is meant is half an integer away.
+        place = (floor(bound) + 1 if is_upper else ceil(bound)) - self._first
+        count = self._last - self._first + 1
+        return min(max(place, 0), count), (place > count) - (place < 0)
 
-    def running(self, f: Sampled, from_left: bool) -> Sampled:
-        """Return the sum of f up to t, or from t on; f(t) counts."""
-        near, far, values = f.left, f.right, f.values
-        if not from_left:
-            near, far, values = far, near, values[::-1]
-        if not near.whole.is_finite():
-            raise NotProved("a sum is not bounded")
-        before, *sums = accumulate(values, initial=near.whole.nonnegative_part())
-        first = Tail(between(ZERO, before), ZERO if before.is_zero() else arb.pos_inf())
-        last = Tail(between(sums[-1], sums[-1] + far.whole), arb.pos_inf())
-        if from_left:
-            return Sampled(sums, [], first, last)
-        return Sampled(sums[::-1], [], last, first)
+    def partial(self, f: Sampled, start: arb, from_left: bool) -> tuple[Sampled, arb]:
+        # On the integers f(t) counts.
+        _, *sums = accumulate(f.values if from_left else f.values[::-1], initial=start)
+        return Sampled(sums if from_left else sums[::-1], [], NOTHING, NOTHING), sums[-1]
 
     def convolved(self, f: Sampled, law: Law) -> Sampled:
-        """Return the masses of X + Y, where those of Y fall on both sides of 0.
+        """The masses of Y fall on both sides of 0.
 
         Of X at a distance comes at most its probability times the largest mass of Y that far out;
         of X beyond the grid, to X + Y there, at most its largest mass.
@@ -114,9 +85,5 @@ class Lattice(Space):
             tails.append(Tail(between(ZERO, most.upper()), lost))
         return Sampled(values, [], *tails)
 
-    def total(self, f: Sampled) -> arb:
-        """Enclose the sum of f over all integers."""
-        found = sum(f.values, f.left.whole + f.right.whole)
-        if not found.is_finite():
-            raise NotProved("a sum is not bounded")
-        return found.nonnegative_part()
+    def inside(self, f: Sampled) -> arb:
+        return sum(f.values, ZERO)

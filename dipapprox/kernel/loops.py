@@ -80,9 +80,9 @@ class Heads:
                     continue
                 ask()
                 spend(len(onward))
-                through = graph.by(to, graph.star(again))
+                through = graph.times(to, graph.star(again))
                 for target, weight in onward.items():
-                    self._add(source, target, graph.by(through, weight))
+                    self._add(source, target, graph.times(through, weight))
         return {-1 - end: weight for end, weight in self._onward[0].items()}
 
     def _add(self, source: int, target: int, weight: Node) -> None:

@@ -20,29 +20,21 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.grid import ends_of_panels
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.legendre import rule
-from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail, restricted
+from dipapprox.kernel.sampled import NOTHING, ZERO, Leaves, Sampled, Space, Tail
 
 
 class Panels(Space):
     """Functions made of some laws at one eps, restricted at some places.
 
-    Args:
-        leaves: What they are made of.
-        eps: > 0.
-        accuracy: Ours; the precision is set to what it says.
-
     Attributes:
         ends: Of neighbouring panels, ascending.
-
-    Raises:
-        Refused: If there would be too many panels.
     """
 
     def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
         self._eps = eps
         self.ends = ends_of_panels(leaves, eps, accuracy)
         self._rule = rule(accuracy.nodes, accuracy.precision)
-        self._n = accuracy.nodes
+        self.n = accuracy.nodes
         self._panels = list(pairwise(self.ends))
         self._halves = [to_ball((b - a) / 2) for a, b in self._panels]
         weights = [half * w for half in self._halves for w in self._rule.weights]
@@ -59,11 +51,8 @@ class Panels(Space):
         self._kernels: dict[Law, Kernel] = {}
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
-        """Return a law's density times a factor.
-
-        Densities rise to the left of the grid and fall to the right of it, as it spans the reach
-        of all laws; so their largest value in a tail is that at the end of the grid.
-        """
+        # To the left of the grid densities rise, to the right they fall, as it spans the reach of
+        # all laws: their largest value in a tail is that at the end of the grid.
         family, scale = law.on_reals, law.scale(self._eps)
         height, unit = to_ball(factor / scale), to_ball(1 / scale)
         values: list[arb] = []
@@ -90,60 +79,32 @@ class Panels(Space):
         right = Tail(between(ZERO, height * family.density(last, 1)), size * family.above(last, 1))
         return Sampled(values, bounds, left, right)
 
-    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
-        """Return f between two constants, 0 elsewhere; those on the grid are ends of panels."""
-        ends, n, left, right = self.ends, self._n, f.left, f.right
-        first, last = 0, len(self._panels)
-        if lower is not None:
-            first = self._place(lower)
-            left = NOTHING if lower >= ends[0] else restricted(left)
-            if lower > ends[-1]:
-                right = restricted(right)
-        if upper is not None:
-            last = self._place(upper)
-            right = NOTHING if upper <= ends[-1] else restricted(right)
-            if upper < ends[0]:
-                left = restricted(left)
-        last = max(first, last)
-        before, after = first, len(self._panels) - last
-        return Sampled(
-            [ZERO] * (before * n) + f.values[first * n : last * n] + [ZERO] * (after * n),
-            [[ZERO] * before + row[first:last] + [ZERO] * after for row in f.bounds],
-            left,
-            right,
-        )
-
-    def _place(self, bound: Fraction) -> int:
-        """Return how many panels are to the left of a bound."""
-        place = bisect_left(self.ends, bound)
-        if place == len(self.ends):
-            return place - 1
-        if place and self.ends[place] != bound:
+    def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
+        ends = self.ends
+        if not ends[0] <= bound <= ends[-1]:
+            return (0, -1) if bound < ends[0] else (len(self._panels), 1)
+        place = bisect_left(ends, bound)
+        if ends[place] != bound:
             raise NotProved("a function is restricted within a panel")
-        return place
+        return place, 0
 
-    def running(self, f: Sampled, from_left: bool) -> Sampled:
-        """Return the integral of f up to t, or from t on.
+    def partial(self, f: Sampled, start: arb, from_left: bool) -> tuple[Sampled, arb]:
+        """On an ellipse |F(z)| <= F(e) + h (rho - 1/rho) / 2 * M.
 
-        On an ellipse |F(z)| <= F(e) + h (rho - 1/rho) / 2 * M, where F(e) is the largest value on
-        the panel, at an end of it, and M bounds f on the ellipse: z = c + h (w + 1/w) / 2 with
-        |w| = r <= rho and the angle s is at the distance h |(r - 1) exp(is) + (1/r - 1) exp(-is)|
-        / 2 from c + h cos s, in the panel. Squared, that is h^2 times ((r + 1/r) / 2 - 1)^2
-        cos^2 s + ((r - 1/r) / 2)^2 sin^2 s, and (r + 1/r) / 2 - 1 <= (r - 1/r) / 2.
+        There F(e) is the largest value on the panel, at an end of it, and M bounds f on the
+        ellipse: z = c + h (w + 1/w) / 2 with |w| = r <= rho and the angle s is at the distance
+        h |(r - 1) exp(is) + (1/r - 1) exp(-is)| / 2 from c + h cos s, in the panel. Squared, that
+        is h^2 times ((r + 1/r) / 2 - 1)^2 cos^2 s + ((r - 1/r) / 2)^2 sin^2 s, and
+        (r + 1/r) / 2 - 1 <= (r - 1/r) / 2.
         """
-        n, near, far = self._n, f.left, f.right
-        matrix, places = self._rule.from_left, range(len(self._panels))
-        if not from_left:
-            near, far, matrix, places = far, near, self._rule.from_right, places[::-1]
-        if not near.whole.is_finite():
-            raise NotProved("an integral is not bounded")
-        rows = (arb_mat(len(self._panels), n, f.values) * matrix).entries()
+        n, count, reached = self.n, len(self._panels), start
+        matrix = self._rule.from_left if from_left else self._rule.from_right
+        rows = (arb_mat(count, n, f.values) * matrix).entries()
         wrong_on_the_way = self._wrong(self._running_errors, f)
         wrong = self._wrong(self._whole_errors, f)
-        reached = near.whole.nonnegative_part()
-        values: list[list[arb]] = [[] for _ in places]
-        bounds = [[ZERO] * len(self._panels) for _ in self._axes]
-        for p in places:
+        values: list[list[arb]] = [[] for _ in self._panels]
+        bounds = [[ZERO] * count for _ in self._axes]
+        for p in range(count) if from_left else reversed(range(count)):
             half, row = self._halves[p], rows[p * (n + 1) : (p + 1) * (n + 1)]
             base = reached + error(wrong_on_the_way[p])
             values[p] = [(base + half * part).nonnegative_part() for part in row[:n]]
@@ -151,10 +112,8 @@ class Panels(Space):
             reached += rise.nonnegative_part()
             for k, (_, across) in enumerate(self._axes):
                 bounds[k][p] = reached + half * across * f.bounds[k][p]
-        first = Tail(between(ZERO, near.whole), ZERO if near.whole.is_zero() else arb.pos_inf())
-        last = Tail(between(reached, reached + far.whole), arb.pos_inf())
-        left, right = (first, last) if from_left else (last, first)
-        return Sampled([value for part in values for value in part], bounds, left, right)
+        found = [value for part in values for value in part]
+        return Sampled(found, bounds, NOTHING, NOTHING), reached
 
     def rise(self, upper: Sampled, lower: Sampled) -> Sampled:
         """Return upper - lower, whose moduli may be far below those of both.
@@ -166,7 +125,7 @@ class Panels(Space):
         rise = super().rise(upper, lower)
         for p in range(len(self._panels)):
             moduli = [row[p].upper() for row in rise.bounds]
-            value = max(v.upper() for v in rise.values[p * self._n : (p + 1) * self._n])
+            value = max(v.upper() for v in rise.values[p * self.n : (p + 1) * self.n])
             for factor, modulus in zip(self._overshoots, moduli[1:], strict=True):
                 moduli[0] = _smaller(moduli[0], value + factor * modulus)
             for k in range(1, len(moduli)):
@@ -179,11 +138,10 @@ class Panels(Space):
         return rise
 
     def convolved(self, f: Sampled, law: Law) -> Sampled:
-        """Return the density of X + Y (`convolutions`)."""
         if law not in self._kernels:
             self._kernels[law] = Kernel(law, self._eps, self._panels, self._rule, self._ellipses)
-        weights = arb_mat(self._n, 1, self._rule.weights)
-        sums = (arb_mat(len(self._panels), self._n, f.values) * weights).entries()
+        weights = arb_mat(self.n, 1, self._rule.weights)
+        sums = (arb_mat(len(self._panels), self.n, f.values) * weights).entries()
         wrong = self._wrong(self._whole_errors, f)
         masses = [
             half * mass + error(more)
@@ -191,15 +149,9 @@ class Panels(Space):
         ]
         return self._kernels[law].applied(f, masses)
 
-    def total(self, f: Sampled) -> arb:
-        """Enclose the integral of f over everything."""
-        count = len(f.values)
-        inside = (arb_mat(1, count, f.values) * self._weights)[0, 0]
-        wrong = sum(self._wrong(self._whole_errors, f), ZERO)
-        found = inside + error(wrong) + f.left.whole + f.right.whole
-        if not found.is_finite():
-            raise NotProved("an integral is not bounded")
-        return found.nonnegative_part()
+    def inside(self, f: Sampled) -> arb:
+        found = (arb_mat(1, len(f.values), f.values) * self._weights)[0, 0]
+        return found + error(sum(self._wrong(self._whole_errors, f), ZERO))
 
     def _wrong(self, errors: list[arb], f: Sampled) -> list[arb]:
         """Return a bound of the error on each panel, the smallest that the ellipses give."""

@@ -15,7 +15,7 @@ from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Form, Measure, assume
-from dipapprox.kernel.nodes import Graph, Mix, Node, Rational
+from dipapprox.kernel.nodes import Graph, Node
 
 Label = tuple[Value | None, ...]
 """The finite outputs, then the real ones: a number, or None where it has a density."""
@@ -73,12 +73,13 @@ def publish(
         functions.append(graph.scaled(density, 1 / abs(slope)))
     terms = [(measure.scalar, tuple(functions))]
     node = graph.nodes[functions[0]] if len(functions) == 1 else None
-    if isinstance(node, Mix):
-        terms = [(graph.by(measure.scalar, own), (each,)) for own, each in node.terms]
+    if node is not None and node.kind == "mix":
+        pairs = zip(node.parts[::2], node.parts[1::2], strict=True)
+        terms = [(graph.times(measure.scalar, own), (each,)) for own, each in pairs]
     found = []
     for scalar, own in terms:
         factor = graph.nodes[scalar]
-        times = factor.value if isinstance(factor, Rational) else Fraction(1)
+        times = factor.data[0] if factor.kind == "rational" else Fraction(1)
         if functions and times in range(2, MOST_TIMES):
             found += [Published(tuple(shares), graph.one, own)] * int(times)
         elif scalar != graph.zero:

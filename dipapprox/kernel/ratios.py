@@ -17,20 +17,7 @@ from fractions import Fraction
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.nodes import (
-    Density,
-    Function,
-    Graph,
-    Node,
-    Powers,
-    Product,
-    Rational,
-    Restrict,
-    Running,
-    ScalarProduct,
-    Total,
-    parts_of,
-)
+from dipapprox.kernel.nodes import Graph, Node
 
 MOST_FACTORS = 10_000
 """Of products that are compared."""
@@ -39,6 +26,7 @@ DEEPEST = 200
 """How deep functions that are compared may stand in each other."""
 
 Place = tuple[bool, Fraction]
+Powers = tuple[tuple[Node, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +52,9 @@ class Ratios:
         """Return the least mean of the laws that a node is made of; 0 if there are none."""
         if number not in self._places:
             node = self._graph.nodes[number]
-            own = node.law.mean if isinstance(node, Density) else Fraction(0)
+            own = node.data[0].mean if node.kind == "density" else Fraction(0)
             self._deeper(1)
-            found = [self.place(part) for part in parts_of(self._graph, number)]
+            found = [self.place(part) for part in self._graph.parts_of(number)]
             self._deeper(-1)
             self._places[number] = min(found, default=own)
         return self._places[number]
@@ -83,32 +71,32 @@ class Ratios:
 
     def _compared(self, f: Node, g: Node) -> Comparison:
         match self._graph.nodes[f], self._graph.nodes[g]:
-            case Density(law, factor), Density(other, size) if law.is_like(other):
+            case ("density", _, (law, factor)), ("density", _, (other, size)) if law.is_like(other):
                 # Laws are log-concave (`laws`).
                 shift = (law.mean - other.mean) / law.scale(self._eps)
                 sign = (shift > 0) - (shift < 0)
                 bounded = factor <= size and sign in (0, *FAMILIES[law.family].shifts)
                 return Comparison(abs(shift) if bounded else None, shift <= 0, shift >= 0)
-            case Restrict(inner) as one, Restrict(other_inner) as two:
+            case ("restrict", (inner,), ends), ("restrict", (other_inner,), other_ends):
                 # Of indicators: if t is in that of f and s < t in that of g, both are in both, as
                 # one interval begins and ends no later than the other.
                 found = self.compare(inner, other_inner)
-                (start, end), (begin, stop) = _ends(one), _ends(two)
+                (start, end), (begin, stop) = _ends(*ends), _ends(*other_ends)
                 return Comparison(
                     found.price if begin <= start and end <= stop else None,
                     falls=found.falls and start <= begin and end <= stop,
                     rises=found.rises and start >= begin and end >= stop,
                 )
-            case Running(inner, left), Running(other_inner, other_left) if left == other_left:
+            case ("running", (inner,), left), ("running", (other_inner,), way) if left == way:
                 # For s < t, of integrals F, G from the left: F(s) (G(t) - G(s)) is the integral
                 # of f(x) g(y) over x <= s < y <= t, that of f(y) g(x) is (F(t) - F(s)) G(s).
                 return self.compare(inner, other_inner)
-            case Total(inner), Total(other_inner):
+            case ("total", (inner,), _), ("total", (other_inner,), _):
                 return Comparison(self.compare(inner, other_inner).price)
-            case Rational(p), Rational(q) if 0 <= p <= q:
+            case ("rational", _, (p,)), ("rational", _, (q,)) if 0 <= p <= q:
                 return Comparison(Fraction(0))
-            case (Product(ours), Product(theirs)) | (ScalarProduct(ours), ScalarProduct(theirs)):
-                return self._products(ours, theirs)
+            case ("product", *ours), ("product", *theirs):
+                return self._products(*(tuple(zip(*own, strict=True)) for own in (ours, theirs)))
             case _:
                 return Comparison()
 
@@ -134,10 +122,9 @@ class Ratios:
     def _order(self, number: Node) -> tuple[Node, Fraction]:
         """What a function is when its first mean is moved to 0, and where that is."""
         node, place = self._graph.nodes[number], self.place(number)
-        if isinstance(node, Total):
-            return self._order(node.function)
-        is_function = isinstance(node, Function)
-        return self._graph.moved(number, Fraction(1), place) if is_function else number, place
+        if node.kind == "total":
+            return self._order(*node.parts)
+        return self._graph.moved(number, Fraction(1), place), place
 
     def _deeper(self, change: int) -> None:
         self._depth += change
@@ -145,7 +132,7 @@ class Ratios:
             raise Refused("functions too deep in each other are compared")
 
 
-def _ends(node: Restrict) -> tuple[Place, Place]:
+def _ends(lower: Fraction | None, upper: Fraction | None) -> tuple[Place, Place]:
     """The ends of an interval such that they compare: -inf is first, inf is last."""
     zero = Fraction(0)
-    return (node.lower is not None, node.lower or zero), (node.upper is None, node.upper or zero)
+    return (lower is not None, lower or zero), (upper is None, upper or zero)

@@ -1,30 +1,32 @@
 """Functions >= 0 by balls around their values at the points of a grid, and what lies between.
 
-On the reals the points are those of a Gauss-Legendre rule on each of finitely many panels, and f
-is the restriction of an analytic function on each: besides its values, bounds of its modulus on
-growing ellipses around each panel are known, the first of which is the panel itself. On the
-integers the points are all integers from a first to a last one. Beyond the grid, to the left and
-to the right, a tail says what is known.
+A grid is made of cells. On the reals cells are panels, with the points of a Gauss-Legendre rule on
+each, and f is the restriction of an analytic function on each: besides its values, bounds of its
+modulus on growing ellipses around each panel are known, the first of which is the panel itself. On
+the integers the cells are (k - 1/2, k + 1/2), with the point k, from a first to a last one. Beyond
+the grid, to the left and to the right, a tail says what is known.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
+from operator import add, mul
+from typing import NamedTuple
 
 from flint import arb
 
 from dipapprox.kernel.balls import between
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.laws import Law
 
 ZERO = arb(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """A function beyond the grid, on one side.
 
     Attributes:
@@ -56,6 +58,51 @@ class Sampled:
     left: Tail
     right: Tail
 
+    def __mul__(self, other: Sampled) -> Sampled:
+        """Return t -> f(t) * g(t); moduli multiply."""
+        rows = zip(self.bounds, other.bounds, strict=True)
+        return Sampled(
+            list(map(mul, self.values, other.values)),
+            [list(map(mul, ours, theirs)) for ours, theirs in rows],
+            _product(self.left, other.left),
+            _product(self.right, other.right),
+        )
+
+
+def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
+    """Return the sum of scalar * f, scalars >= 0; moduli add up to no less."""
+    scalars, functions = zip(*terms, strict=True)
+
+    def summed(rows: Iterable[Sequence[arb]]) -> list[arb]:
+        return [sum(map(mul, scalars, column), ZERO) for column in zip(*rows, strict=True)]
+
+    return Sampled(
+        summed(f.values for f in functions),
+        [summed(rows) for rows in zip(*(f.bounds for f in functions), strict=True)],
+        Tail(*summed(f.left for f in functions)),
+        Tail(*summed(f.right for f in functions)),
+    )
+
+
+def _product(a: Tail, b: Tail) -> Tail:
+    """If b's values lie in a ball B, the integral of a * b lies in B times the integral of a."""
+    ways = (a.whole * b.values, b.whole * a.values)
+    whole = min(filter(arb.is_finite, ways), key=arb.rad, default=arb.pos_inf())
+    # Products of balls may reach a little below 0.
+    return Tail((a.values * b.values).nonnegative_part(), whole.nonnegative_part())
+
+
+def _rise(upper: Tail, lower: Tail) -> Tail:
+    whole = (upper.whole - lower.whole).nonnegative_part()
+    if not whole.is_finite():
+        whole = between(ZERO, upper.whole)
+    return Tail((upper.values - lower.values).nonnegative_part(), whole)
+
+
+def _restricted(tail: Tail) -> Tail:
+    """Return what is known of a function that is the tail's in a part of it, and 0 elsewhere."""
+    return Tail(between(ZERO, tail.values), between(ZERO, tail.whole))
+
 
 @dataclass(slots=True)
 class Leaves:
@@ -82,113 +129,88 @@ class Leaves:
 
 
 class Space(ABC):
-    """Functions on one grid; results are >= 0, as all functions are."""
+    """Functions on one grid; results are >= 0, as all functions are.
+
+    Attributes:
+        n: How many points are in each cell.
+    """
+
+    n: int
 
     @abstractmethod
     def density(self, law: Law, factor: Fraction) -> Sampled:
         """Return a law's density, or its masses, times a factor."""
 
     @abstractmethod
-    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
-        """Return f between two constants, 0 elsewhere; those on the grid are ends of panels."""
-
-    @abstractmethod
-    def running(self, f: Sampled, from_left: bool) -> Sampled:
-        """Return the integral of f up to t, or from t on.
-
-        Raises:
-            NotProved: If no bound of it is known.
-        """
-
-    @abstractmethod
-    def total(self, f: Sampled) -> arb:
-        """Enclose the integral of f over everything.
-
-        Raises:
-            NotProved: If no bound of it is known.
-        """
-
-    @abstractmethod
     def convolved(self, f: Sampled, law: Law) -> Sampled:
-        """Return the density of X + Y, where f is that of X, and Y has a law with the mean 0.
+        """Return the density of X + Y, where f is that of X, and Y has a law with the mean 0."""
 
-        Raises:
-            NotProved: If no bound of f beyond the grid is known.
+    @abstractmethod
+    def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
+        """Return how many cells are to the left of a bound, and on which side of the grid it is.
+
+        That is -1, 0 or 1; 0 if it is the end of a cell.
         """
 
-    def product(self, f: Sampled, g: Sampled) -> Sampled:
-        """Return t -> f(t) * g(t); moduli multiply."""
+    @abstractmethod
+    def inside(self, f: Sampled) -> arb:
+        """Enclose the integral of f over the grid."""
+
+    @abstractmethod
+    def partial(self, f: Sampled, start: arb, from_left: bool) -> tuple[Sampled, arb]:
+        """Return `start` plus the integral of f from one end of the grid, and at the other end.
+
+        Tails are not looked at.
+        """
+
+    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
+        """Return f between two constants, 0 elsewhere; those on the grid are ends of cells."""
+        n, cells, left, right = self.n, len(f.values) // self.n, f.left, f.right
+        first, last = 0, cells
+        if lower is not None:
+            first, side = self.place(lower, False)
+            left = _restricted(left) if side < 0 else NOTHING
+            right = _restricted(right) if side > 0 else right
+        if upper is not None:
+            last, side = self.place(upper, True)
+            right = _restricted(right) if side > 0 else NOTHING
+            left = _restricted(left) if side < 0 else left
+        last = max(first, last)
+        before, after = [ZERO] * first, [ZERO] * (cells - last)
         return Sampled(
-            [a * b for a, b in zip(f.values, g.values, strict=True)],
-            [
-                [a * b for a, b in zip(ours, theirs, strict=True)]
-                for ours, theirs in zip(f.bounds, g.bounds, strict=True)
-            ],
-            _product(f.left, g.left),
-            _product(f.right, g.right),
+            before * n + f.values[first * n : last * n] + after * n,
+            [before + row[first:last] + after for row in f.bounds],
+            left,
+            right,
         )
 
-    def mix(self, terms: list[tuple[arb, Sampled]]) -> Sampled:
-        """Return the sum of scalar * f, scalars >= 0; moduli add up to no less."""
-        scalar, f = terms[0]
-        found = _scaled(scalar, f)
-        for scalar, f in terms[1:]:
-            found = _plus(found, _scaled(scalar, f))
-        return found
+    def running(self, f: Sampled, from_left: bool) -> Sampled:
+        """Return the integral of f up to t, or from t on."""
+        near, far = (f.left, f.right) if from_left else (f.right, f.left)
+        if not near.whole.is_finite():
+            raise NotProved("an integral is not bounded")
+        start = near.whole.nonnegative_part()
+        found, reached = self.partial(f, start, from_left)
+        first = Tail(between(ZERO, start), ZERO if start.is_zero() else arb.pos_inf())
+        last = Tail(between(reached, reached + far.whole), arb.pos_inf())
+        return Sampled(found.values, found.bounds, *((first, last) if from_left else (last, first)))
+
+    def total(self, f: Sampled) -> arb:
+        """Enclose the integral of f over everything."""
+        found = self.inside(f) + f.left.whole + f.right.whole
+        if not found.is_finite():
+            raise NotProved("an integral is not bounded")
+        return found.nonnegative_part()
 
     def rise(self, upper: Sampled, lower: Sampled) -> Sampled:
         """Return upper - lower, where 0 <= lower <= upper on the line.
 
         So on a panel itself it is at most upper; on ellipses moduli add up to no less.
         """
-        bounds = [row[:] for row in upper.bounds[:1]] + [
-            [a + b for a, b in zip(ours, theirs, strict=True)]
-            for ours, theirs in zip(upper.bounds[1:], lower.bounds[1:], strict=True)
-        ]
+        rows = zip(upper.bounds[1:], lower.bounds[1:], strict=True)
         return Sampled(
             [(a - b).nonnegative_part() for a, b in zip(upper.values, lower.values, strict=True)],
-            bounds,
+            [*map(list, upper.bounds[:1]), *(list(map(add, a, b)) for a, b in rows)],
             _rise(upper.left, lower.left),
             _rise(upper.right, lower.right),
         )
-
-
-def restricted(tail: Tail) -> Tail:
-    """Return what is known of a function that is the tail's in a part of it, and 0 elsewhere."""
-    return Tail(between(ZERO, tail.values), between(ZERO, tail.whole))
-
-
-def _product(a: Tail, b: Tail) -> Tail:
-    """If b's values lie in a ball B, the integral of a * b lies in B times the integral of a."""
-    ways = (a.whole * b.values, b.whole * a.values)
-    whole = min(filter(arb.is_finite, ways), key=arb.rad, default=arb.pos_inf())
-    # Products of balls may reach a little below 0.
-    return Tail((a.values * b.values).nonnegative_part(), whole.nonnegative_part())
-
-
-def _rise(upper: Tail, lower: Tail) -> Tail:
-    whole = (upper.whole - lower.whole).nonnegative_part()
-    if not whole.is_finite():
-        whole = between(ZERO, upper.whole)
-    return Tail((upper.values - lower.values).nonnegative_part(), whole)
-
-
-def _scaled(scalar: arb, f: Sampled) -> Sampled:
-    return Sampled(
-        [scalar * a for a in f.values],
-        [[scalar * a for a in bounds] for bounds in f.bounds],
-        Tail(scalar * f.left.values, scalar * f.left.whole),
-        Tail(scalar * f.right.values, scalar * f.right.whole),
-    )
-
-
-def _plus(f: Sampled, g: Sampled) -> Sampled:
-    return Sampled(
-        [a + b for a, b in zip(f.values, g.values, strict=True)],
-        [
-            [a + b for a, b in zip(ours, theirs, strict=True)]
-            for ours, theirs in zip(f.bounds, g.bounds, strict=True)
-        ],
-        Tail(f.left.values + g.left.values, f.left.whole + g.left.whole),
-        Tail(f.right.values + g.right.values, f.right.whole + g.right.whole),
-    )

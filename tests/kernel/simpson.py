@@ -8,20 +8,7 @@ import numpy as np
 from scipy.integrate import cumulative_simpson
 
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import (
-    Density,
-    Graph,
-    Mix,
-    Node,
-    Product,
-    Rational,
-    Restrict,
-    Rise,
-    Running,
-    ScalarProduct,
-    ScalarSum,
-    Total,
-)
+from dipapprox.kernel.nodes import Graph, Node
 
 FAR, POINTS = 100.0, 65
 
@@ -30,11 +17,12 @@ def simpson(graph: Graph, eps: float) -> dict[Node, Any]:
     """Scalars as floats, functions as arrays (piece, point)."""
     marks, least = {-FAR, FAR}, 1.0
     for node in graph.nodes:
-        if isinstance(node, Density):
-            marks.add(float(node.law.mean))
-            least = min(least, float(node.law.coefficient) * eps**node.law.power)
-        elif isinstance(node, Restrict):
-            marks |= {float(b) for b in (node.lower, node.upper) if b is not None}
+        if node.kind == "density":
+            law = node.data[0]
+            marks.add(float(law.mean))
+            least = min(least, float(law.coefficient) * eps**law.power)
+        elif node.kind == "restrict":
+            marks |= {float(bound) for bound in node.data if bound is not None}
     sorted_marks = sorted(m for m in marks if -FAR <= m <= FAR)
     ends = [sorted_marks[0]]
     for mark in sorted_marks[1:]:
@@ -55,28 +43,32 @@ def simpson(graph: Graph, eps: float) -> dict[Node, Any]:
     known: dict[Node, Any] = {}
     for number, node in enumerate(graph.nodes):
         match node:
-            case Density(law, factor):
+            case "density", _, (law, factor):
                 known[number] = float(factor) * density(law, eps, t, middles)
-            case Restrict(f, lower, upper):
+            case "restrict", (f,), (lower, upper):
                 inside = np.ones_like(t, dtype=bool)
                 if lower is not None:
                     inside &= middles >= float(lower)
                 if upper is not None:
                     inside &= middles <= float(upper)
                 known[number] = np.where(inside, known[f], 0.0)
-            case Running(f, from_left):
+            case "running", (f,), (from_left,):
                 known[number] = running(known[f], from_left)
-            case Rise(upper_node, lower_node):
+            case "rise", (upper_node, lower_node), _:
                 known[number] = known[upper_node] - known[lower_node]
-            case Product(factors) | ScalarProduct(factors):
-                known[number] = np.prod([known[f] ** k for f, k in factors], axis=0)
-            case Mix(terms):
-                known[number] = sum(known[s] * known[f] for s, f in terms)
-            case ScalarSum(terms):
-                known[number] = sum(known[s] * k for s, k in terms)
-            case Rational(value):
+            case "product", parts, counts:
+                known[number] = np.prod(
+                    [known[f] ** k for f, k in zip(parts, counts, strict=True)], axis=0
+                )
+            case "mix", parts, _:
+                known[number] = sum(
+                    known[s] * known[f] for s, f in zip(parts[::2], parts[1::2], strict=True)
+                )
+            case "sum", parts, counts:
+                known[number] = sum(known[s] * k for s, k in zip(parts, counts, strict=True))
+            case "rational", _, (value,):
                 known[number] = float(value)
-            case Total(f):
+            case "total", (f,), _:
                 known[number] = running(known[f], True)[-1, -1]
             case _:
                 raise AssertionError(node)

@@ -17,20 +17,7 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import (
-    Density,
-    Graph,
-    Mix,
-    Node,
-    Product,
-    Rational,
-    Restrict,
-    Rise,
-    Running,
-    ScalarProduct,
-    ScalarSum,
-    Total,
-)
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.sampled import Leaves
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 
@@ -137,28 +124,32 @@ def summed(graph: Graph, eps: float) -> dict[Node, object]:
     k = np.arange(-FAR, FAR + 1)
     for number, node in enumerate(graph.nodes):
         match node:
-            case Density(law, factor):
+            case "density", _, (law, factor):
                 known[number] = float(factor) * masses(law, eps, k)
-            case Restrict(f, lower, upper):
+            case "restrict", (f,), (lower, upper):
                 inside = (k >= (-FAR if lower is None else float(lower))) & (
                     k <= (FAR if upper is None else float(upper))
                 )
                 known[number] = np.where(inside, known[f], 0.0)
-            case Running(f, True):
+            case "running", (f,), (True,):
                 known[number] = np.cumsum(known[f])
-            case Running(f, False):
+            case "running", (f,), (False,):
                 known[number] = np.cumsum(known[f][::-1])[::-1]
-            case Rise(upper_node, lower_node):
+            case "rise", (upper_node, lower_node), _:
                 known[number] = known[upper_node] - known[lower_node]
-            case Product(factors) | ScalarProduct(factors):
-                known[number] = np.prod([known[f] ** n for f, n in factors], axis=0)
-            case Mix(terms):
-                known[number] = sum(known[s] * known[f] for s, f in terms)
-            case ScalarSum(terms):
-                known[number] = sum(known[s] * n for s, n in terms)
-            case Rational(value):
+            case "product", parts, counts:
+                known[number] = np.prod(
+                    [known[f] ** n for f, n in zip(parts, counts, strict=True)], axis=0
+                )
+            case "mix", parts, _:
+                known[number] = sum(
+                    known[s] * known[f] for s, f in zip(parts[::2], parts[1::2], strict=True)
+                )
+            case "sum", parts, counts:
+                known[number] = sum(known[s] * n for s, n in zip(parts, counts, strict=True))
+            case "rational", _, (value,):
                 known[number] = float(value)
-            case Total(f):
+            case "total", (f,), _:
                 known[number] = np.sum(known[f])
             case _:
                 raise AssertionError(node)
