@@ -47,7 +47,7 @@ from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 
 
 class Rule(Enum):
@@ -178,7 +178,7 @@ class _Progress:
 
     def run(self) -> Analysis:
         """Take all steps; where a limit ends one, those that can do without it still come."""
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(self.limits):
             try:
                 whole = augment(self.automaton, self.limits)
             except LimitReached as limit:

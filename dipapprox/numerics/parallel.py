@@ -22,7 +22,7 @@ from typing import Any
 
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.processes import deaf_to_interrupts, end_with
@@ -146,5 +146,5 @@ def _prepare(make: Callable[[], Method], parent: int) -> None:
 def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[Answers, str]:
     if _method is None:
         raise BrokenInvariant("a worker was asked before it was prepared")
-    with sound_arithmetic():
+    with sound_arithmetic(), limited(limits):
         return _method.enclose(events, bits, limits), _method.name

@@ -9,7 +9,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
@@ -32,7 +32,7 @@ def with_budget(
         return verdict
     if not all(isinstance(cell.domain, AllReals) for cell in program.inputs):
         return verdict
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         proof = prove_real(program, limits)
         # Beside integer noise budgets are about integers among the inputs.
         if proof.answer is Answer.DP and proof.upper is not None and not proof.integers:

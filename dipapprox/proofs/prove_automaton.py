@@ -21,7 +21,7 @@ from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, check_visible
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
@@ -92,7 +92,7 @@ def prove_automaton(
 
 
 def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(limits):
         return analyse(with_visible_stops(automaton), limits)
     return Analysis(automaton, reason=end.reason)
 
@@ -100,7 +100,7 @@ def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:
 def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
     """Name the states where it may stop unseen; if there is no time to look, some too many."""
     found = gaps(automaton)
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         if found:
             found = stopping_states(automaton, limits)
     return tuple(automaton.states[state].name for state in found)
@@ -111,7 +111,7 @@ def _ray(found: Analysis, limits: Limits) -> Ray | None:
     if found.unbounded or not isinstance(found.lower, RunBound):
         return None
     candidate = found.lower.candidate
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         if len(candidate.run) <= _MOST_ON_RAY:
             return ray_of(
                 found.automaton, candidate.run, candidate.changes, candidate.cost.value, limits
@@ -129,7 +129,7 @@ def rounds_needed(
     most = _LONGEST // len(structure.run)
     rounds: list[tuple[int, Fraction]] = []
     beyond = None
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         for number in (each for each in _ROUNDS if each <= most):
             limits.check()
             rounds.append((number, cost_of_rounds(found.automaton, structure, number)))
@@ -153,7 +153,7 @@ def _round(found: Analysis, times: int, budget: Fraction, limits: Limits) -> Rou
     ray = ratio = None
     if found.structure is not None:
         run, changes = repeated(found.automaton, found.structure, times)
-        with EarlyEnd():
+        with EarlyEnd(), limited(limits):
             if len(run) <= MOST_SAMPLES:
                 ray = ray_of(found.automaton, run, changes, budget, limits)
             if ray is not None:

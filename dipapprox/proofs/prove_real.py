@@ -27,7 +27,7 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Change, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
@@ -105,26 +105,27 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     integers = has_integer_inputs(program)
     known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
     try:
-        changes = changes_of(
-            program.adjacency, len(program.inputs), integers, width_of(program, integers)
-        )
-        parts = independent_parts(program)
-        if _share_inputs([part.inputs for part in parts]):
-            changes = changes.in_corners(MOST_CORNERS)
-        known = replace(known, changes=changes)
-        states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
-        for each in states:
-            # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that are
-            # not the zero function vanish at isolated eps only.
-            check_choices(each.laws, ALL_EPSILONS, limits)
-        _require_one_direction(
-            [sample for each in states for sample in each.samples],
-            any(each.choices for each in states),
-        )
-        runs = [
-            PartRun(part, each, changes.boxes, limits)
-            for part, each in zip(parts, states, strict=True)
-        ]
+        with limited(limits):
+            changes = changes_of(
+                program.adjacency, len(program.inputs), integers, width_of(program, integers)
+            )
+            parts = independent_parts(program)
+            if _share_inputs([part.inputs for part in parts]):
+                changes = changes.in_corners(MOST_CORNERS)
+            known = replace(known, changes=changes)
+            states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
+            for each in states:
+                # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that
+                # are not the zero function vanish at isolated eps only.
+                check_choices(each.laws, ALL_EPSILONS, limits)
+            _require_one_direction(
+                [sample for each in states for sample in each.samples],
+                any(each.choices for each in states),
+            )
+            runs = [
+                PartRun(part, each, changes.boxes, limits)
+                for part, each in zip(parts, states, strict=True)
+            ]
     except NotReal as refused:
         return replace(known, reason=refused.reason)
     except LimitReached as reached:
@@ -135,15 +136,16 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     bounded = are_bounded(program)
     losses: Losses
     try:
-        for run in runs:
-            run.prove(with_rays=not bounded)
-        losses = _joint_losses(runs, changes)
+        with limited(limits):
+            for run in runs:
+                run.prove(with_rays=not bounded)
+            losses = _joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
         losses = max(_single_losses(runs), key=_dearness, default=())
     known = replace(known, parts=tuple(run.proof for run in runs))
     if bounded:
-        with EarlyEnd():
+        with EarlyEnd(), limited(limits):
             known = _with_places(known, states, limits)
     found = _concluded(known, runs, () if bounded else losses, ended)
     if found.answer is not Answer.NOT_DP and found.lower != found.upper and not ended:
@@ -181,12 +183,12 @@ def _with_more_lost(
     What is lost between some inputs without bounds is lost among all of them.
     """
     if not are_bounded(found.program):
-        with EarlyEnd():
+        with EarlyEnd(), limited(limits):
             placed = _with_places(found, states, limits)
             if placed.places is not None and _is_more(placed.places.loss, found):
                 found = _concluded(placed, runs, (), "")
     if found.answer is not Answer.NOT_DP and found.lower != found.upper:
-        with EarlyEnd():
+        with EarlyEnd(), limited(limits):
             parts = [run.part for run in runs]
             lost = as_eps_vanishes(found.program, parts, states, found.integers, limits)
             if lost is not None and _is_more(lost.loss, found):

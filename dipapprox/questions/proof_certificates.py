@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.proofs import automaton_certificate, real_certificate
 from dipapprox.proofs.automaton_certificate import certify_budget
@@ -33,17 +33,18 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
         UserError: If there is no evidence that could be recorded, or `text` is another one's.
         LimitReached: If `limits` run out, or the evidence is too large.
     """
-    match proof:
-        case AutomatonProof():
-            return certify_budget(proof, text, limits)
-        case RealProof():
-            return certify_real(proof, text, limits)
-        case StreamProof():
-            return certify_rounds(proof, text, limits)
-        case ServiceProof():
-            return certify_service(proof, text)
-        case _:
-            assert_never(proof)
+    with limited(limits):
+        match proof:
+            case AutomatonProof():
+                return certify_budget(proof, text, limits)
+            case RealProof():
+                return certify_real(proof, text, limits)
+            case StreamProof():
+                return certify_rounds(proof, text, limits)
+            case ServiceProof():
+                return certify_service(proof, text)
+            case _:
+                assert_never(proof)
 
 
 def without_evidence(proof: Certifiable) -> str | None:

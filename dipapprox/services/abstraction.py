@@ -24,7 +24,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
 from dipapprox.services.model import Call, Inexpressible, State, Untracked
@@ -68,7 +68,7 @@ def loss_by_counters(
     counters = {s.name for s in service.states if range_of(s.cell) is not None}
     numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
     any_data = numbers
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         while counters:
             kept = additive | counters
             try:
@@ -177,7 +177,7 @@ class _Search:
         upper = max((self.graph.least, *starts))
         reason = "what counters hold is left open" if upper else ""
         found = replace(self.known(), upper=upper, reason=reason, values=self.lost)
-        with EarlyEnd():
+        with EarlyEnd(), limited(self.limits):
             try:
                 return self.with_course(found)
             except (Inexpressible, Untracked):

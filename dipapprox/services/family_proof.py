@@ -10,7 +10,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import budget_text
@@ -134,7 +134,7 @@ def prove_families(
     if service.change is not Change.INSERT:
         ended = "families are about one data call more, 'adjacent insert'"
     else:
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(limits):
             try:
                 rejection = check_families(system, families, examiner, limits)
             except Inexpressible as missing:

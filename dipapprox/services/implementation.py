@@ -17,7 +17,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import Call, Inexpressible, State, Step
 from dipapprox.services.prove_service import find_loss
@@ -84,7 +84,7 @@ def prove_implementation(
     begun = time.monotonic()
     examiner = examiner_of(service, users)
     reason = ""
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(limits):
         try:
             found = first_deviation(service, idealised, limits)
             reason = "" if found is None else found.text(service.name, idealised.name)

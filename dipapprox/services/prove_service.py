@@ -19,7 +19,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Service
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
@@ -112,7 +112,7 @@ def loss_by_values(
         system = System(service, additive if by_differences else BY_VALUE, any_data, limits, eps)
         try:
             reason = ""
-            with EarlyEnd() as end:
+            with EarlyEnd() as end, limited(limits):
                 try:
                     explore_pairs(graph, system, examiner, limits, most)
                 except Inexpressible as missing:
@@ -154,7 +154,7 @@ class _Search:
             graph=graph,
             states_of=tuple(self.system.states),
         )
-        with EarlyEnd() as end:
+        with EarlyEnd() as end, limited(self.limits):
             try:
                 return self.conclude(known)
             except Inexpressible as missing:
@@ -217,7 +217,7 @@ class _Search:
         """
         if not self.is_whole:
             return known
-        with EarlyEnd():
+        with EarlyEnd(), limited(self.limits):
             try:
                 found = best_short_course(self.values, self.examiner, known.upper, self.limits)
             except Inexpressible:

@@ -20,7 +20,7 @@ from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, ask
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
@@ -89,6 +89,22 @@ def test_the_time_limit_holds(make: type[Slow]) -> None:
     with pytest.raises(LimitReached, match="time limit"):
         Parallel(make, 2, patience=0.0).enclose(EVENTS, 40, Limits(seconds=1.0))
     assert active_children() == []
+
+
+class Telling(Slow):
+    """Says what limits arithmetic asks that is handed none."""
+
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        asked = list[Limits]()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Limits, "check", lambda self: asked.append(self))
+            ask()
+        return NotEnclosed(str(asked == [limits]))
+
+
+def test_workers_ask_the_limits_of_the_run() -> None:
+    found = Parallel(Telling, 2, patience=-1.0).enclose(EVENTS, 40, Limits(seconds=1000.0))
+    assert [found[k] for k in range(len(EVENTS))] == [NotEnclosed("True")] * len(EVENTS)
 
 
 def test_a_worker_that_dies_is_a_limit() -> None:

@@ -9,7 +9,7 @@ from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import rounds_needed, rounds_of
@@ -40,7 +40,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     analysis: Analysis | None = None
     rounds: tuple[Round, ...] = ()
     beyond: int | None = None
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, limited(limits):
         compiled = compile_program(program, limits)
         with_words = compiled.is_plain and compiled.tells
         analysis = as_seen(compiled, analyse(compiled.automaton, limits, with_words=with_words))
@@ -81,7 +81,7 @@ def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRoun
     in so many rounds are compared.
     """
     best: FewRounds | None = None
-    with EarlyEnd():
+    with EarlyEnd(), limited(limits):
         for turns in TURNS:
             try:
                 written = some_rounds(program, turns)
