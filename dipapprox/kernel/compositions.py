@@ -31,9 +31,10 @@ from dipapprox.kernel.judgements import (
 from dipapprox.kernel.losses import MOST_LOSSES, above, below, require_grid
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
+from dipapprox.kernel.proofs import Proof, Step, claimed
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import RULES as OF_MACHINES
-from dipapprox.kernel.rules import Proof, Rules, Step, apply, claimed
+from dipapprox.kernel.rules import Rules, apply
 
 MOST_RUNS = 10**9
 """Of one thing."""

@@ -1,12 +1,15 @@
 """Graphs of Laplace noise and choices, exactly: scalars as quotients of exponential polynomials.
 
-The densities of Lap, LapPlus and LapMinus with the scale c / eps are, between their means,
-sums of C(eps) * x^k * e^(b eps x) with rational b and exponential polynomials C. Such functions,
-in pieces between rational points, are closed under products, restriction and integration:
+The densities of Lap, LapPlus and LapMinus with the scale c / eps are, between their means, sums of
+C(eps) * x^k * e^(b eps x) with rational b and quotients C; so are the masses of DLap on the
+integers, in pieces between halves of odd integers. Such functions are closed under products,
+restriction, and integration, or summation: with D f = f', or D f(x) = f(x + 1/2) - f(x - 1/2), a
+function F with D F = f has F(q) - F(p) as the integral of f from p to q, or as the sum over the
+integers between p and q. With m = k for b != 0, m = k + 1 for b = 0,
 
-    int x^k e^(b eps x) dx = e^(b eps x) sum_j (-1)^j k! / (k - j)! x^(k - j) / (b eps)^(j + 1)
+    D x^m e^(b eps x) = sum of d_i x^i e^(b eps x) over i <= k, d_k != 0 at every eps > 0,
 
-for b != 0, and x^(k + 1) / (k + 1) for b = 0. At one eps any scale is c / eps with a rational c.
+which gives such an F for x^k e^(b eps x), one k after the other. At one eps any scale is c / eps.
 """
 
 from __future__ import annotations
@@ -14,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import factorial
+from math import ceil, comb, floor
 
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.signs import Signs
 
 MOST_PIECES = 2_000
 """Of a function."""
@@ -27,16 +31,18 @@ MOST_PIECES = 2_000
 MOST_WORK = 2_000_000
 """Products of two terms, in one evaluation."""
 
-Piece = Mapping[tuple[int, Fraction], Sum]
+Piece = Mapping[tuple[int, Fraction], Ratio]
 """(k, b): C stands for C(eps) * x^k * e^(b eps x); terms add up, C != 0."""
+
+_ZERO, _ONE, _HALF = Ratio(Sum(())), Ratio.constant(Fraction(1)), Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A function of one real variable.
+    """A function of one real variable, or of an integer.
 
     Attributes:
-        points: Ascending.
+        points: Ascending; halves of odd integers if it is one of an integer.
         pieces: One more: up to the first point, between two points, from the last one on.
     """
 
@@ -45,29 +51,30 @@ class Pieces:
 
 
 def exact_values(
-    graph: Graph, scalars: Iterable[Node], eps: Fraction | None, ask: Callable[[], None]
+    graph: Graph, scalars: Iterable[Node], signs: Signs, ask: Callable[[], None]
 ) -> dict[Node, Ratio]:
     """Return scalars of a graph as functions of eps.
 
     Args:
         graph: The graph.
         scalars: Nodes.
-        eps: Where the functions are to hold; None: for every eps > 0.
+        signs: What is known at the eps where the functions are to hold.
         ask: Called all the time; what it raises ends the evaluation.
 
     Raises:
         Refused: If some law has no closed form here, or there are too many terms.
     """
-    return _Evaluation(graph, eps, ask).run(set(scalars))
+    return _Evaluation(graph, signs, ask).run(set(scalars))
 
 
 class _Evaluation:
-    def __init__(self, graph: Graph, eps: Fraction | None, ask: Callable[[], None]) -> None:
+    def __init__(self, graph: Graph, signs: Signs, ask: Callable[[], None]) -> None:
         self._graph = graph
-        self._eps = eps
+        self._signs = signs
         self._ask = ask
         self._functions: dict[Node, Pieces] = {}
         self._scalars: dict[Node, Ratio] = {}
+        self._primitives: dict[tuple[int, Fraction, bool], Piece] = {}
         self._work = 0
 
     def run(self, wanted: set[Node]) -> dict[Node, Ratio]:
@@ -87,10 +94,9 @@ class _Evaluation:
             case "weight", _, (Ratio() as value,):
                 return value
             case "total", (function,), _:
-                pieces = self._functions[function]
+                pieces, integers = self._functions[function], self._graph.discrete[function]
                 numbers = range(len(pieces.pieces))
-                total = sum((self._total(pieces, number) for number in numbers), Sum(()))
-                return Ratio(total, Sum.constant(Fraction(1)))
+                return sum((self._total(pieces, each, bool(integers)) for each in numbers), _ZERO)
             case "product", _, _:
                 left, right = self._graph.via[number]
                 return known[left] * known[right]
@@ -98,39 +104,36 @@ class _Evaluation:
                 left, right = self._graph.via[number]
                 return known[left] + known[right]
             case "star", (again,), _:
-                rest = Ratio.constant(Fraction(1)) + known[again] * Ratio.constant(Fraction(-1))
-                if self._eps is None:
-                    raise Refused("a closed form of loops for every eps")
-                if rest.sign(self._eps) <= 0:
+                rest = _ONE + known[again].scaled(Fraction(-1))
+                if not self._signs.tell(rest.numerator, positive=True):
                     raise NotProved("a loop that is not known to end")
                 return rest.inverse()
         raise Refused("a number without a closed form")
 
     def _function(self, number: Node) -> Pieces:
-        known = self._functions
+        known, integers = self._functions, bool(self._graph.discrete[number])
         match self._graph.nodes[number]:
             case "density", _, (law, factor):
                 return self._density(law, factor)
             case "restrict", (function,), (lower, upper):
+                if integers:
+                    lower = None if lower is None else ceil(lower) - _HALF
+                    upper = None if upper is None else floor(upper) + _HALF
                 return _restricted(known[function], lower, upper)
             case "running", (function,), (from_left,):
-                return self._running(known[function], from_left)
+                return self._running(known[function], from_left, integers)
             case "rise", (upper_node, lower_node), _:
-                return _sum(known[upper_node], _times(known[lower_node], Fraction(-1)))
+                return _sum(known[upper_node], _times(known[lower_node], _MINUS_ONE))
             case "product", _, _:
                 left, right = self._graph.via[number]
                 return self._product(known[left], known[right])
             case "mix", parts, _:
                 found = Pieces((), ({},))
                 for scalar, function in zip(parts[::2], parts[1::2], strict=True):
-                    weight = self._scalars[scalar]
-                    if weight.denominator != Sum.constant(Fraction(1)):
-                        raise Refused("a sum of functions whose weights are quotients")
-                    constant = Pieces((), ({(0, Fraction(0)): weight.numerator},))
-                    found = _sum(found, self._product(constant, known[function]))
+                    found = _sum(found, _times(known[function], self._scalars[scalar]))
                 return found
             case "convolved", (function,), (law,):
-                return self._convolved(known[function], law)
+                return self._convolved(known[function], law, integers)
         raise Refused("a function without a closed form")
 
     def _density(self, law: Law, factor: Fraction) -> Pieces:
@@ -138,31 +141,34 @@ class _Evaluation:
             raise Refused(f"the kernel has no closed form of {law.family} noise")
         scale = law.coefficient
         if law.power != -1:
-            if self._eps is None:
+            point = self._signs.epsilons.point
+            if point is None:
                 raise Refused("a closed form for every eps wants scales of the form a / eps")
-            scale = law.scale(self._eps) * self._eps
+            scale = law.scale(point) * point
         pieces: list[Piece] = []
         for share, sign in zip(_SIDES[law.family], (1, -1), strict=True):
-            if not share:
-                pieces.append({})
-                continue
-            # The density is size * e^(rate eps x).
+            # The density is size * e^(rate eps x), and so is the mass.
             rate = Fraction(sign) / scale
-            size = Sum.of([((-rate * law.mean, 1), share * factor / scale)])
-            pieces.append({(0, rate): size})
-        return Pieces((law.mean,), tuple(pieces))
+            size = Ratio(Sum.of([((-rate * law.mean, 1), share * factor / scale)]))
+            if law.is_discrete:
+                step = Sum.exponential(-1 / scale)
+                total = Ratio(_ONE.numerator + step).inverse()
+                size = Ratio(Sum.of([((-rate * law.mean, 0), factor)])) * total
+                size = size * Ratio(_ONE.numerator - step)
+            pieces.append(_cleaned({(0, rate): size}))
+        return Pieces((law.mean + _HALF if law.is_discrete else law.mean,), tuple(pieces))
 
-    def _convolved(self, function: Pieces, law: Law) -> Pieces:
+    def _convolved(self, function: Pieces, law: Law, integers: bool) -> Pieces:
         """Integrals of f, tilted, up to t and from t on: one for each side of the law."""
         found = Pieces((), ({},))
-        for piece, from_left in zip(
-            self._density(law, Fraction(1)).pieces, (False, True), strict=True
-        ):
+        density = self._density(law, Fraction(1))
+        for piece, from_left in zip(density.pieces, (False, True), strict=True):
             for (_, rate), size in piece.items():
-                tilt = Pieces((), ({(0, -rate): size},))
-                back = Pieces((), ({(0, rate): Sum.constant(Fraction(1))},))
-                tilted = self._running(self._product(function, tilt), from_left)
-                found = _sum(found, self._product(back, tilted))
+                tilted = self._running(_tilted(function, -rate), from_left, integers)
+                found = _sum(found, _times(_tilted(tilted, rate), size))
+                if integers and from_left:
+                    # Both sums count f(t) times the mass of 0.
+                    found = _sum(found, _times(function, size * _MINUS_ONE))
         return found
 
     def _product(self, left: Pieces, right: Pieces) -> Pieces:
@@ -174,68 +180,109 @@ class _Evaluation:
             self._work += len(one) * len(other)
             if self._work > MOST_WORK:
                 raise Refused(f"more than {MOST_WORK} products of terms")
-            piece: dict[tuple[int, Fraction], Sum] = {}
-            for (k, b), c in one.items():
-                for (m, d), e in other.items():
-                    key = k + m, b + d
-                    term = c * e
-                    piece[key] = piece[key] + term if key in piece else term
-            found.append(_cleaned(piece))
+            found.append(
+                _added(
+                    ((k + m, b + d), c * e)
+                    for (k, b), c in one.items()
+                    for (m, d), e in other.items()
+                )
+            )
         return Pieces(points, tuple(found))
 
-    def _total(self, function: Pieces, number: int) -> Sum:
+    def _total(self, function: Pieces, number: int, integers: bool) -> Ratio:
         """The integral over a piece.
 
         Raises:
             Refuted: If it does not converge.
         """
         piece, points = function.pieces[number], function.points
-        primitive = _primitive(piece)
-        total = Sum(())
+        primitive = self._primitive(piece, integers)
+        total = _ZERO
         if number < len(points):
             total += _at(primitive, points[number])
         elif any(b >= 0 for _, b in piece):
             raise Refuted("an integral up to infinity that does not converge")
         if number:
-            total -= _at(primitive, points[number - 1])
+            total += _at(primitive, points[number - 1]) * _MINUS_ONE
         elif any(b <= 0 for _, b in piece):
             raise Refuted("an integral from -infinity that does not converge")
         return total
 
-    def _running(self, function: Pieces, from_left: bool) -> Pieces:
+    def _running(self, function: Pieces, from_left: bool, integers: bool) -> Pieces:
         points, last = function.points, len(function.points)
         sign = Fraction(1 if from_left else -1)
         pieces: list[Piece] = [{}] * (last + 1)
-        reached = Sum(())
+        reached = _ZERO
         for number in range(last + 1) if from_left else reversed(range(last + 1)):
             piece = function.pieces[number]
-            primitive = _primitive(piece)
+            primitive = self._primitive(piece, integers)
             start = number - from_left
             # `reached` is the integral over the pieces before; the primitive goes on from there.
             constant = reached
             if 0 <= start < last:
-                constant -= _at(primitive, points[start]).scaled(sign)
+                constant += _at(primitive, points[start]).scaled(-sign)
             elif any(b * sign <= 0 for _, b in piece):
                 raise Refuted("an integral from infinity that does not converge")
-            running = {key: c.scaled(sign) for key, c in primitive.items()}
-            key = 0, Fraction(0)
-            running[key] = running[key] + constant if key in running else constant
-            pieces[number] = _cleaned(running)
+            running = [(key, c.scaled(sign)) for key, c in primitive.items()]
+            found = _added([*running, ((0, Fraction(0)), constant)])
+            # Sums up to t, which counts, end half a step behind it.
+            pieces[number] = _moved(found, sign * _HALF) if integers else found
             if number != (last if from_left else 0):
-                reached += self._total(function, number)
+                reached += self._total(function, number, integers)
         return Pieces(points, tuple(pieces))
 
+    def _primitive(self, piece: Piece, integers: bool) -> Piece:
+        """F with D F = f, of the same form."""
+        parts = ((self._primitive_of(k, b, integers), c) for (k, b), c in piece.items())
+        return _added((key, c * d) for part, c in parts for key, d in part.items())
+
+    def _primitive_of(self, k: int, b: Fraction, integers: bool) -> Piece:
+        key = k, b, integers
+        if key not in self._primitives:
+            top = k if b else k + 1
+            *less, leading = (_slope(top, i, b, integers) for i in range(k + 1))
+            sign = Fraction(-1 if b < 0 else 1)
+            found = [((top, b), _ONE)]
+            for i, slope in enumerate(less):
+                if slope.terms:
+                    part = self._primitive_of(i, b, integers)
+                    found += [(each, c * Ratio(slope) * _MINUS_ONE) for each, c in part.items()]
+            inverse = Ratio(leading.scaled(sign)).inverse().scaled(sign)
+            self._primitives[key] = _added((each, c * inverse) for each, c in found)
+        return self._primitives[key]
+
+
+def _slope(top: int, i: int, b: Fraction, integers: bool) -> Sum:
+    """d_i: how often x^i e^(b eps x) is in D x^top e^(b eps x)."""
+    if not integers:
+        if i == top:
+            return Sum.of([((Fraction(0), 1), b)])
+        return Sum.constant(Fraction(top if i == top - 1 else 0))
+    # (x + 1/2)^top e^(b eps / 2) - (x - 1/2)^top e^(-b eps / 2).
+    size = comb(top, i) * power(_HALF, top - i)
+    return Sum.of([((b / 2, 0), size), ((-b / 2, 0), -size * (-1) ** (top - i))])
+
+
+_MINUS_ONE = Ratio.constant(Fraction(-1))
 
 _SIDES: Mapping[str, tuple[Fraction, Fraction]] = {
-    "Lap": (Fraction(1, 2), Fraction(1, 2)),
+    "Lap": (_HALF, _HALF),
     "LapPlus": (Fraction(0), Fraction(1)),
     "LapMinus": (Fraction(1), Fraction(0)),
+    "DLap": (_HALF, _HALF),
 }
 """How much of the mass is to the left and to the right of the mean."""
 
 
+def _added(terms: Iterable[tuple[tuple[int, Fraction], Ratio]]) -> Piece:
+    found: dict[tuple[int, Fraction], Ratio] = {}
+    for key, c in terms:
+        found[key] = found[key] + c if key in found else c
+    return _cleaned(found)
+
+
 def _cleaned(piece: Piece) -> Piece:
-    return {key: c for key, c in piece.items() if not c.is_zero()}
+    return {key: c for key, c in piece.items() if not c.numerator.is_zero()}
 
 
 def _on(function: Pieces, points: tuple[Fraction, ...]) -> list[Piece]:
@@ -250,20 +297,19 @@ def _on(function: Pieces, points: tuple[Fraction, ...]) -> list[Piece]:
 
 def _sum(left: Pieces, right: Pieces) -> Pieces:
     points = tuple(sorted({*left.points, *right.points}))
-    found = []
-    for one, other in zip(_on(left, points), _on(right, points), strict=True):
-        piece = dict(one)
-        for key, c in other.items():
-            piece[key] = piece[key] + c if key in piece else c
-        found.append(_cleaned(piece))
-    return Pieces(points, tuple(found))
+    pairs = zip(_on(left, points), _on(right, points), strict=True)
+    return Pieces(points, tuple(_added([*one.items(), *other.items()]) for one, other in pairs))
 
 
-def _times(function: Pieces, factor: Fraction) -> Pieces:
-    return Pieces(
-        function.points,
-        tuple([{key: c.scaled(factor) for key, c in piece.items()} for piece in function.pieces]),
-    )
+def _times(function: Pieces, factor: Ratio) -> Pieces:
+    found = [_cleaned({key: c * factor for key, c in own.items()}) for own in function.pieces]
+    return Pieces(function.points, tuple(found))
+
+
+def _tilted(function: Pieces, rate: Fraction) -> Pieces:
+    """f times e^(rate eps x)."""
+    found = [{(k, b + rate): c for (k, b), c in piece.items()} for piece in function.pieces]
+    return Pieces(function.points, tuple(found))
 
 
 def _restricted(function: Pieces, lower: Fraction | None, upper: Fraction | None) -> Pieces:
@@ -280,27 +326,16 @@ def _restricted(function: Pieces, lower: Fraction | None, upper: Fraction | None
     return Pieces(points, tuple(pieces))
 
 
-def _primitive(piece: Piece) -> Piece:
-    """An antiderivative, of the same form."""
-    found: dict[tuple[int, Fraction], Sum] = {}
-    for (k, b), c in piece.items():
-        if not b:
-            parts = [(k + 1, c.scaled(Fraction(1, k + 1)))]
-        else:
-            parts = []
-            for j in range(k + 1):
-                factor = factorial(k) // factorial(k - j) / power(-b, j + 1)
-                # eps is divided by: its powers may be below 0.
-                parts.append((k - j, c * Sum.of([((Fraction(0), -j - 1), -factor)])))
-        for exponent, term in parts:
-            key = exponent, b
-            found[key] = found[key] + term if key in found else term
-    return _cleaned(found)
+def _moved(piece: Piece, shift: Fraction) -> Piece:
+    """x -> f(x + shift)."""
+    return _added(
+        ((i, b), c * Ratio(Sum.of([((b * shift, 0), comb(k, i) * power(shift, k - i))])))
+        for (k, b), c in piece.items()
+        for i in range(k + 1)
+    )
 
 
-def _at(piece: Piece, point: Fraction) -> Sum:
+def _at(piece: Piece, point: Fraction) -> Ratio:
     """The value at a rational number."""
-    found = Sum(())
-    for (k, b), c in piece.items():
-        found += c * Sum.of([((b * point, 0), power(point, k))])
-    return found
+    values = (c * Ratio(Sum.of([((b * point, 0), power(point, k))])) for (k, b), c in piece.items())
+    return sum(values, _ZERO)

@@ -9,9 +9,10 @@ all e ** (q * eps) are. So a sign is found by enclosures of growing precision, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 from dipapprox.kernel.balls import MOST_BITS as MOST_PRECISION
@@ -41,6 +42,12 @@ def power(base: Fraction, exponent: int) -> Fraction:
 
 def _bits(value: Fraction) -> int:
     return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _text(term: tuple[tuple[Fraction, int], Fraction]) -> str:
+    (rate, exponent), c = term
+    power_of = f" eps^{exponent}" if exponent else ""
+    return f"{c}{power_of}" + (f" e^({rate} eps)" if rate else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,9 @@ class Sum:
         """Return e ** (rate * eps)."""
         return cls.of([((rate, 0), Fraction(1))])
 
+    def __str__(self) -> str:
+        return " + ".join(map(_text, self.terms)).replace("+ -", "- ") or "0"
+
     def __add__(self, other: Sum) -> Sum:
         return Sum.of((*self.terms, *other.terms))
 
@@ -93,6 +103,17 @@ class Sum:
     def scaled(self, factor: Fraction) -> Sum:
         """Return factor * self."""
         return Sum.of((key, factor * c) for key, c in self.terms)
+
+    def parts(self) -> tuple[Sum, Sum]:
+        """Return m = c * eps ** n * e ** (q * eps), c > 0, and f, whose product is self, not 0.
+
+        Coefficients of f are integers without a common divisor; its least n and least q are 0.
+        """
+        least = min(q for (q, _), _ in self.terms), min(n for (_, n), _ in self.terms)
+        below = lcm(*(c.denominator for _, c in self.terms))
+        scale = Fraction(gcd(*(int(c * below) for _, c in self.terms)), below)
+        whole = (((q - least[0], n - least[1]), c / scale) for (q, n), c in self.terms)
+        return Sum.of([(least, scale)]), Sum.of(whole)
 
     def is_zero(self) -> bool:
         """Whether it is 0 for every eps."""
@@ -131,39 +152,66 @@ class Sum:
         raise Refused(f"a sign that {MOST_PRECISION} bits do not tell")
 
 
+Denominator = tuple[tuple[Sum, int], ...]
+"""Factors, as `Sum.parts` leaves them, with exponents > 0; ascending."""
+
+
+def _missing(own: Denominator, other: Denominator) -> Sum:
+    """What `own` has to be multiplied by to become a common multiple of both."""
+    found, known = _ONE, dict(own)
+    for factor, exponent in other:
+        for _ in range(exponent - known.get(factor, 0)):
+            found = found * factor
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """numerator / denominator; where the denominator is 0, nothing is said.
+    """numerator / product of factor ** exponent.
 
-    Who uses one at some eps asks for the sign of its denominator there first.
+    Whoever divides knows that the divisor is > 0 at every eps that matters: so ratios have the
+    signs of their numerators.
     """
 
     numerator: Sum
-    denominator: Sum
+    denominator: Denominator = ()
 
     @classmethod
     def constant(cls, value: Fraction) -> Ratio:
         """Return a number."""
-        return cls(Sum.constant(value), Sum.constant(Fraction(1)))
+        return cls(Sum.constant(value))
 
     def __add__(self, other: Ratio) -> Ratio:
         if self.denominator == other.denominator:
             return Ratio(self.numerator + other.numerator, self.denominator)
-        return Ratio(
-            self.numerator * other.denominator + other.numerator * self.denominator,
-            self.denominator * other.denominator,
-        )
+        ours = _missing(self.denominator, other.denominator)
+        theirs = _missing(other.denominator, self.denominator)
+        known = dict(self.denominator)
+        for factor, exponent in other.denominator:
+            known[factor] = max(exponent, known.get(factor, 0))
+        return Ratio(self.numerator * ours + other.numerator * theirs, _ordered(known))
 
     def __mul__(self, other: Ratio) -> Ratio:
-        return Ratio(self.numerator * other.numerator, self.denominator * other.denominator)
+        known = dict(self.denominator)
+        for factor, exponent in other.denominator:
+            known[factor] = known.get(factor, 0) + exponent
+        return Ratio(self.numerator * other.numerator, _ordered(known))
+
+    def scaled(self, factor: Fraction) -> Ratio:
+        """Return factor * self."""
+        return Ratio(self.numerator.scaled(factor), self.denominator)
+
+    def inverse(self) -> Ratio:
+        """Return 1 / self, whose numerator is > 0."""
+        monomial, factor = self.numerator.parts()
+        (((rate, exponent), c),) = monomial.terms
+        above = _missing((), self.denominator) * Sum.of([((-rate, -exponent), 1 / c)])
+        return Ratio(above, () if factor == _ONE else ((factor, 1),))
 
     def at(self, eps: Fraction) -> Ratio:
         """Return a quotient of sums without powers of eps that has the same value at `eps`."""
-        return Ratio(self.numerator.at(eps), self.denominator.at(eps))
-
-    def inverse(self) -> Ratio:
-        """Return 1 / self."""
-        return Ratio(self.denominator, self.numerator)
+        below = Ratio(_missing((), self.denominator).at(eps))
+        return Ratio(self.numerator.at(eps)) * below.inverse()
 
     def exponential(self) -> Ratio:
         """Return e ** self, for a rational multiple of eps.
@@ -171,26 +219,21 @@ class Ratio:
         Raises:
             Refused: If it is none.
         """
-        terms = (self.numerator.terms, self.denominator.terms)
-        if not terms[0]:
-            return Ratio.constant(Fraction(1))
-        match terms:
-            case ((((q, n), c),), (((r, m), d),)) if q == r and n == m + 1:
-                return Ratio(Sum.exponential(c / d), Sum.constant(Fraction(1)))
+        match self.numerator.terms, self.denominator:
+            case (), ():
+                return Ratio(_ONE)
+            case (((q, 1), c),), () if not q:
+                return Ratio(Sum.exponential(c))
             case _:
                 raise Refused("the exponent of a weight is no rational multiple of eps")
 
-    def sign(self, eps: Fraction) -> int:
-        """Return the sign at a rational eps > 0.
-
-        Raises:
-            Refused: If the denominator is 0 there, or precision does not tell.
-        """
-        below = self.denominator.sign(eps)
-        if not below:
-            raise Refused("a weight is divided by 0")
-        return below * self.numerator.sign(eps)
-
     def ball(self, eps: Fraction) -> Ball:
         """Enclose the value at `eps`, at the precision of the enclosing block."""
-        return self.numerator.ball(eps) / self.denominator.ball(eps)
+        return self.numerator.ball(eps) / _missing((), self.denominator).ball(eps)
+
+
+def _ordered(factors: Mapping[Sum, int]) -> Denominator:
+    return tuple(sorted(factors.items(), key=lambda each: each[0].terms))
+
+
+_ONE = Sum.constant(Fraction(1))

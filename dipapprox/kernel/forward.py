@@ -17,7 +17,7 @@ from typing import cast
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import HOLDS, NEGATED, compared, name_of, number_of, value_of
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
@@ -26,7 +26,9 @@ from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
-from dipapprox.kernel.states import State, Store, Stored, canonical, held
+from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.states import State, Stored, canonical, held
+from dipapprox.kernel.weights import weight_of
 
 MOST_STATES = 50_000
 """Most states at a time."""
@@ -42,25 +44,24 @@ MOST_KNOWN = 20_000
 
 
 class Run:
-    """The runs of a machine for its inputs at one eps, on one graph.
+    """The runs of a machine for its inputs, on one graph.
 
     Args:
         machine: What runs.
-        eps: Weights are probabilities, and possible or not, at this eps.
+        signs: What is known at the eps that are meant.
         graph: Of functions and numbers; new ones are added.
         ask: Called all the time; what it raises ends the run.
     """
 
     def __init__(
-        self, machine: Machine, eps: Fraction, graph: Graph, ask: Callable[[], None]
+        self, machine: Machine, signs: Signs, graph: Graph, ask: Callable[[], None]
     ) -> None:
         self.machine = machine
         self.graph = graph
-        self._eps = eps
+        self._signs = signs
         self._ask = ask
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._outputs = [name for name, _ in machine.outputs]
-        self._signs: dict[Ratio, int] = {}
         self._laws: dict[tuple[object, ...], Node] = {}
         self._split: dict[object, tuple[list[Measure], list[Measure]]] = {}
         self._forgotten: dict[object, Measure] = {}
@@ -288,31 +289,26 @@ class Run:
     def _choose(
         self, state: State, target: Tree, options: Sequence[Tree], proportional: bool
     ) -> list[State]:
-        weights = [self._weight(weight, state.store) for _, weight in options]
-        signs = [self._sign(weight) for weight in weights]
-        total = weights[0]
-        for weight in weights[1:]:
+        signs, total = self._signs, Ratio.constant(Fraction(0))
+        weights = [weight_of(weight, signs, state.store, self._shift) for _, weight in options]
+        for weight in weights:
+            if not signs.tell(weight.numerator, positive=False):
+                raise NotProved("weights that are not known to be >= 0")
             total = total + weight
-        if min(signs) < 0 or self._sign(total) <= 0:
-            raise NotProved("weights that are no probabilities")
         if proportional:
-            weights = [weight * total.inverse() for weight in weights]
-        elif not (total.numerator - total.denominator).at(self._eps).is_zero():
+            inverse = signs.inverse(total)
+            weights = [weight * inverse for weight in weights]
+        elif not signs.is_zero((total + Ratio.constant(Fraction(-1))).numerator):
             raise NotProved("probabilities that do not add up to 1")
         found = []
-        for (expression, _), weight, sign in zip(options, weights, signs, strict=True):
-            if sign:
+        for (expression, _), weight in zip(options, weights, strict=True):
+            if not signs.is_zero(weight.numerator):
                 scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
                 after = State(dict(state.store), state.random, measure)
                 self._assign(after, target, value_of(expression, state.store, self._shift))
                 found.append(after)
         return found
-
-    def _sign(self, weight: Ratio) -> int:
-        if weight not in self._signs:
-            self._signs[weight] = weight.sign(self._eps)
-        return self._signs[weight]
 
     # --- conditions --------------------------------------------------------------------------
 
@@ -352,24 +348,6 @@ class Run:
         holds, fails = self._split[key]
         parts = _parts(state, [*holds, *fails])
         return parts[: len(holds)], parts[len(holds) :]
-
-    # --- weights -----------------------------------------------------------------------------
-
-    def _weight(self, tree: Tree, store: Store) -> Ratio:
-        match tree:
-            case ("eps",):
-                return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]), Sum.constant(Fraction(1)))
-            case "inverse", operand:
-                weight = self._weight(operand, store)
-                if not self._sign(weight):
-                    raise NotProved("a weight is divided by 0")
-                return weight.inverse()
-            case "exp", operand:
-                return self._weight(operand, store).exponential()
-            case ("+" | "*") as word, left, right:
-                one, other = self._weight(left, store), self._weight(right, store)
-                return one + other if word == "+" else one * other
-        return Ratio.constant(Fraction(number_of(tree, store, self._shift)))
 
 
 def _parts(state: State, measures: list[Measure]) -> list[State]:

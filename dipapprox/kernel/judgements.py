@@ -12,6 +12,9 @@ from fractions import Fraction
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.losses import Losses
+from dipapprox.kernel.machine import Tree
+from dipapprox.kernel.signs import Epsilons, Sign
+from dipapprox.kernel.weights import text_of
 
 Output = tuple[Value, ...]
 
@@ -46,18 +49,18 @@ class ExactDistributions:
     """For some inputs, the probability of every output as a function of eps; others have 0.
 
     Attributes:
-        eps: Where the functions hold.
+        epsilons: Where the functions hold.
         outputs: Every output that one of the inputs can have.
         values: For each input the probabilities, in the order of `outputs`.
     """
 
-    eps: Fraction
+    epsilons: Epsilons
     outputs: tuple[Output, ...]
     values: Mapping[Input, Sequence[Ratio]]
 
     def __str__(self) -> str:
         return (
-            f"at eps = {self.eps} the probabilities of {len(self.outputs)} outputs for "
+            f"for {self.epsilons} the probabilities of {len(self.outputs)} outputs for "
             f"{len(self.values)} inputs, as closed forms"
         )
 
@@ -105,6 +108,49 @@ class Violated:
             f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and S = "
             f"{{{', '.join(map(_words, self.outputs))}}}, "
             f"Pr[S | u] - e^({self.eps_prv}) Pr[S | u'] > {self.delta}, at eps = {self.eps}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateThroughout:
+    """At all these eps, for all pairs that are meant, delta_{u,u'} <= delta(eps) at eps_prv(eps).
+
+    Attributes:
+        epsilons: The machine's eps.
+        eps_prv: The budget.
+        delta: The bound.
+        pairs: The listed pairs; None for all adjacent ones.
+        count: How many they are.
+    """
+
+    epsilons: Epsilons
+    eps_prv: Tree
+    delta: Tree
+    pairs: frozenset[tuple[Input, Input]] | None
+    count: int
+
+    def __str__(self) -> str:
+        which = "adjacent" if self.pairs is None else "listed"
+        return (
+            f"for {self.epsilons}, each of the {self.count} {which} ordered pairs (u, u') and "
+            f"every set S of outputs, Pr[S | u] <= e^({text_of(self.eps_prv)}) Pr[S | u'] + "
+            f"{text_of(self.delta)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ViolatedSomewhere:
+    """At one of these eps a pair violates (eps_prv(eps), delta(eps))."""
+
+    epsilons: Epsilons
+    eps_prv: Tree
+    delta: Tree
+    violation: Violated
+
+    def __str__(self) -> str:
+        return (
+            f"not for all {self.epsilons} the machine keeps eps_prv = {text_of(self.eps_prv)} and "
+            f"delta = {text_of(self.delta)}: {self.violation}"
         )
 
 
@@ -167,7 +213,17 @@ class Composed:
 
 
 Judgement = (
-    Distributions | ExactDistributions | Private | Violated | Budget | OfRun | LossesOf | Composed
+    Distributions
+    | ExactDistributions
+    | Private
+    | Violated
+    | Sign
+    | PrivateThroughout
+    | ViolatedSomewhere
+    | Budget
+    | OfRun
+    | LossesOf
+    | Composed
 )
 
 

@@ -142,6 +142,11 @@ def read_input(json: object, domains: tuple[Domain, ...]) -> Input:
     return found
 
 
+def read_weight(json: object) -> Tree:
+    """Read a weight."""
+    return _Reader({}).tree(json, "weight", 0)
+
+
 def read_value(json: object) -> Value:
     """Read a number or a named value."""
     if isinstance(json, dict):

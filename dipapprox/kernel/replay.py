@@ -4,6 +4,8 @@
     claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
               "pairs": null | [[input, input], …]}
              | {"verdict": "DP", "budget": number}
+             the same with "eps": {"from": number, "to": number | null}; then "eps_prv" and
+             "delta" are weights (`machine`) without cells
     step     {"rule": name, "from": [numbers of earlier steps], …}
 
 Claims of budgets are about machines of `rounds`. The last step has to conclude the claim. A premise
@@ -22,12 +24,22 @@ from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.compositions import Pipeline, is_pipeline, read_composed, read_pipeline
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Budget, Composed, Judgement, Private, Violated
-from dipapprox.kernel.machine import Machine, read_input, read_machine
+from dipapprox.kernel.judgements import (
+    Budget,
+    Composed,
+    Judgement,
+    Private,
+    PrivateThroughout,
+    Violated,
+    ViolatedSomewhere,
+)
+from dipapprox.kernel.machine import Machine, Tree, read_input, read_machine, read_weight
 from dipapprox.kernel.potential import Bounded
+from dipapprox.kernel.proofs import Proof, claimed, positive
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
 from dipapprox.kernel.rounds import read_rounds
-from dipapprox.kernel.rules import RULES, Proof, Rules, apply
+from dipapprox.kernel.rules import RULES, Rules, apply
+from dipapprox.kernel.signs import Epsilons, read_epsilons
 
 MOST_STEPS = 1_000_000
 
@@ -52,6 +64,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimThroughout:
+    """The same about all eps of an interval; eps_prv and delta are formulas in eps."""
+
+    verdict: str
+    eps: Epsilons
+    eps_prv: Tree
+    delta: Tree
+    pairs: tuple[tuple[Input, Input], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetClaim:
     """That the machine is (budget * eps, 0)-differentially private for every eps > 0."""
 
@@ -70,7 +93,7 @@ def read_budget(json: object) -> BudgetClaim:
     return BudgetClaim(as_number(record["budget"], "the budget"))
 
 
-def read_claim(json: object, machine: Machine) -> Claim:
+def read_claim(json: object, machine: Machine) -> Claim | ClaimThroughout:
     """Read a claim about a machine.
 
     Raises:
@@ -78,9 +101,6 @@ def read_claim(json: object, machine: Machine) -> Claim:
     """
     record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
-    eps, eps_prv, delta = (as_number(record[n], n) for n in ("eps", "eps_prv", "delta"))
-    if eps <= 0 or eps_prv < 0 or not 0 <= delta <= 1:
-        raise BadProof("eps > 0, eps_prv >= 0 and delta in [0, 1] are wanted")
     pairs = None
     if record["pairs"] is not None:
         domains = tuple(domain for _, domain in machine.inputs)
@@ -90,7 +110,10 @@ def read_claim(json: object, machine: Machine) -> Claim:
         )
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
-    return Claim(verdict, eps, eps_prv, delta, pairs)
+    if not isinstance(record["eps"], dict):
+        return Claim(verdict, positive(record["eps"], "eps"), *claimed(record), pairs)
+    eps_prv, delta = (read_weight(record[name]) for name in ("eps_prv", "delta"))
+    return ClaimThroughout(verdict, read_epsilons(record["eps"]), eps_prv, delta, pairs)
 
 
 def replay(
@@ -121,7 +144,7 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            stated: Claim | BudgetClaim | Composed
+            stated: Claim | ClaimThroughout | BudgetClaim | Composed
             proof: Proof | Bounded | Pipeline
             rules: Rules
             if is_budget(claim):
@@ -147,16 +170,18 @@ def replay(
     return last
 
 
-def _concludes(judgement: Judgement, claim: Claim | BudgetClaim | Composed) -> bool:
+def _concludes(
+    judgement: Judgement, claim: Claim | ClaimThroughout | BudgetClaim | Composed
+) -> bool:
     if isinstance(claim, Composed):
         return judgement == claim
     if isinstance(claim, BudgetClaim):
         return isinstance(judgement, Budget) and judgement.budget <= claim.budget
     match judgement:
-        case Private(eps, eps_prv, delta, pairs):
+        case Private(eps, eps_prv, delta, pairs) | PrivateThroughout(eps, eps_prv, delta, pairs):
             listed = None if claim.pairs is None else frozenset(claim.pairs)
             same = pairs == listed and claim.verdict == "DP"
-        case Violated(eps, eps_prv, delta):
+        case Violated(eps, eps_prv, delta) | ViolatedSomewhere(eps, eps_prv, delta):
             # The rule has asked whether the pair is meant.
             same = claim.verdict == "Not_DP"
         case _:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.rules import MOST_EPS_PRV
+from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure

@@ -22,6 +22,7 @@ from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.replay import Claim, read_claim
+from dipapprox.kernel.signs import Signs
 from dipapprox.privacy.notation import NumberSet, finite
 from dipapprox.privacy.verdict import Witness
 from dipapprox.proof_steps.machines import Json, number_json, value_json
@@ -105,7 +106,9 @@ def cuts_for(
         return []
     read, graph = read_machine(machine), Graph()
     stated = read_claim(claim, read)
-    run, excesses = Run(read, stated.eps, graph, ask), Excesses(graph, stated.eps, stated.eps_prv)
+    assert isinstance(stated, Claim)
+    run = Run(read, Signs.at(stated.eps), graph, ask)
+    excesses = Excesses(graph, stated.eps, stated.eps_prv)
     found: dict[Input, dict[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], None] = {}
     for pair in adjacent_pairs(read) if stated.pairs is None else stated.pairs:

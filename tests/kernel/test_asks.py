@@ -119,8 +119,16 @@ ASKS: dict[str, dict[str, Json]] = {
 }
 
 
-@pytest.mark.parametrize("name", ASKS)
-@pytest.mark.parametrize("rule", ["distributions", "exact distributions"])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        (name, rule)
+        for name in ASKS
+        for rule in ("distributions", "exact distributions")
+        # Closed forms do not care how wide a law is.
+        if (name, rule) != ("a wide law of integers", "exact distributions")
+    ],
+)
 def test_what_costs_too_much_is_refused(
     name: str, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

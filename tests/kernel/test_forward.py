@@ -15,8 +15,9 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
+from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import RULES, Proof, apply
+from dipapprox.kernel.rules import RULES, apply
 from dipapprox.pairs.adjacency import AllPairs, select_pairs
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.machines import input_json, machine_json
@@ -99,9 +100,9 @@ def as_enclosed(found: Distributions | ExactDistributions) -> Distributions:
     bounds = {}
     with precision(200):
         for input, row in found.values.items():
-            balls = [each.ball(found.eps) for each in row]
+            balls = [each.ball(found.epsilons.lower) for each in row]
             bounds[input] = [lower_at(b, 60) for b in balls], [upper_at(b, 60) for b in balls]
-    return Distributions(found.eps, 60, found.outputs, bounds)
+    return Distributions(found.epsilons.lower, 60, found.outputs, bounds)
 
 
 def value(given: int | Fraction | str) -> Fraction | str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from dipapprox.cli.app import main
 from dipapprox.kernel.adjacency import NORMS
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.rules import MOST_ENTRIES, MOST_PAIRS, RULES
+from dipapprox.kernel.proofs import MOST_ENTRIES, MOST_PAIRS
+from dipapprox.kernel.rules import RULES
 
 ROOT = Path(__file__).parent.parent.parent
 KERNEL = ROOT / "dipapprox" / "kernel"

@@ -1,0 +1,301 @@
+"""Rules of closed forms: probabilities as functions of eps, at one eps or on an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.judgements import (
+    ExactDistributions,
+    Judgement,
+    Private,
+    PrivateThroughout,
+    Violated,
+    ViolatedSomewhere,
+)
+from dipapprox.kernel.machine import Tree, read_weight
+from dipapprox.kernel.proofs import (
+    Proof,
+    Step,
+    ascending,
+    claimed,
+    growth_bound,
+    listed,
+    outcomes,
+    pairs_of,
+)
+from dipapprox.kernel.reading import as_list
+from dipapprox.kernel.signs import (
+    Epsilons,
+    Sign,
+    Signs,
+    product_is_signed,
+    read_epsilons,
+    read_factor,
+)
+from dipapprox.kernel.weights import formula_of
+
+MOST_FREE = 10
+"""Outputs of one pair whose excesses have no known sign on one part of an interval."""
+
+PLACES = 256
+"""Of the lower bound of e ** eps_prv where that is no function of the kind."""
+
+
+def sign(proof: Proof, premises: Sequence[Judgement], step: Step) -> Sign:
+    """A product of functions of eps is >= 0 if those with odd exponents are (`signs`).
+
+    An interval is cut into pieces. Each says how the sign of a factor is known there: after some
+    slopes, which rise from its lower end or fall to its upper one, all coefficients are > 0, or
+    Taylor's formula around the middle, in balls, leaves out 0.
+
+    Step: "eps", "factors".
+    """
+    if premises:
+        raise BadProof("a sign has no premises")
+    factors = [read_factor(each) for each in as_list(step["factors"], "factors")]
+    return product_is_signed(read_epsilons(step["eps"]), factors)
+
+
+def exact_distributions(
+    proof: Proof, premises: Sequence[Judgement], step: Step
+) -> ExactDistributions:
+    """The machine is run for some inputs, all probabilities in closed form (`exact`).
+
+    At all eps that are meant, weights of choices are >= 0 and add up to 1, nothing is divided by 0,
+    and loops go on with probabilities below 1: by exact signs at one eps, by premises on intervals.
+
+    Step: "eps", "inputs", "cuts"; premises: signs.
+    """
+    return closed_forms(proof, Signs(read_epsilons(step["eps"]), _signs(premises)), step)
+
+
+def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
+    """Return the probabilities of all outputs as functions of eps."""
+    if not signs.epsilons.upper and signs.epsilons.point is not None:
+        raise BadProof("eps is 0")
+    graph, found, outputs = outcomes(proof, signs, step)
+    wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
+    values = exact_values(graph, wanted, signs, proof.ask)
+    nothing, point = Ratio.constant(Fraction(0)), signs.epsilons.point
+    sums: dict[tuple[int, ...], Ratio] = {}
+    rows = {}
+    for input, own in found.items():
+        row = []
+        for output in outputs:
+            key = tuple(own.get(output, ()))
+            if key not in sums:
+                total = sum((values[scalar] for scalar in key), nothing)
+                sums[key] = total if point is None else total.at(point)
+            row.append(sums[key])
+        rows[input] = row
+    return ExactDistributions(signs.epsilons, outputs, rows)
+
+
+def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+    """The same sum as in "every pair", all signs in closed form: delta may be attained.
+
+    Step: "eps_prv", "delta"; one premise: closed forms for all inputs of the pairs, at one eps.
+    """
+    found, signs = _forms(premises)
+    eps_prv, delta = claimed(step)
+    eps = found.epsilons.point
+    if eps is None:
+        raise BadProof("closed forms at one eps are wanted")
+    growth = Ratio(Sum.exponential(eps_prv / eps))
+    count = bounded_excesses(proof, found, signs, (growth, Ratio.constant(delta)), ())
+    return Private(eps, eps_prv, delta, listed(proof), count)
+
+
+def every_pair_throughout(
+    proof: Proof, premises: Sequence[Judgement], step: Step
+) -> PrivateThroughout:
+    """delta_{u,u'} = sum over outputs of max(0, g_o) <= delta at all eps of an interval.
+
+    Theorem: let g_o = Pr[o | u] - e^eps_prv Pr[o | u'], and let the interval be cut. On a part
+    where g_o >= 0 for o in A, g_o <= 0 for o in B, and C are the other outputs, the sum is at every
+    eps that over A and some of C. So it is at most delta if delta - (sum of g_o over A and D) >= 0
+    on the part for every D in C.
+
+    Step: "eps_prv", "delta": formulas in eps, the first a multiple of eps, or a constant; "cuts";
+    premises: closed forms for all inputs of the pairs, then signs.
+    """
+    found, signs = _forms(premises)
+    eps_prv, delta = read_weight(step["eps_prv"]), read_weight(step["delta"])
+    claim = growth_of(eps_prv, signs), formula_of(delta, signs)
+    count = bounded_excesses(proof, found, signs, claim, ascending(step["cuts"]))
+    return PrivateThroughout(found.epsilons, eps_prv, delta, listed(proof), count)
+
+
+def growth_of(eps_prv: Tree, signs: Signs) -> Ratio:
+    """Return e ** eps_prv, or less."""
+    value, point = formula_of(eps_prv, signs), signs.epsilons.point
+    match value.numerator.terms, value.denominator:
+        case (), ():
+            return Ratio.constant(Fraction(1))
+        case ((((0, 1), factor),), ()) if factor > 0:
+            return Ratio(Sum.exponential(factor))
+        case ((((0, 0), constant),), ()) if constant > 0:
+            if point is not None:
+                return Ratio(Sum.exponential(constant / point))
+            above, shift = growth_bound(constant, PLACES, above=False)
+            return Ratio.constant(Fraction(above, 1 << shift))
+        case _:
+            raise Refused("eps_prv is no multiple of eps, and no constant")
+
+
+def bounded_excesses(
+    proof: Proof,
+    found: ExactDistributions,
+    signs: Signs,
+    claim: tuple[Ratio, Ratio],
+    cuts: Sequence[Fraction],
+) -> int:
+    """Make sure that no pair exceeds delta, as `every_pair_throughout` says.
+
+    Args:
+        proof: The machine and the pairs.
+        found: Its distributions.
+        signs: What is known at their eps.
+        claim: e ** eps_prv, or less, and delta.
+        cuts: Of the interval.
+
+    Returns:
+        How many pairs there are.
+
+    Raises:
+        Refuted: If that is not known.
+    """
+    if proof.machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")
+    bounds = _Bounds(signs, *claim, cuts)
+    values, count = found.values, 0
+    known: set[tuple[int, ...]] = set()
+    for first, second in pairs_of(proof):
+        count += 1
+        proof.ask()
+        spend(10 + 2 * len(found.outputs))
+        if first not in values or second not in values:
+            raise Refuted("an input of a pair has no distribution")
+        excesses = bounds.numbers(zip(values[first], values[second], strict=True))
+        if excesses not in known:
+            known.add(excesses)
+            if not bounds.hold(excesses):
+                raise Refuted(f"delta is not known to bound {first}, {second}")
+    return count
+
+
+class _Bounds:
+    """Sums of excesses g = p - growth * q, each distinct one with a number."""
+
+    def __init__(self, signs: Signs, growth: Ratio, delta: Ratio, cuts: Sequence[Fraction]) -> None:
+        self._signs = signs
+        self._growth = growth.scaled(Fraction(-1))
+        self._delta = delta
+        on = signs.epsilons
+        starts, ends = (on.lower, *cuts), (*cuts, on.upper)
+        self._parts = [Epsilons(a, b) for a, b in zip(starts, ends, strict=True)]
+        if cuts and not all(b is None or a < b for a, b in zip(starts, ends, strict=True)):
+            raise BadProof("cuts are not inside of the interval")
+        self._numbers: dict[tuple[Ratio, Ratio], int] = {}
+        self._excesses: list[Ratio] = []
+        self._kinds: list[list[int]] = []
+        self._bounded: set[tuple[tuple[int, ...], Epsilons]] = set()
+
+    def numbers(self, pairs: Iterable[tuple[Ratio, Ratio]]) -> tuple[int, ...]:
+        """Return the numbers of excesses, ascending."""
+        found = []
+        for pair in pairs:
+            number = self._numbers.setdefault(pair, len(self._excesses))
+            if number == len(self._excesses):
+                excess = pair[0] + self._growth * pair[1]
+                self._excesses.append(excess)
+                self._kinds.append(self._kinds_of(excess))
+            found.append(number)
+        return tuple(sorted(found))
+
+    def _kinds_of(self, excess: Ratio) -> list[int]:
+        """For every part 1 if the excess is >= 0, -1 if it is <= 0, and 0 if neither is known."""
+        whole = self._kind(excess, self._signs.epsilons)
+        if whole:
+            return [whole] * len(self._parts)
+        return [self._kind(excess, part) for part in self._parts]
+
+    def _kind(self, excess: Ratio, on: Epsilons) -> int:
+        for kind in (-1, 1):
+            if self._signs.tell(excess.numerator.scaled(Fraction(kind)), positive=False, on=on):
+                return kind
+        return 0
+
+    def hold(self, excesses: Sequence[int]) -> bool:
+        """Whether sums of these are known to be at most delta."""
+        for place, part in enumerate(self._parts):
+            kinds = [(number, self._kinds[number][place]) for number in excesses]
+            always = [number for number, kind in kinds if kind > 0]
+            free = [number for number, kind in kinds if not kind]
+            if len(free) > MOST_FREE:
+                raise Refused(f"more than {MOST_FREE} excesses of one pair without a known sign")
+            for size in range(len(free) + 1):
+                for some in combinations(free, size):
+                    if not self._is_bounded(tuple(sorted((*always, *some))), part):
+                        return False
+        return True
+
+    def _is_bounded(self, chosen: tuple[int, ...], part: Epsilons) -> bool:
+        if (chosen, part) not in self._bounded:
+            spend(10 * len(chosen))
+            slack = self._delta
+            for number in chosen:
+                slack = slack + self._excesses[number].scaled(Fraction(-1))
+            if not any(
+                self._signs.tell(slack.numerator, positive=False, on=on)
+                for on in (self._signs.epsilons, part)
+            ):
+                return False
+            self._bounded.add((chosen, part))
+        return True
+
+
+def violated_somewhere(
+    proof: Proof, premises: Sequence[Judgement], step: Step
+) -> ViolatedSomewhere:
+    """A claim about an interval of eps is violated if it is at one eps of them.
+
+    At that eps the violated numbers are at least eps_prv and delta.
+
+    Step: "eps", "eps_prv", "delta"; one premise: the violation.
+    """
+    match premises:
+        case [Violated(eps, eps_prv, delta) as found]:
+            pass
+        case _:
+            raise BadProof("one premise is wanted: a violation")
+    epsilons, signs = read_epsilons(step["eps"]), Signs.at(eps)
+    formulas = read_weight(step["eps_prv"]), read_weight(step["delta"])
+    if not epsilons.holds(eps, eps):
+        raise Refuted("the violation is at another eps")
+    for formula, value in zip(formulas, (eps_prv, delta), strict=True):
+        slack = formula_of(formula, signs).scaled(Fraction(-1)) + Ratio.constant(value)
+        if not signs.tell(slack.numerator, positive=False):
+            raise Refuted("the violation is of less than what is claimed")
+    return ViolatedSomewhere(epsilons, *formulas, found)
+
+
+def _signs(premises: Sequence[Judgement]) -> list[Sign]:
+    found = [each for each in premises if isinstance(each, Sign)]
+    if len(found) < len(premises):
+        raise BadProof("premises are signs")
+    return found
+
+
+def _forms(premises: Sequence[Judgement]) -> tuple[ExactDistributions, Signs]:
+    match premises:
+        case [ExactDistributions() as found, *rest]:
+            return found, Signs(found.epsilons, _signs(rest))
+        case _:
+            raise BadProof("one premise is wanted first: distributions in closed form")

@@ -1,0 +1,132 @@
+"""What steps are about, and what several rules read of them or do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.forward import Run
+from dipapprox.kernel.judgements import Output
+from dipapprox.kernel.machine import Machine, read_input
+from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
+from dipapprox.kernel.reading import as_list, as_number
+from dipapprox.kernel.signs import Signs
+
+MOST_ENTRIES = 4_000_000
+"""Most probabilities that one step may ask for."""
+
+MOST_INPUTS = 500_000
+"""Most inputs that a machine is run for in one step."""
+
+MOST_PAIRS = 20_000_000
+"""Most pairs of inputs that one step may go through."""
+
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What all steps are about: a machine, and which pairs of its inputs are meant.
+
+    Attributes:
+        machine: The machine.
+        pairs: The listed ordered pairs; None for all adjacent ones.
+        ask: Called all the time; what it raises ends the replay.
+    """
+
+    machine: Machine
+    pairs: tuple[tuple[Input, Input], ...] | None
+    ask: Callable[[], None]
+
+
+def outcomes(
+    proof: Proof, signs: Signs, step: Step
+) -> tuple[Graph, dict[Input, dict[Output, list[int]]], tuple[Output, ...]]:
+    """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
+    domains = tuple(domain for _, domain in proof.machine.inputs)
+    inputs: Iterable[Input] = (
+        all_inputs(proof.machine)
+        if step["inputs"] is None
+        else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
+    )
+    cuts = tuple(ascending(each) for each in as_list(step.get("cuts", []), "cuts"))
+    graph = Graph()
+    run = Run(proof.machine, signs, graph, proof.ask)
+    found: dict[Input, dict[Output, list[int]]] = {}
+    entries = 0
+    for input in inputs:
+        spend(100)
+        if len(found) >= MOST_INPUTS:
+            raise Refused(f"more than {MOST_INPUTS} inputs")
+        if input in found:
+            raise BadProof("an input twice")
+        found[input] = run.outcomes(input, cuts)
+        entries += sum(len(scalars) for scalars in found[input].values())
+        if entries > MOST_ENTRIES:
+            raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
+    if len(outputs) * len(found) > MOST_ENTRIES:
+        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    return graph, found, outputs
+
+
+def pairs_of(proof: Proof) -> Iterator[tuple[Input, Input]]:
+    """Yield the pairs that are meant.
+
+    Raises:
+        Refused: If they are too many.
+    """
+    pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
+    for count, pair in enumerate(pairs):
+        if count >= MOST_PAIRS:
+            raise Refused(f"more than {MOST_PAIRS} pairs")
+        yield pair
+
+
+def listed(proof: Proof) -> frozenset[tuple[Input, Input]] | None:
+    """The pairs, as judgements have them."""
+    return None if proof.pairs is None else frozenset(proof.pairs)
+
+
+def ascending(json: object) -> tuple[Fraction, ...]:
+    """Read numbers that ascend."""
+    cuts = tuple(as_number(each, "a cut") for each in as_list(json, "cuts"))
+    if any(a >= b for a, b in pairwise(cuts)):
+        raise BadProof("cuts do not ascend")
+    return cuts
+
+
+def claimed(step: Step) -> tuple[Fraction, Fraction]:
+    """Read the numbers of a claim."""
+    eps_prv, delta = as_number(step["eps_prv"], "eps_prv"), as_number(step["delta"], "delta")
+    if eps_prv < 0 or not 0 <= delta <= 1:
+        raise BadProof("eps_prv is below 0, or delta not in [0, 1]")
+    return eps_prv, delta
+
+
+def positive(json: object, what: str) -> Fraction:
+    """Read a number > 0."""
+    value = as_number(json, what)
+    if value <= 0:
+        raise BadProof(f"{what} is not above 0")
+    return value
+
+
+def growth_bound(eps_prv: Fraction, places: int, above: bool) -> tuple[int, int]:
+    """Return (k, shift): k / 2 ** shift is at most e ** eps_prv, or at least that."""
+    if eps_prv > MOST_EPS_PRV:
+        raise Refused(f"eps_prv is above {MOST_EPS_PRV}")
+    with precision(places + 2 * int(eps_prv) + 32):
+        ball = to_ball(eps_prv).exp()
+        return (upper_at if above else lower_at)(ball, places), places
+
+
+MOST_EPS_PRV = 1000

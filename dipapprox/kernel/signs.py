@@ -1,0 +1,330 @@
+"""Signs of exponential polynomials on an interval of eps: what is known, and how it is proved.
+
+What is said of f is said of every positive multiple c * eps ** n * e ** (q * eps) * f. A sum whose
+coefficients are all > 0 is > 0. Let g be one of those multiples of f whose rates are >= 0, one of
+them 0, and h = g' ("a slope").
+
+    Rise: if g(l) >= 0 and h > 0 on (l, r], then g > 0 on (l, r].
+    Fall: if g(r) >= 0 and -h > 0 on [l, r), then g > 0 on [l, r).
+
+Each slope lowers the degree of the coefficient of e ** 0: after finitely many there is a sum with
+one exponential, then a constant. Values at 0 are sums of coefficients, and exact; values elsewhere
+have signs that are found for certain (`exponentials`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+from flint import arb, arb_poly
+
+from dipapprox.kernel.balls import between, precision, to_ball
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+
+MOST_ORDER = 64
+"""Of Taylor's formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilons:
+    """All eps > 0 with lower <= eps <= upper; None is no bound."""
+
+    lower: Fraction
+    upper: Fraction | None
+
+    @property
+    def point(self) -> Fraction | None:
+        """The only eps; None if there are more."""
+        return self.lower if self.lower == self.upper else None
+
+    def holds(self, lower: Fraction, upper: Fraction | None) -> bool:
+        """Whether all eps > 0 between two others are among these."""
+        ends = self.upper is None or (upper is not None and upper <= self.upper)
+        return self.lower <= lower and ends
+
+    def __str__(self) -> str:
+        if self.point is not None:
+            return f"eps = {self.point}"
+        left = f"{self.lower} <= " if self.lower else "0 < "
+        return f"{left}eps" + ("" if self.upper is None else f" <= {self.upper}")
+
+
+def read_epsilons(json: object) -> Epsilons:
+    """Read {"from": number, "to": number or null}, or a number > 0."""
+    if not isinstance(json, dict):
+        ends: tuple[Fraction, Fraction | None] = (as_number(json, "eps"),) * 2
+    else:
+        record = as_record(json, "an interval", ("from", "to"))
+        to = record["to"]
+        ends = as_number(record["from"], "an end"), to if to is None else as_number(to, "an end")
+    lower, upper = ends
+    if lower < 0 or (upper is not None and (upper < lower or not upper)):
+        raise BadProof("there is no eps > 0 between these ends")
+    return Epsilons(lower, upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A function, as `Sum.parts` leaves it, is >= 0 on an interval, or even > 0."""
+
+    epsilons: Epsilons
+    function: Sum
+    positive: bool
+
+    def __str__(self) -> str:
+        return f"{self.function} {'>' if self.positive else '>='} 0 for {self.epsilons}"
+
+
+class Signs:
+    """What is known of signs for some eps.
+
+    Args:
+        epsilons: All that are meant.
+        known: On these or more.
+    """
+
+    def __init__(self, epsilons: Epsilons, known: Iterable[Sign] = ()) -> None:
+        self.epsilons = epsilons
+        self._known: dict[Sum, list[Sign]] = {}
+        self._found: dict[tuple[Sum, Epsilons, bool], bool] = {}
+        for each in known:
+            self._known.setdefault(each.function, []).append(each)
+
+    @classmethod
+    def at(cls, eps: Fraction) -> Signs:
+        """Return what is known at one eps: everything."""
+        return cls(Epsilons(eps, eps))
+
+    def is_zero(self, function: Sum) -> bool:
+        """Whether a function is known to be 0 at all eps."""
+        point = self.epsilons.point
+        return (function if point is None else function.at(point)).is_zero()
+
+    def tell(self, function: Sum, positive: bool, on: Epsilons | None = None) -> bool:
+        """Whether a function is known to be >= 0, or > 0, at all eps or some of them."""
+        on = self.epsilons if on is None else on
+        if function.is_zero():
+            return not positive
+        if all(c > 0 for _, c in function.terms):
+            return True
+        _, part = function.parts()
+        key = part, on, positive
+        if key not in self._found:
+            if on.point is not None:
+                sign = part.sign(on.point)
+                self._found[key] = sign > 0 or (not positive and not sign)
+            else:
+                self._found[key] = _rises(part) or self.look_up(*key)
+        return self._found[key]
+
+    def look_up(self, function: Sum, on: Epsilons, positive: bool) -> bool:
+        """Whether it is among what was given."""
+        return any(
+            each.epsilons.holds(on.lower, on.upper) and (each.positive or not positive)
+            for each in self._known.get(function, ())
+        )
+
+    def inverse(self, ratio: Ratio) -> Ratio:
+        """Return 1 / ratio.
+
+        Raises:
+            NotProved: If it is not known that the ratio has one sign, and no zero.
+        """
+        if self.tell(ratio.numerator, positive=True):
+            return ratio.inverse()
+        opposite = ratio.scaled(Fraction(-1))
+        if self.tell(opposite.numerator, positive=True):
+            return opposite.inverse().scaled(Fraction(-1))
+        raise NotProved("a divisor is not known to have no zero")
+
+
+# --- proofs --------------------------------------------------------------------------------------
+
+
+Piece = tuple[Fraction | None, int, int, int]
+"""(where it ends, slopes, order of Taylor's formula or 0, bits); slopes < 0 fall."""
+
+
+def product_is_signed(
+    epsilons: Epsilons, factors: Sequence[tuple[Sum, int, Sequence[Piece]]]
+) -> Sign:
+    """Conclude a sign of the product of factor ** exponent; even ones need no pieces.
+
+    Raises:
+        Refuted: If a factor is not known to be >= 0.
+    """
+    product, positive = Sum.constant(Fraction(1)), True
+    for factor, exponent, pieces in factors:
+        for _ in range(exponent):
+            product = product * factor
+        if pieces:
+            positive = _is_positive(factor, pieces, epsilons) and positive
+        elif exponent % 2:
+            raise Refuted("nothing is said of the sign of a factor")
+        else:
+            positive = False
+    if product.is_zero():
+        raise Refuted("a product that is 0")
+    return Sign(epsilons, product.parts()[1], positive)
+
+
+def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
+    """Read {"terms": [[c, n, q], …], "exponent": k, "pieces": [[to, slopes, order, bits], …]}."""
+    record = as_record(json, "a factor", ("terms", "exponent", "pieces"))
+    exponent, pieces, terms = as_integer(record["exponent"], "an exponent"), [], []
+    if not 0 < exponent <= MOST_ORDER:
+        raise BadProof("an exponent is below 1, or too large")
+    for each in as_list(record["terms"], "terms"):
+        c, n, q = as_list(each, "a term", 3)
+        powers = as_number(q, "a rate"), as_integer(n, "a power")
+        terms.append((powers, as_number(c, "a coefficient")))
+    for each in as_list(record["pieces"], "pieces"):
+        to, *numbers = as_list(each, "a piece", 4)
+        slopes, order, bits = (as_integer(number, "a piece") for number in numbers)
+        if not 0 <= order <= MOST_ORDER:
+            raise BadProof("an order below 0, or too large")
+        pieces.append((to if to is None else as_number(to, "an end"), slopes, order, bits))
+    function = Sum.of(terms)
+    if function.is_zero():
+        raise BadProof("a factor is 0")
+    return function, exponent, tuple(pieces)
+
+
+def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
+    """Whether a factor is > 0 on an interval; it is >= 0.
+
+    Raises:
+        Refuted: If it is not known to be >= 0.
+    """
+    lower, strict, function = on.lower, True, _Whole.of(factor)
+    for upper, slopes, order, bits in pieces:
+        if upper is not None and upper <= lower:
+            raise Refuted("a piece without points")
+        strict = function.signed(lower, upper, slopes, order, bits) and strict
+        if upper is None:
+            return strict
+        lower = upper
+    if on.upper is None or lower < on.upper:
+        raise Refuted("the pieces end before the interval does")
+    return strict
+
+
+def _rises(function: Sum) -> bool:
+    """Whether slopes from 0 on, as many as it takes, show that a function is > 0."""
+    whole = _Whole.of(function)
+    while whole.terms:
+        if whole.has_no_negative_term():
+            return True
+        if whole.at_zero() < 0:
+            return False
+        whole = whole.slope(1)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A positive multiple of a function: terms {(n, j): c} of c eps ** n e ** (j eps / steps).
+
+    All are integers, all n and j >= 0, some j is 0; c != 0.
+    """
+
+    terms: dict[tuple[int, int], int]
+    steps: int
+
+    @classmethod
+    def of(cls, function: Sum) -> _Whole:
+        _, part = function.parts()
+        steps = lcm(*(q.denominator for (q, _), _ in part.terms))
+        return cls({(n, int(q * steps)): int(c) for (q, n), c in part.terms}, steps)
+
+    def has_no_negative_term(self) -> bool:
+        return min(self.terms.values()) > 0
+
+    def at_zero(self) -> int:
+        return sum(c for (n, _), c in self.terms.items() if not n)
+
+    def sign_at(self, eps: Fraction) -> int:
+        if not eps:
+            value = self.at_zero()
+            return (value > 0) - (value < 0)
+        terms = self.terms.items()
+        return Sum.of(((Fraction(j, self.steps), n), Fraction(c)) for (n, j), c in terms).sign(eps)
+
+    def slope(self, sign: int) -> _Whole:
+        """The derivative times `sign` and a positive factor."""
+        found: dict[tuple[int, int], int] = {}
+        spend(20 + sum([1 + c.bit_length() // 64 for c in self.terms.values()]))
+        for (n, j), c in self.terms.items():
+            found[n, j] = found.get((n, j), 0) + sign * j * c
+            if n:
+                found[n - 1, j] = found.get((n - 1, j), 0) + sign * self.steps * n * c
+        least = min((j for (_, j), c in found.items() if c), default=0)
+        return _Whole({(n, j - least): c for (n, j), c in found.items() if c}, self.steps)
+
+    def signed(
+        self, lower: Fraction, upper: Fraction | None, slopes: int, order: int, bits: int
+    ) -> bool:
+        """Whether it is > 0 on an interval; False: >= 0.
+
+        Raises:
+            Refuted: If that is not known.
+        """
+        function, strict = self, True
+        start = lower if slopes >= 0 else upper
+        if start is None:
+            raise Refuted("a fall from infinity")
+        for number in range(abs(slopes)):
+            value = function.sign_at(start)
+            if value < 0:
+                raise Refuted(f"a function is below 0 at {start}")
+            # At 0 nothing is asked for.
+            strict = strict and (number > 0 or value > 0 or not start)
+            function = function.slope(1 if slopes > 0 else -1)
+            if not function.terms:
+                raise Refuted("a slope is 0")
+        if function.has_no_negative_term():
+            return strict
+        if upper is None or not order or not function.taylor(lower, upper, order, bits) > 0:
+            raise Refuted(f"a function is not known to be above 0 from {lower} on")
+        return strict
+
+    def taylor(self, lower: Fraction, upper: Fraction, order: int, bits: int) -> arb:
+        """Enclose what it is on [lower, upper], times e ** (q * eps).
+
+        G(x + h) = sum of G_i(x) h^i over i < order, plus G_order(y) h^order, where y is between x
+        and x + h, G_i is the i-th derivative / i!, and x is the middle: |h| <= radius.
+        """
+        with precision(bits):
+            middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
+            near = self._series(middle, order)
+            near[order] = self._series(between(to_ball(lower), to_ball(upper)), order)[order]
+            total = near[0]
+            for i, coefficient in enumerate(near[1:], start=1):
+                sizes = between(-(radius**i) if i % 2 else arb(0), radius**i)
+                total += coefficient * sizes
+            return total
+
+    def _series(self, x: arb, order: int) -> list[arb]:
+        """G_0(x), ..., G_order(x); the largest rate is 0."""
+        rows: dict[int, dict[int, int]] = {}
+        for (n, j), c in self.terms.items():
+            rows.setdefault(j, {})[n] = c
+        most, total = max(rows), [arb(0)] * (order + 1)
+        for j, row in rows.items():
+            if max(row) > 64 * len(row) + 1_000:
+                raise Refused("powers of eps that are too high")
+            spend(10 * (order + 1) ** 2 + 10 * max(row) ** 2)
+            rate = to_ball(Fraction(j - most, self.steps))
+            factors = [(rate * x).exp()]
+            for i in range(1, order + 1):
+                factors.append(factors[-1] * rate / i)
+            polynomial = arb_poly([row.get(n, 0) for n in range(max(row) + 1)])
+            product = polynomial(arb_poly([x, 1])) * arb_poly(factors)
+            total = [total[i] + product[i] for i in range(order + 1)]
+        return total
