@@ -202,7 +202,7 @@ def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
     Raises:
         Refuted: If it is not known to be >= 0.
     """
-    lower, strict, function = on.lower, True, _Whole.of(factor)
+    lower, strict, function = on.lower, True, Whole.of(factor)
     for upper, slopes, order, bits in pieces:
         if upper is not None and upper <= lower:
             raise Refuted("a piece without points")
@@ -217,7 +217,7 @@ def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
 
 def _rises(function: Sum) -> bool:
     """Whether slopes from 0 on, as many as it takes, show that a function is > 0."""
-    whole = _Whole.of(function)
+    whole = Whole.of(function)
     while whole.terms:
         if whole.has_no_negative_term():
             return True
@@ -228,7 +228,7 @@ def _rises(function: Sum) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class Whole:
     """A positive multiple of a function: terms {(n, j): c} of c eps ** n e ** (j eps / steps).
 
     All are integers, all n and j >= 0, some j is 0; c != 0.
@@ -238,7 +238,7 @@ class _Whole:
     steps: int
 
     @classmethod
-    def of(cls, function: Sum) -> _Whole:
+    def of(cls, function: Sum) -> Whole:
         _, part = function.parts()
         steps = lcm(*(q.denominator for (q, _), _ in part.terms))
         return cls({(n, int(q * steps)): int(c) for (q, n), c in part.terms}, steps)
@@ -256,7 +256,7 @@ class _Whole:
         terms = self.terms.items()
         return Sum.of(((Fraction(j, self.steps), n), Fraction(c)) for (n, j), c in terms).sign(eps)
 
-    def slope(self, sign: int) -> _Whole:
+    def slope(self, sign: int) -> Whole:
         """The derivative times `sign` and a positive factor."""
         found: dict[tuple[int, int], int] = {}
         spend(20 + sum([1 + c.bit_length() // 64 for c in self.terms.values()]))
@@ -265,7 +265,7 @@ class _Whole:
             if n:
                 found[n - 1, j] = found.get((n - 1, j), 0) + sign * self.steps * n * c
         least = min((j for (_, j), c in found.items() if c), default=0)
-        return _Whole({(n, j - least): c for (n, j), c in found.items() if c}, self.steps)
+        return Whole({(n, j - least): c for (n, j), c in found.items() if c}, self.steps)
 
     def signed(
         self, lower: Fraction, upper: Fraction | None, slopes: int, order: int, bits: int

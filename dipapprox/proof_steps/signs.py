@@ -1,0 +1,239 @@
+"""Signs of functions of eps, found by the exact engine and written as steps of the kernel.
+
+The kernel asks for signs while it runs; whoever writes a proof runs it with a `Finder`, which
+answers by looking for a proof. What it finds are the steps that the kernel will need.
+
+    rational zeros split off      factors eps - a, or a - eps
+    squarefree parts              factors; even exponents need nothing more
+    covers (`exact.signs.cover`)  pieces: rises near 0 and far away, boxes in between
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from dipapprox.errors import LimitReached
+from dipapprox.exact.signs.cover import Cover
+from dipapprox.exact.signs.interval import EpsilonInterval, split_point
+from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
+from dipapprox.exact.signs.normal_form import NormalForm
+from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.zeros import Factors, SignChart, zeros
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.exponentials import Sum
+from dipapprox.kernel.signs import Epsilons, Piece, Sign, Signs, Whole, product_is_signed
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.machines import Json, number_json
+
+_ORDERS = (2, 6, 16, 40)
+_MOST_BITS = 4096
+_DEEPEST = 60
+"""Bisections of one box, and steps towards 0 or infinity."""
+
+_Factor = tuple[Sum, int, tuple[Piece, ...]]
+
+
+class Finder(Signs):
+    """Signs that are looked for.
+
+    Args:
+        epsilons: All that are meant.
+        limits: Asked while they are looked for.
+
+    Attributes:
+        used: What was found and asked for, with its step; in the order of being asked for.
+    """
+
+    def __init__(self, epsilons: Epsilons, limits: Limits) -> None:
+        super().__init__(epsilons)
+        self.limits = limits
+        self.used: dict[Sign, Json] = {}
+        self._steps: dict[Sum, dict[Sign, Json]] = {}
+        self._ranges: dict[Sum, list[Epsilons]] = {}
+
+    def look_up(self, function: Sum, on: Epsilons, positive: bool) -> bool:
+        """Find a proof, and note its step."""
+        known = self._steps.setdefault(function, {})
+        for sign, step in known.items():
+            if sign.epsilons.holds(on.lower, on.upper) and (sign.positive or not positive):
+                self.used[sign] = step
+                return True
+        wide = [each for each in self._ranges.get(function, ()) if each.holds(on.lower, on.upper)]
+        for each in (*wide, on):
+            found = self._found_on(function, each, positive)
+            if found is not None:
+                sign, step = found
+                known[sign] = self.used[sign] = step
+                return True
+        return False
+
+    def chart(self, function: Sum) -> SignChart:
+        """Return where the sign of a function changes; signs are looked for in between."""
+        _, part = function.parts()
+        found = zeros(_polynomial(part), interval_of(self.epsilons), self.limits)
+        gaps = [Epsilons(lower, upper) for lower, upper, _ in found.gaps if lower != upper]
+        for each in (part, part.scaled(Fraction(-1))):
+            self._ranges[each] = gaps
+        return found
+
+    def _found_on(self, function: Sum, on: Epsilons, positive: bool) -> tuple[Sign, Json] | None:
+        polynomial, interval = _polynomial(function), interval_of(on)
+        evidence = None
+        try:
+            if positive:
+                evidence = positive_on(polynomial, interval, self.limits)
+            else:
+                found = is_nonnegative(polynomial, interval, self.limits)
+                evidence = found.evidence if isinstance(found, Nonnegative) else None
+            if not isinstance(evidence, Factors):
+                self.limits.check()
+                return None
+            factors = list(self._factors(evidence, on))
+            sign = product_is_signed(on, factors)
+        except (NotProved, LimitReached, _Lost):
+            self.limits.check()
+            return None
+        if sign.function != function or (positive and not sign.positive):
+            return None
+        return sign, sign_step(on, factors)
+
+    def _factors(self, found: Factors, on: Epsilons) -> Iterator[_Factor]:
+        negative = found.sign < 0
+        for zero, multiplicity in found.rational_zeros:
+            above = on.upper is not None and zero >= on.upper
+            inside = on.lower < zero and not above
+            slope = Fraction(-1 if above else 1)
+            linear = Sum.of([((Fraction(0), 1), slope), ((Fraction(0), 0), -slope * zero)])
+            negative ^= above and multiplicity % 2 == 1
+            pieces = () if inside else ((on.upper, int(slope), 0, 2),)
+            yield linear, multiplicity, pieces
+        for part in found.parts:
+            function = _sum(part.form)
+            if part.cover is None:
+                yield function, part.exponent, ()
+                continue
+            if part.cover.first_sign < 0:
+                function = function.scaled(Fraction(-1))
+                negative ^= part.exponent % 2 == 1
+            if part.cover.crossings:
+                yield function, part.exponent, ()
+                continue
+            yield function, part.exponent, tuple(_pieces(function, part.cover, on, self.limits))
+        if negative:
+            raise _Lost
+
+
+class _Lost(Exception):
+    """No pieces that the kernel accepts are found."""
+
+
+def interval_of(on: Epsilons) -> EpsilonInterval:
+    """Return the same epsilons, as the exact engine knows them."""
+    return EpsilonInterval(on.lower, on.upper, on.lower > 0, on.upper is not None)
+
+
+def epsilons_json(on: Epsilons) -> Json:
+    """Write an interval."""
+    upper = None if on.upper is None else number_json(on.upper)
+    return {"from": number_json(on.lower), "to": upper}
+
+
+def sign_step(on: Epsilons, factors: Iterable[_Factor]) -> Json:
+    """Write the step that concludes a sign."""
+    written: list[Json] = []
+    for factor, exponent, pieces in factors:
+        terms: list[Json] = [[number_json(c), n, number_json(q)] for (q, n), c in factor.terms]
+        listed: list[Json] = [
+            [None if to is None else number_json(to), *numbers] for to, *numbers in pieces
+        ]
+        written.append({"terms": terms, "exponent": exponent, "pieces": listed})
+    return {"rule": "sign", "from": [], "eps": epsilons_json(on), "factors": written}
+
+
+def _polynomial(function: Sum) -> ExponentialPolynomial:
+    return ExponentialPolynomial.of({(n, q): c for (q, n), c in function.terms})
+
+
+def _sum(form: NormalForm) -> Sum:
+    terms = form.function().terms
+    return Sum.of(((q, n), c) for (n, q), c in terms)
+
+
+def _pieces(function: Sum, cover: Cover, on: Epsilons, limits: Limits) -> Iterator[Piece]:
+    """Turn a cover without crossings into pieces for a function that is > 0."""
+    whole = Whole.of(function)
+    lower = on.lower
+    if cover.near is not None:
+        upper, order = cover.near.upper, cover.near.order
+        piece = _first_piece(whole, upper, order, limits)
+        yield piece
+        assert piece[0] is not None
+        yield from _boxes(whole, piece[0], upper, limits)
+        lower = upper
+    for box in cover.boxes:
+        yield from _boxes(whole, box.lower, box.upper, limits)
+        lower = box.upper
+    if on.upper is None:
+        start, slopes = _far(whole, lower, limits)
+        yield from _boxes(whole, lower, start, limits)
+        yield None, slopes, 0, 2
+
+
+def _first_piece(whole: Whole, upper: Fraction, slopes: int, limits: Limits) -> Piece:
+    for _ in range(_DEEPEST):
+        found = _one_piece(whole, Fraction(0), upper, (slopes,), limits)
+        if found is not None:
+            return found
+        upper /= 2
+    raise _Lost
+
+
+def _one_piece(
+    whole: Whole, lower: Fraction, upper: Fraction, slopes: tuple[int, ...], limits: Limits
+) -> Piece | None:
+    longest = max(c.bit_length() for c in whole.terms.values())
+    for count in slopes:
+        for order in _ORDERS:
+            bits = 64 + longest
+            while bits <= _MOST_BITS:
+                limits.check()
+                try:
+                    whole.signed(lower, upper, count, order, bits)
+                except NotProved:
+                    bits *= 8
+                else:
+                    return upper, count, order, bits
+    return None
+
+
+def _boxes(whole: Whole, lower: Fraction, upper: Fraction, limits: Limits) -> Iterator[Piece]:
+    waiting = [(lower, upper, 0)] if lower < upper else []
+    while waiting:
+        left, right, depth = waiting.pop()
+        if depth > _DEEPEST:
+            raise _Lost
+        found = _one_piece(whole, left, right, (0, 1, -1), limits)
+        if found is not None:
+            yield found
+            continue
+        middle = split_point(left, right)
+        waiting += [(middle, right, depth + 1), (left, middle, depth + 1)]
+
+
+def _far(whole: Whole, start: Fraction, limits: Limits) -> tuple[Fraction, int]:
+    """Return from where on slopes show that a function is > 0, and how many."""
+    for _ in range(_DEEPEST):
+        limits.check()
+        function, slopes = whole, 0
+        while function.terms and not function.has_no_negative_term():
+            if function.sign_at(start) < 0:
+                break
+            function, slopes = function.slope(1), slopes + 1
+        else:
+            if function.terms:
+                return start, slopes
+            raise _Lost
+        start = 2 * start if start else Fraction(1)
+    raise _Lost

@@ -1,0 +1,202 @@
+"""Claims about all eps of an interval, as proofs: closed forms and the signs that they need.
+
+The kernel's own rules are run with a `Finder` in place of what premises say of signs; what it finds
+stands before the steps that ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.balls import precision, upper_at
+from dipapprox.kernel.closed_forms import bounded_excesses, closed_forms, growth_of
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.judgements import ExactDistributions
+from dipapprox.kernel.machine import Tree, read_machine, read_weight
+from dipapprox.kernel.proofs import Proof, pairs_of
+from dipapprox.kernel.replay import read_claim
+from dipapprox.kernel.signs import Epsilons, Sign, Signs
+from dipapprox.kernel.weights import formula_of
+from dipapprox.language.core import Input, Program, Value
+from dipapprox.limits import Limits
+from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.signs import Finder, epsilons_json
+from dipapprox.proof_steps.verdicts import WrittenProof
+
+_MOST_CUTS = 400
+"""Of an interval, where excesses change their signs."""
+
+_BITS = (40, 80, 160, 320)
+"""Of the distributions that show a violation without closed forms."""
+
+_PLACES = (32, 64, 128, 256, 512)
+"""Of delta at the eps of a violation, rounded up, where it is no rational number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Where a claim is violated: the pair, and the set of outputs."""
+
+    eps: Fraction
+    input: Input
+    adjacent: Input
+    outputs: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalThroughout:
+    """What the kernel shall confirm.
+
+    Attributes:
+        epsilons: All that are meant.
+        eps_prv: As a weight of machines.
+        deltas: Bounds, as weights: those of DP are at most what is claimed, those of Not_DP at
+            least; one after the other is tried.
+        broken: Where it is violated; None if it holds.
+    """
+
+    epsilons: Epsilons
+    eps_prv: Json
+    deltas: tuple[Json, ...]
+    broken: Broken | None
+
+
+def written_throughout(
+    program: Program, goal: GoalThroughout, selection: PairSelection, limits: Limits
+) -> Iterator[WrittenProof]:
+    """Yield proofs; the first that the kernel confirms will do.
+
+    Raises:
+        NoCertificate: If the kernel has no rules for it.
+        LimitReached: If a limit is reached.
+    """
+    machine = machine_json(program)
+    if program.real_outputs:
+        raise NoCertificate("outputs are real numbers")
+    pairs: Json = None
+    inputs: Json = None
+    if isinstance(selection, OrderedPairs):
+        listed = dict.fromkeys(selection.pairs)
+        pairs = [[input_json(u), input_json(v)] for u, v in listed]
+        inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
+    for delta in goal.deltas:
+        stated = {"eps_prv": goal.eps_prv, "delta": delta}
+        claim: dict[str, Json] = {
+            "verdict": "DP" if goal.broken is None else "Not_DP",
+            "eps": epsilons_json(goal.epsilons),
+            **stated,
+            "pairs": pairs,
+        }
+        if goal.broken is None:
+            steps = _kept(machine, claim, inputs, goal.epsilons, limits)
+            yield WrittenProof(machine, claim, tuple(steps))
+        else:
+            for some in _violated(goal.broken, stated, claim["eps"]):
+                yield WrittenProof(machine, claim, some)
+
+
+def _kept(
+    machine: Json, claim: dict[str, Json], inputs: Json, epsilons: Epsilons, limits: Limits
+) -> list[Json]:
+    read = read_machine(machine)
+    proof = Proof(read, read_claim(claim, read).pairs, limits.check)
+    run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
+    first, second = Finder(epsilons, limits), Finder(epsilons, limits)
+    try:
+        found = closed_forms(proof, first, run)
+        growth = growth_of(read_weight(claim["eps_prv"]), second)
+        bound = formula_of(read_weight(claim["delta"]), second)
+        cuts = _cuts(proof, found, second, growth)
+        bounded_excesses(proof, found, second, (growth, bound), cuts)
+    except NotProved as obstacle:
+        raise NoCertificate(str(obstacle)) from None
+    numbers: dict[Sign, int] = {}
+    steps: list[Json] = []
+    for finder in (first, second):
+        for sign, step in finder.used.items():
+            if numbers.setdefault(sign, len(steps)) == len(steps):
+                steps.append(step)
+    place = len(steps)
+    # What is not asked for again is forgotten.
+    before: list[Json] = [-n - 1 if s not in second.used else n for s, n in _of(first, numbers)]
+    after: list[Json] = [-place - 1, *(-n - 1 for _, n in _of(second, numbers))]
+    last: dict[str, Json] = {
+        "rule": "every pair throughout",
+        "from": after,
+        "eps_prv": claim["eps_prv"],
+        "delta": claim["delta"],
+        "cuts": [number_json(cut) for cut in cuts],
+    }
+    return [*steps, {**run, "from": before}, last]
+
+
+def _of(finder: Finder, numbers: dict[Sign, int]) -> list[tuple[Sign, int]]:
+    return [(sign, numbers[sign]) for sign in finder.used]
+
+
+def _cuts(proof: Proof, found: ExactDistributions, signs: Finder, growth: Ratio) -> list[Fraction]:
+    """Return where excesses change their signs: at rational numbers, or on both sides of it."""
+    on = signs.epsilons
+    cuts: set[Fraction] = set()
+    seen: set[tuple[Ratio, Ratio]] = set()
+    for first, second in pairs_of(proof):
+        for pair in zip(found.values[first], found.values[second], strict=True):
+            if pair in seen:
+                continue
+            seen.add(pair)
+            excess = (pair[0] + (growth * pair[1]).scaled(Fraction(-1))).numerator
+            both = excess.scaled(Fraction(-1)), excess
+            if any(signs.tell(each, positive=False) for each in both):
+                continue
+            for zero in signs.chart(excess).zeros:
+                if zero.changes_sign:
+                    cuts |= {zero.lower, zero.upper}
+            if len(cuts) > _MOST_CUTS:
+                raise NoCertificate("excesses change their signs in too many places")
+    return sorted(c for c in cuts if on.lower < c and (on.upper is None or c < on.upper))
+
+
+def _violated(
+    broken: Broken, stated: dict[str, Json], epsilons: Json
+) -> Iterator[tuple[Json, ...]]:
+    eps, pair = broken.eps, [input_json(broken.input), input_json(broken.adjacent)]
+    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
+    for delta in deltas:
+        somewhere: Json = {"rule": "violated somewhere", "from": [-2], "eps": epsilons, **stated}
+        step: Json = {
+            "rule": "violation",
+            "from": [-1],
+            "eps_prv": number_json(eps_prv),
+            "delta": number_json(delta),
+            "input": pair[0],
+            "adjacent": pair[1],
+            "outputs": [input_json(each) for each in broken.outputs],
+        }
+        run: dict[str, Json] = {"from": [], "eps": number_json(eps), "inputs": list(pair)}
+        yield {**run, "rule": "exact distributions"}, step, somewhere
+        for bits in _BITS:
+            yield {**run, "rule": "distributions", "bits": bits}, step, somewhere
+
+
+def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:
+    """Return the value of a formula at one eps if it is rational, else numbers just above it."""
+    try:
+        value = formula_of(formula, Signs.at(eps)).at(eps)
+    except NotProved as obstacle:
+        raise NoCertificate(str(obstacle)) from None
+    match value.numerator.terms, value.denominator:
+        case (), _:
+            return [Fraction(0)]
+        case ((((0, 0), number),), ()):
+            return [number]
+        case _:
+            found = []
+            for places in _PLACES:
+                with precision(places + 64):
+                    found.append(Fraction(upper_at(value.ball(eps), places), 1 << places))
+            return found
