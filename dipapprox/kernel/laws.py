@@ -42,11 +42,9 @@ class RealFamily(ABC):
         shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density.
     """
 
+    has_kink = False
+    mirror: str
     shifts: tuple[int, ...] = ()
-
-    def __init__(self, has_kink: bool, mirror: str) -> None:
-        self.has_kink = has_kink
-        self.mirror = mirror
 
     @abstractmethod
     def reach(self, bits: int) -> tuple[int, int]:
@@ -57,22 +55,17 @@ class RealFamily(ABC):
 
     @abstractmethod
     def densities(self, points: list[arb], side: int) -> list[arb]:
-        """Enclose the density at some points, all on one side."""
-
-    def density(self, z: arb, side: int = 0) -> arb:
-        """Enclose the density."""
-        side = _side(z, side)
-        if self.has_kink and side == 0:
-            return between(self.density(z, -1), self.density(z, 1))
-        return self.densities([z], side)[0]
-
-    @abstractmethod
-    def below(self, z: arb, side: int = 0) -> arb:
-        """Enclose Pr[Z <= z], with a small relative error where it is small."""
+        """Enclose the density at points on one side, which is known if there is a kink."""
 
     @abstractmethod
     def above(self, z: arb, side: int = 0) -> arb:
         """Enclose Pr[Z >= z], with a small relative error where it is small."""
+
+    def below(self, z: arb, side: int = 0) -> arb:
+        """Enclose Pr[Z <= z] likewise."""
+        family = FAMILIES[self.mirror]
+        assert isinstance(family, RealFamily)
+        return family.above(-z, -side)
 
     @abstractmethod
     def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
@@ -88,11 +81,11 @@ class Gauss(RealFamily):
 
     Pr[Z >= z] = erfc(z / sqrt 2) / 2. Radius: Pr[|Z| > T] <= exp(-T^2 / 2), as (T >= 0)
     Pr[Z > T] = int_0^inf phi(T + u) du <= exp(-T^2 / 2) int_0^inf phi(u) du; and
-    T^2 / 2 >= (7 / 10) bits >= bits ln 2. Majorant: |exp(-(x + iy)^2 / 2)| = exp((y^2 - x^2) / 2).
+    T^2 / 2 >= (7 / 10) bits >= bits ln 2. Majorant: |exp(-(x + iy)^2 / 2)| = exp((y^2 - x^2) / 2),
+    x the one nearest to 0; where the signs of the ends are not certain that is 0.
     """
 
-    def __init__(self) -> None:
-        super().__init__(has_kink=False, mirror="Gauss")
+    mirror = "Gauss"
 
     def reach(self, bits: int) -> tuple[int, int]:
         radius = isqrt(7 * bits // 5 + 1) + 1
@@ -102,65 +95,54 @@ class Gauss(RealFamily):
         factor, rate = 1 / (2 * arb.pi()).sqrt(), -arb(1) / 2
         return [(rate * z * z).exp() * factor for z in points]
 
-    def below(self, z: arb, side: int = 0) -> arb:
-        return self.above(-z)
-
     def above(self, z: arb, side: int = 0) -> arb:
         return (z / arb(2).sqrt()).erfc() / 2
 
     def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
-        nearest = _nearest_to_zero(low, high)
+        nearest = low if low > 0 else high if high < 0 else arb(0)
         return ((height * height - nearest * nearest) / 2).exp() / (2 * arb.pi()).sqrt()
 
 
 class Exponential(RealFamily):
     """Exponential decay on both sides of 0, l of the mass to the left and r = 1 - l to the right.
 
-    Density l exp(z) and r exp(-z), so Pr[Z <= z] = l exp(z) and 1 - r exp(-z), and
-    Pr[|Z| > T] = exp(-T), with T >= (7 / 10) bits >= bits ln 2.
+    Density l exp(z) and r exp(-z), so Pr[Z >= z] = 1 - l exp(z) and r exp(-z), and
+    Pr[|Z| > T] = exp(-T), with T >= (7 / 10) bits >= bits ln 2. |exp(x + iy)| = exp(x).
     """
 
+    has_kink = True
+
     def __init__(self, left: Fraction, mirror: str) -> None:
-        super().__init__(has_kink=True, mirror=mirror)
-        self._left = left
-        self._right = 1 - left
+        self.mirror = mirror
+        self._mass = {-1: left, 1: 1 - left}
         # |z| <= |z - d| + |d|; what is on one side has to stay there.
-        self.shifts = tuple([d for d, mass in ((1, self._right), (-1, left)) if mass])
+        self.shifts = tuple([side for side in (1, -1) if self._mass[side]])
+
+    def _branch(self, side: int) -> tuple[arb, int]:
+        """The mass on a side, and the sign of the exponent there."""
+        if not side:
+            raise ValueError("the side is not known")
+        return to_ball(self._mass[side]), -side
 
     def reach(self, bits: int) -> tuple[int, int]:
-        radius = 7 * bits // 10 + 1
-        return radius if self._left else 0, radius if self._right else 0
+        left, right = (7 * bits // 10 + 1 if self._mass[side] else 0 for side in (-1, 1))
+        return left, right
 
     def densities(self, points: list[arb], side: int) -> list[arb]:
-        if side < 0:
-            left = to_ball(self._left)
-            return [left * z.exp() for z in points]
-        if side > 0:
-            right = to_ball(self._right)
-            return [right * (-z).exp() for z in points]
-        raise ValueError("the side is not known")
-
-    def below(self, z: arb, side: int = 0) -> arb:
-        if _side(z, side) < 0:
-            return to_ball(self._left) * z.exp()
-        if _side(z, side) > 0:
-            return 1 - to_ball(self._right) * (-z).exp()
-        return between(self.below(z, -1), self.below(z, 1))
+        mass, sign = self._branch(side)
+        return [mass * (sign * z).exp() for z in points]
 
     def above(self, z: arb, side: int = 0) -> arb:
-        if _side(z, side) < 0:
-            return 1 - to_ball(self._left) * z.exp()
-        if _side(z, side) > 0:
-            return to_ball(self._right) * (-z).exp()
-        return between(self.above(z, -1), self.above(z, 1))
+        side = side or int(z >= 0) - int(z < 0)
+        if not side:
+            return between(self.above(z, -1), self.above(z, 1))
+        mass, sign = self._branch(side)
+        tail = mass * (sign * z).exp()
+        return tail if side > 0 else 1 - tail
 
     def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
-        # |exp(x + iy)| = exp(x).
-        if side < 0:
-            return to_ball(self._left) * high.exp()
-        if side > 0:
-            return to_ball(self._right) * (-low).exp()
-        return arb.pos_inf()
+        mass, sign = self._branch(side)
+        return mass * (sign * (high if side < 0 else low)).exp()
 
 
 class IntegerFamily(ABC):
@@ -172,10 +154,8 @@ class IntegerFamily(ABC):
     """
 
     has_kink = False
+    mirror: str
     shifts: tuple[int, ...] = ()
-
-    def __init__(self, mirror: str) -> None:
-        self.mirror = mirror
 
     @abstractmethod
     def radius(self, bits: int) -> int:
@@ -190,7 +170,7 @@ class IntegerFamily(ABC):
         """Enclose Pr[Z >= k], with a small relative error where it is small."""
 
     def below(self, k: int, scale: Fraction) -> arb:
-        """Enclose Pr[Z <= k], with a small relative error where it is small."""
+        """Enclose Pr[Z <= k] likewise."""
         return self.above(-k, scale)
 
 
@@ -201,9 +181,7 @@ class DiscreteLaplace(IntegerFamily):
     Radius: Pr[|Z| > T scale] <= 2 q^(T scale) = 2 exp(-T), with T >= (bits + 1) ln 2.
     """
 
-    def __init__(self) -> None:
-        super().__init__(mirror="DLap")
-        self.shifts = 1, -1
+    mirror, shifts = "DLap", (1, -1)
 
     def radius(self, bits: int) -> int:
         return 7 * (bits + 1) // 10 + 1
@@ -232,8 +210,7 @@ class DiscreteGauss(IntegerFamily):
     exp(-T^2 / 2), twice that for both sides; T^2 / 2 >= (7 / 10) (bits + 1) >= (bits + 1) ln 2.
     """
 
-    def __init__(self) -> None:
-        super().__init__(mirror="DGauss")
+    mirror = "DGauss"
 
     def radius(self, bits: int) -> int:
         return isqrt(7 * (bits + 1) // 5 + 1) + 1
@@ -283,13 +260,10 @@ class Law:
     On the integers Z is not scaled: its masses are those of the family at this scale.
 
     Attributes:
-        family: Its name in programs, a key of `FAMILIES`.
-        mean: Exact; on the integers a whole number.
-        coefficient: Exact, > 0.
+        family: A key of `FAMILIES`.
+        mean: On the integers a whole number.
+        coefficient: > 0.
         power: Between -8 and 8.
-
-    Raises:
-        Refuted: If there is no such law.
     """
 
     family: str
@@ -316,11 +290,7 @@ class Law:
 
     @property
     def on_reals(self) -> RealFamily:
-        """The family, which has densities.
-
-        Raises:
-            Refuted: If it has not.
-        """
+        """The family, which has densities."""
         family = FAMILIES[self.family]
         if not isinstance(family, RealFamily):
             raise Refuted(f"{self.family} has no density")
@@ -328,11 +298,7 @@ class Law:
 
     @property
     def on_integers(self) -> IntegerFamily:
-        """The family, which has masses of integers.
-
-        Raises:
-            Refuted: If it has not.
-        """
+        """The family, which has masses of integers."""
         family = FAMILIES[self.family]
         if not isinstance(family, IntegerFamily):
             raise Refuted(f"{self.family} is no law of integers")
@@ -343,35 +309,12 @@ class Law:
         return self.affine(Fraction(1), other.mean - self.mean) == other
 
     def affine(self, factor: Fraction, shift: Fraction) -> Law:
-        """Return the law of factor * X + shift for X of this law; on the integers |factor| = 1.
-
-        Raises:
-            Refuted: If it is none of ours.
-        """
+        """Return the law of factor * X + shift for X of this law; on the integers |factor| = 1."""
         if factor == 0 or (self.is_discrete and abs(factor) != 1):
             raise Refuted(f"a multiple of a sample of {self.family} has no law here")
         family = FAMILIES[self.family].mirror if factor < 0 else self.family
         mean = factor * self.mean + shift
         return Law(family, mean, abs(factor) * self.coefficient, self.power)
-
-
-def _side(z: arb, side: int) -> int:
-    """Return on which side of 0 a point is: -1, 1, or 0 for not known."""
-    if side == 0:
-        return int(z >= 0) - int(z < 0)
-    return side
-
-
-def _nearest_to_zero(low: arb, high: arb) -> arb:
-    """Return a ball whose modulus is at most that of every x with low <= x <= high.
-
-    Where the signs of the ends are not certain it is 0.
-    """
-    if low > 0:
-        return low
-    if high < 0:
-        return high
-    return arb(0)
 
 
 def _bounded(terms: int) -> None:

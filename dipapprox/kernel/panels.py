@@ -73,10 +73,9 @@ class Panels(Space):
         first = to_ball((self.ends[0] - law.mean) / scale)
         last = to_ball((self.ends[-1] - law.mean) / scale)
         size = to_ball(factor)
-        left = Tail(
-            between(ZERO, height * family.density(first, -1)), size * family.below(first, -1)
-        )
-        right = Tail(between(ZERO, height * family.density(last, 1)), size * family.above(last, 1))
+        (before,), (after,) = family.densities([first], -1), family.densities([last], 1)
+        left = Tail(between(ZERO, height * before), size * family.below(first, -1))
+        right = Tail(between(ZERO, height * after), size * family.above(last, 1))
         return Sampled(values, bounds, left, right)
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
