@@ -54,39 +54,36 @@ class Adjacency:
         return self.norm in ("linf", "l1", "l0", "all")
 
     def holds(self, first: Input, second: Input) -> bool:
-        """Whether a pair of different inputs is adjacent.
-
-        Raises:
-            BadProof: If named values stand where numbers are subtracted.
-        """
+        """Whether a pair of different inputs is adjacent."""
         if first == second:
             return False
-        if self.norm == "all":
-            return True
         if self.norm == "pairs":
             return (first, second) in self.pairs
+        prices = [self.price(u, v) for u, v in zip(first, second, strict=True)]
+        known = [price for price in prices if price is not None]
+        return len(known) == len(prices) and self.allows(sum(known))
+
+    def allows(self, price: Number) -> bool:
+        """Whether all changes together may have this price."""
+        return not price or price <= self.radius
+
+    def price(self, before: Value, after: Value) -> Number | None:
+        """Return what a change of one cell takes of the radius; None if no pair may have it."""
+        if self.norm == "all":
+            return 0
         if self.norm == "l0":
-            return sum(u != v for u, v in zip(first, second, strict=True)) <= self.radius
-        changes = [change_of(u, v) for u, v in zip(first, second, strict=True)]
+            return int(before != after)
+        if isinstance(before, str) or isinstance(after, str):
+            raise BadProof("named values have no distance")
+        change = after - before
         match self.norm:
-            case "linf":
-                return max(changes) <= self.radius and min(changes) >= -self.radius
             case "l1":
-                return sum(max(change, -change) for change in changes) <= self.radius
+                return abs(change)
+            case "linf":
+                return 0 if abs(change) <= self.radius else None
             case "increasing":
-                return min(changes) >= 0 and max(changes) <= self.radius
+                return 0 if 0 <= change <= self.radius else None
             case "decreasing":
-                return max(changes) <= 0 and min(changes) >= -self.radius
+                return 0 if 0 <= -change <= self.radius else None
             case _:
                 raise BadProof(f"unknown norm {self.norm!r}")
-
-
-def change_of(before: Value, after: Value) -> Number:
-    """Return after - before.
-
-    Raises:
-        BadProof: If one is a named value.
-    """
-    if isinstance(before, str) or isinstance(after, str):
-        raise BadProof("named values have no distance")
-    return after - before

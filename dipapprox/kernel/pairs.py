@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dipapprox.kernel.adjacency import Input, Number, Range, Value, change_of
+from dipapprox.kernel.adjacency import Adjacency, Input, Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.machine import Machine
@@ -16,19 +16,24 @@ MOST_NEAR = 5_000_000
 def adjacent_pairs(machine: Machine) -> Iterator[tuple[Input, Input]]:
     """Yield every ordered pair of different adjacent inputs once.
 
-    Every pair that is yielded is adjacent by `Adjacency.holds`; none is left out, as every cell of
-    the second input runs through all values whose own change the norm admits.
+    None is left out: every cell of the second input runs through all values with a price, as long
+    as the prices so far are allowed; they are >= 0.
     """
     adjacency = machine.adjacency
     if adjacency.norm == "pairs":
         yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
         return
-    domains = _listed(machine)
-    near = [_near(machine, domain) for domain in domains]
+    near = [_near(adjacency, domain) for domain in _listed(machine)]
     for first in all_inputs(machine):
-        for second in _neighbours(machine, near, first):
-            if adjacency.holds(first, second):
-                yield first, second
+        pending: list[tuple[Input, Number]] = [((), 0)]
+        while pending:
+            start, spent = pending.pop()
+            if len(start) < len(first):
+                for value, price in near[len(start)][first[len(start)]]:
+                    if adjacency.allows(spent + price):
+                        pending.append(((*start, value), spent + price))
+            elif start != first:
+                yield first, start
 
 
 def all_inputs(machine: Machine) -> Iterator[Input]:
@@ -50,49 +55,21 @@ def _listed(machine: Machine) -> list[tuple[Value, ...]]:
     return found
 
 
-def _near(machine: Machine, domain: tuple[Value, ...]) -> dict[Value, list[tuple[Value, Number]]]:
-    """The values that a value may change to, with what the change costs of the radius.
-
-    l1: its size. l0: 1 for any change. Other norms: nothing, if each change is small enough.
-    """
-    norm, radius = machine.adjacency.norm, machine.adjacency.radius
+def _near(
+    adjacency: Adjacency, domain: tuple[Value, ...]
+) -> dict[Value, list[tuple[Value, Number]]]:
+    """The values that each value may change to, with the price of the change."""
     found: dict[Value, list[tuple[Value, Number]]] = {}
     entries = 0
     for before in domain:
-        near: list[tuple[Value, Number]] = []
         spend(2 * len(domain))
-        for after in domain:
-            if norm == "all":
-                near.append((after, 0))
-                continue
-            if norm == "l0":
-                near.append((after, int(before != after)))
-                continue
-            change = change_of(before, after)
-            size = max(change, -change)
-            if size > radius:
-                continue
-            if (norm == "increasing" and change < 0) or (norm == "decreasing" and change > 0):
-                continue
-            near.append((after, size if norm == "l1" else 0))
-        entries += len(near)
+        prices = [(after, adjacency.price(before, after)) for after in domain]
+        found[before] = [
+            (after, price)
+            for after, price in prices
+            if price is not None and adjacency.allows(price)
+        ]
+        entries += len(found[before])
         if entries > MOST_NEAR:
             raise Refused(f"more than {MOST_NEAR} values that are near each other")
-        found[before] = near
     return found
-
-
-def _neighbours(
-    machine: Machine, near: list[dict[Value, list[tuple[Value, Number]]]], first: Input
-) -> Iterator[Input]:
-    """The inputs whose changes, cell by cell, stay within the radius."""
-    radius = machine.adjacency.radius
-    pending: list[tuple[Input, Number]] = [((), 0)]
-    while pending:
-        start, spent = pending.pop()
-        if len(start) == len(first):
-            yield start
-            continue
-        for value, cost in near[len(start)][first[len(start)]]:
-            if spent + cost <= radius or not cost:
-                pending.append(((*start, value), spent + cost))
