@@ -20,21 +20,12 @@ from dipapprox.kernel.errors import NotProved, Refused
 MOST_BITS = 4096
 """Of any precision."""
 
-_SMALLEST = 2**16
-"""Ends of balls are given as multiples of 2^-65536: exponents of balls have any size."""
-
 _MOST_SHIFT = 2**22
 """Bits that an end may have before its point."""
 
 
 class _Turns:
-    """Whose precision it is.
-
-    Attributes:
-        lock: Whoever has it computes; whoever else sets flint's precision takes it as well.
-    """
-
-    __slots__ = ("lock",)
+    """Whose precision it is: whoever has the lock computes, or sets flint's precision."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -53,11 +44,7 @@ os.register_at_fork(after_in_child=turns.after_fork)
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute at `bits` bits in the block, then at what was before.
-
-    Raises:
-        Refused: If there are too many bits.
-    """
+    """Compute at `bits` bits in the block, then at what was before."""
     if not 2 <= bits <= MOST_BITS:
         raise Refused(f"a precision of {bits} bits is not in [2, {MOST_BITS}]")
     with turns.lock:
@@ -86,57 +73,28 @@ def error(bound: arb) -> arb:
     return arb(0, bound)
 
 
-def lower(ball: arb) -> Fraction:
-    """Return a rational number that no member of a ball is below.
-
-    Raises:
-        NotProved: If the ball is not bounded.
-    """
-    return Fraction(lower_at(ball, _SMALLEST), 2**_SMALLEST)
-
-
-def upper(ball: arb) -> Fraction:
-    """Return a rational number that no member of a ball is above.
-
-    Raises:
-        NotProved: If the ball is not bounded.
-    """
-    return Fraction(upper_at(ball, _SMALLEST), 2**_SMALLEST)
-
-
 def lower_at(ball: arb, places: int) -> int:
     """Return an integer k with k / 2^places <= every member of a ball, the largest but rounding.
 
-    Raises:
-        NotProved: If the ball is not bounded, or k would have more than a few million bits.
+    It is not proved that there is one if the ball is not bounded, or k would be too long.
     """
-    return _floor(*_parts(ball, ball.lower()), places)
+    return _rounded(ball, ball.lower(), places, 1)
 
 
 def upper_at(ball: arb, places: int) -> int:
-    """Return an integer k with k / 2^places >= every member of a ball, the smallest but rounding.
-
-    Raises:
-        NotProved: If the ball is not bounded, or k would have more than a few million bits.
-    """
-    mantissa, exponent = _parts(ball, ball.upper())
-    return -_floor(-mantissa, exponent, places)
+    """Return an integer k with k / 2^places >= every member of a ball, the smallest likewise."""
+    return _rounded(ball, ball.upper(), places, -1)
 
 
-def _parts(ball: arb, end: arb) -> tuple[int, int]:
-    """Return an exact end of a ball as mantissa and exponent of 2."""
+def _rounded(ball: arb, end: arb, places: int, sign: int) -> int:
+    """Return an exact end of a ball times 2^places, rounded down if `sign` is 1, up if it is -1."""
     if not ball.is_finite():
         raise NotProved("an enclosure has no finite ends")
-    mantissa, exponent = end.man_exp()
-    return int(mantissa), int(exponent)
-
-
-def _floor(mantissa: int, exponent: int, places: int) -> int:
-    """Return floor(mantissa * 2^(exponent + places))."""
+    mantissa, exponent = map(int, end.man_exp())
     shift = exponent + places
     if shift >= 0:
         if mantissa and shift > _MOST_SHIFT:
             raise NotProved("an enclosure has ends beyond any use")
         return mantissa << shift
     # A shift to the right rounds down, for negative numbers too.
-    return mantissa >> min(-shift, abs(mantissa).bit_length() + 1)
+    return sign * (sign * mantissa >> min(-shift, abs(mantissa).bit_length() + 1))

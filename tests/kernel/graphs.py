@@ -10,10 +10,11 @@ from flint import arb
 from hypothesis import strategies as st
 
 from dipapprox.kernel.accuracy import Accuracy, Widths, accuracy
-from dipapprox.kernel.balls import lower, precision, upper
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
+from kernel.ends import lower, upper
 
 ONE = Fraction(1)
 FINE = accuracy(60)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Value
-from dipapprox.kernel.balls import lower, precision, upper
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
@@ -15,6 +15,7 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
+from kernel.ends import lower, upper
 
 ONE = Fraction(1)
 Output = tuple[Value, ...]

@@ -9,13 +9,14 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dipapprox.kernel.balls import precision, to_ball, upper
+from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.ratios import Ratios
+from kernel.ends import upper
 from kernel.graphs import FINE, small
 from kernel.simpson import simpson
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.kernel.balls import lower, precision
+from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.nodes import Graph
+from kernel.ends import lower
 from tests.kernel.graphs import COARSE, ONE, law
 from tests.kernel.graphs import enclosed as scalars_enclosed
 from tests.kernel.machines import cell, enclosed, exactly, machine
