@@ -1,8 +1,9 @@
 """Certificates of programs with irrational scales: their numbers are those of rational ones.
 
-The text is elaborated again, with rational scales next to the irrational ones. With the slack s of
-`language.scales`, (eps_prv, delta - s)-privacy of that program proves the claim, and that it is not
-(eps_prv, delta + s)-private refutes it. Between the two nothing is false, and nothing is shown.
+The text is elaborated again, with rational scales next to the irrational ones. With the slack s by
+the lemmas of `language.scales`, (eps_prv, delta - s)-privacy of that program proves the claim, and
+that it is not (eps_prv, delta + s)-private refutes it. Between the two nothing is false, and
+nothing is shown.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ Record = CertificateOfDP | CertificateOfNotDP
 
 Examine = Callable[[Record, Program, PartialResult], None]
 
-_LARGEST = 1_000
-"""Budget beyond which the slack is not computed: it would be a long number."""
+_LARGEST = 50
+"""Budget beyond which e^eps_prv times the distance is more than need be: 3 for e, rounded up."""
 
 _SHARED = "the rational scales next to irrational ones, with their distance: elaboration"
 
@@ -67,10 +68,16 @@ def examine_rounded(
 
 
 def _slack(program: Program, eps_prv: Fraction) -> Fraction:
-    """Bound error · (1 + e^eps_prv), with 3 for e."""
-    if program.rounding is None:
+    """Bound what a δ is off by: error · (1 + e^eps_prv), or by ratios where that is a long number.
+
+    With K = 3 (eps_prv + 400): e^(3η) - 1 <= 4 η, and 2 n e^(-K/3) (1 + e^eps_prv) <= 4 n / 2^400.
+    """
+    rounding = program.rounding
+    if rounding is None:
         return Fraction(0)
-    if eps_prv > _LARGEST:  # no δ is off by more than 1
+    if eps_prv <= _LARGEST:
+        return rounding.error * (1 + Fraction(3) ** max(0, ceil(eps_prv)))
+    eta = rounding.error * (1 + 3 * (eps_prv + 400))
+    if max(eta, rounding.error) > Fraction(1, 100):
         return Fraction(1)
-    growth = Fraction(3) ** max(0, ceil(eps_prv))
-    return program.rounding.error * (1 + growth)
+    return 4 * eta + Fraction(4 * rounding.samples, 2**400)

@@ -195,9 +195,10 @@ class Calls:
         mean, written = call.arguments
         scale = self._expressions.scale(written)
         if scale.error:
-            before = Fraction(0) if self.rounding is None else self.rounding.error
-            first = written.span if self.rounding is None else self.rounding.span
-            self.rounding = core.Rounding(before + scale.error, span=first)
+            before = self.rounding or core.Rounding(Fraction(0), 0, span=written.span)
+            self.rounding = core.Rounding(
+                before.error + scale.error, before.samples + 1, span=before.span
+            )
         draw = core.Draw(
             target=place,
             family=Family(call.name),

@@ -385,11 +385,14 @@ class Rounding(Located):
     """How far a program is from what is written: irrational scales were made rational.
 
     Attributes:
-        error: At most the total variation distance of the laws of two runs (`scales`).
+        error: At most the total variation distance of the laws of two runs, and the sum of the
+            |log(s / r)| of the samples of a run (`scales`).
+        samples: At most so many samples of a run have such a scale.
         span: The first such scale.
     """
 
     error: Fraction
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)

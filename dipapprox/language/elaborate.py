@@ -263,9 +263,13 @@ class _Unrolling:
         drawn = self.calls.sites - sites
         self.calls.sites = sites + turns * drawn
         if self.calls.rounding is not None:
-            before = Fraction(0) if rounding is None else rounding.error
-            error = before + turns * (self.calls.rounding.error - before)
-            self.calls.rounding = replace(self.calls.rounding, error=error)
+            once = self.calls.rounding
+            before = rounding or core.Rounding(Fraction(0), 0, span=once.span)
+            self.calls.rounding = replace(
+                once,
+                error=before.error + turns * (once.error - before.error),
+                samples=before.samples + turns * (once.samples - before.samples),
+            )
         if body:
             repeat = core.Repeat(tuple(body), turns, first, arrays, drawn, span=loop.span)
             self.body += (*self.top, repeat)

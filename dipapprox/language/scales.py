@@ -23,9 +23,33 @@ same mean. So the laws of two runs of a program that differ in scales alone are 
 these distances apart (exchange the samples one after the other): every probability changes by at
 most that, and Pr[S | u] - e^eps_prv Pr[S | u'] by at most 1 + e^eps_prv times that.
 
+*Second lemma.* Let a run have n samples whose scales differ, by |log(s / r)| <= 1/100 each and by e
+in all. For every K > 0 and η = (1 + K) e the laws P of one run and P' of the other satisfy, for all
+sets S of outputs and both ways round,
+
+    P(S) <= e^η P'(S) + τ,    τ = 2 n e^(-K/3).
+
+Proof. Let L = |log(s / r)|, m the smaller one of both scales and z = |x| / m. The logarithms of the
+two densities, or probabilities, differ by at most L (1 + z²) for the two Gaussian families, as
+|1/s² - 1/r²| <= 2 L / m² and the factors before the exponential grow with |log b| at a rate of at
+most 1, and by at most L (1 + z) for the others, as |1/s - 1/r| <= L / m. Call a sample far if
+z² > K, or z > K. Both laws have it far with a probability of at most 2 e^(-K/3): with scales of
+at most m e^L, Pr[z² > K] <= 2 exp(-K e^(-2L) / 2) and Pr[z > K] <= 2 exp(-K e^-L). Runs without a
+far sample have densities that differ by a factor of at most e^η, sample by sample, given what came
+before; the others have at most τ. ∎
+
+*Consequence.* With α = e^eps_prv >= 1, D = Pr[S | u] - α Pr[S | u'] changes by at most
+
+    e^(3η) - 1 + τ (1 + α)
+
+where D >= -1 in one of both programs, and so does its supremum over S: where D >= -1, the number
+α Pr[S | u'] is at most 2, and it changes by a factor e^±η next to α τ; Pr[S | u] is at most 1.
+Unlike the first bound, this one is next to nothing for large eps_prv, too.
+
 References:
     E x² <= sigma² for the discrete Gaussian: Canonne, Kamath and Steinke, "The Discrete Gaussian
-    for Differential Privacy", NeurIPS 2020, corollary 9.
+    for Differential Privacy", NeurIPS 2020, corollary 9; there, too: E e^(tx) <= e^(t² sigma²/2),
+    so that Pr[x >= t] <= exp(-t²/(2 sigma²)).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ from dipapprox.privacy.published.certificate import (
     divergences,
     finite_violation,
 )
-from dipapprox.privacy.rounded_scales import error_of, slack
+from dipapprox.privacy.rounded_scales import slack
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict, Witness
@@ -181,7 +181,7 @@ def certify(
 def _of_rational_scales(program: Program, verdict: Verdict) -> Verdict:
     """Return what is found of the rational scales of a program; see `rounded_scales`."""
     claim = verdict.claim
-    by = slack(error_of(program), claim.growth)
+    by = slack(program, claim.growth)
     if not by:
         return verdict
     delta = claim.delta - by if verdict.answer is Answer.DP else min(claim.delta + by, Fraction(1))

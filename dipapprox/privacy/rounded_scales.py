@@ -1,26 +1,30 @@
 """What is found for rational scales, said of the irrational ones that they stand for.
 
 The laws of the two programs are at most `error` apart in total variation (`language.scales`), for
-every input. So a probability p of one is in p ± error for the other, and with s the `slack`,
-error · (1 + e^eps_prv),
+every input. So a probability p of one is in p ± error for the other, and with the `slack` s, by how
+much Pr[S | u] - e^eps_prv Pr[S | u'] differs at most (there),
 
     the other is (eps_prv, delta)-private        if the one is (eps_prv, delta - s)-private
     the other is not (eps_prv, delta)-private    if the one is not (eps_prv, delta + s)-private
-
-and what is computed of Pr[S | u] - e^eps_prv Pr[S | u'] is off by at most s.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
 
 from dipapprox.data_classes import replace
-from dipapprox.language.core import Program
+from dipapprox.language.core import Program, Rounding
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.verdict import Witness, WitnessRow
 
 _BITS = 64
+
+_TAIL = 512
+"""Far samples have a share of 4 n e^-this in the slack."""
+
+_SMALL = Fraction(1, 100)
 
 
 def error_of(program: Program) -> Fraction:
@@ -28,12 +32,24 @@ def error_of(program: Program) -> Fraction:
     return Fraction(0) if program.rounding is None else program.rounding.error
 
 
-def slack(error: Fraction, growth: Growth) -> Fraction:
-    """Return how much a delta is off, at most."""
-    if not error:
-        return error
+def slack(program: Program, growth: Growth) -> Fraction:
+    """Return how much a delta is off, at most: by the better one of both lemmas of `scales`."""
+    rounding = program.rounding
+    if rounding is None:
+        return Fraction(0)
+    found = min(_by_ratios(rounding, growth), Fraction(1))
     upper = growth.bounds(_BITS).upper
-    return Fraction(1) if upper is None else min(error * (1 + upper), Fraction(1))
+    return found if upper is None else min(found, rounding.error * (1 + upper))
+
+
+def _by_ratios(rounding: Rounding, growth: Growth) -> Fraction:
+    """Bound e^(3η) - 1 + τ (1 + α) with K = 3 (a + 512), α <= e^a."""
+    size = max(growth.rate, Fraction(0)) + ceil(growth.multiple).bit_length()
+    eta = (1 + 3 * (size + _TAIL)) * rounding.error
+    if rounding.error > _SMALL or eta > _SMALL:
+        return Fraction(1)
+    # e^x - 1 <= x + x² for x <= 1, and τ (1 + α) <= 2 n e^(-a - 512) 2 e^a.
+    return 4 * eta + Fraction(4 * rounding.samples, 2**_TAIL)
 
 
 def widened(enclosure: Enclosure, by: Fraction) -> Enclosure:

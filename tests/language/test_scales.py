@@ -222,7 +222,7 @@ def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
     # The program with the scale 1 + moved/20 is nearer than 1/19 to that with the scale 1.
     scale = 1 + moved / 20
     near = dipapprox.parse(LAPLACE.format(scale=1))
-    rounded = replace(near, rounding=Rounding(Fraction(1, 19)))
+    rounded = replace(near, rounding=Rounding(Fraction(1, 19), 1))
     meant = dipapprox.parse(LAPLACE.format(scale=scale))
     for budget in ("0", "1/2"):
         wide = dipapprox.profile(rounded, eps=1, eps_prv=budget)
@@ -368,7 +368,7 @@ def test_what_is_next_to_the_claim_is_neither_confirmed_nor_refuted() -> None:
         assert isinstance(record, CertificateOfDP) == private
         for error, outcome in ((Fraction(1, 10**12), True), (Fraction(1, 1000), False)):
             partial = PartialResult()
-            rounded = replace(program, rounding=Rounding(error))
+            rounded = replace(program, rounding=Rounding(error, 1))
             examine_rounded(
                 record,
                 rounded,
@@ -389,4 +389,4 @@ def test_equal_turns_are_rounded_each() -> None:
     assert [isinstance(program.body[0], core.Repeat) for program in found] == [False, True]
     one, eight = (program.rounding for program in found)
     assert one is not None and eight is not None
-    assert eight.error == 8 * one.error and eight.span == one.span
+    assert eight.error == 8 * one.error and eight.samples == 8 and eight.span == one.span

@@ -46,7 +46,53 @@ def test_budgets_above_64() -> None:
     assert found.upper - found.lower < F(1, 10**8)
 
 
-def test_far_larger_ones_have_a_lower_bound() -> None:
-    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "100", "1e-6")
-    assert found.eps_prv_enclosure.lower == 128 and found.eps_prv_enclosure.upper is None
-    assert found.run.reason is not None and "128" in found.run.reason
+def test_far_larger_budgets() -> None:
+    """Shifts of m = 100 / √2 deviations, m² = 5000, as above."""
+    found = least(_PUBLISHED + "Gauss(q, sqrt(2)/eps)", "100", "1e-6").eps_prv_enclosure
+    assert found.lower is not None and found.upper is not None
+    assert F(2500) < found.lower < found.upper < F(2500) + F(7072, 100) * F(47534, 10_000)
+    assert found.upper - found.lower < F(1, 10**6)
+
+
+_FINITE = """input q in {0, 100}
+output o in 0..1
+adjacent all
+a <- Gauss(q, sqrt(2)/eps)
+o <- a >= 0"""
+_HALF = """input q in 0..1
+output o in 0..1
+adjacent all
+a <- Gauss(0, sqrt(2)/eps)
+o <- a >= 0 and q = 1"""
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "delta", "answer"),
+    [
+        (_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1000", "1/2", "DP"),
+        (_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1e9", "1e-60", "DP"),
+        (_PUBLISHED + "LapPlus(q, sqrt(2)/eps)", "1e30", "1/10", "Not_DP"),
+        (_ONE_SIDED, "5000", "4/5", "DP"),
+        (_HALF, "5000", "51/100", "DP"),
+        (_HALF, "1e30", "49/100", "Not_DP"),
+        # Pr[a < 0] = 1/2 for q = 0, and for q = 100 it is about e^-2504
+        (_FINITE, "2400", "2/5", "Not_DP"),
+        (_FINITE, "2600", "2/5", "DP"),
+    ],
+)
+def test_claims_with_large_budgets(text: str, eps_prv: str, delta: str, answer: str) -> None:
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=delta)
+    assert verdict.answer.value == answer
+    certificate = dipapprox.certify(program, text, verdict)
+    assert dipapprox.check(certificate.to_json()).outcome is not dipapprox.Outcome.REFUTED
+    tightest = dipapprox.profile(program, eps=1, eps_prv=eps_prv).delta_enclosure
+    assert tightest.upper > F(delta) if answer == "Not_DP" else tightest.lower < F(delta)
+
+
+def test_reasons_for_claims_that_are_left_open_are_true() -> None:
+    program = dipapprox.parse(_PUBLISHED + "Gauss(q, sqrt(3)/eps)")
+    verdict = dipapprox.verify(program, eps=1, eps_prv=64, delta="1e-78")
+    assert verdict.answer is dipapprox.Answer.UNKNOWN and verdict.run.reason is not None
+    below = verdict.run.reason.split("δ below ")[1].split(";")[0]
+    assert 0 < F(below) < F(1, 10**70)

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval
@@ -56,6 +56,9 @@ _GUARD_BITS = 12
 
 _GAIN = 8
 """By what finer panels divide what is undecided, if they are of any use."""
+
+_FAR = Fraction(2) ** 512
+"""Grids that keep all that counts with larger factors are long."""
 
 _FINENESS = 3
 """Of the panels that are cut into cells."""
@@ -139,6 +142,10 @@ class HockeyStick:
             everything = EVERYWHERE if first else ()
             return self.at(everything, first, second, growth, bits, Fraction(0))
         first, second = tuple(first), tuple(second)
+        if growth.lower > _FAR:
+            found = self._far(first, second, growth, bits)
+            if found is not None:
+                return found
         coordinate, pair = self._placed.find((first, second), lambda: self._pair(first, second))
         signs = pair.signs(growth, bits, self._masses, self._tier, self._limits)
         if isinstance(signs, NotEnclosed):
@@ -176,6 +183,21 @@ class HockeyStick:
         sides = [tuple([coordinate.within(part) for part in side]) for side in (first, second)]
         pair = self._pairs.find((sides[0], sides[1]), lambda: _Pair(sides[0], sides[1]))
         return coordinate, pair
+
+    def _far(
+        self, first: tuple[Part, ...], second: tuple[Part, ...], growth: Enclosure, bits: int
+    ) -> Split | None:
+        """Look at a smaller factor: its divergence is no smaller, and its set is one of all sets.
+
+        None unless that is accurate enough: as a rule, what the second measure never is in is left.
+        """
+        near = self.divergence(first, second, Enclosure.exact(_FAR), bits)
+        if isinstance(near, NotEnclosed) or near.intervals is None:
+            return None
+        lower = max(near.first.lower - growth.upper * near.second.upper, Fraction(0))
+        if near.value.upper - lower > Fraction(1, 2**bits):
+            return None
+        return replace(near, value=Enclosure(min(lower, near.value.upper), near.value.upper))
 
     def at(
         self,

@@ -308,7 +308,9 @@ class PublishedDivergences:
             return split
         value = split.value
         if factor.upper is None:
-            value = Enclosure(Fraction(0), value.upper)
+            # What the second never is in counts with any factor.
+            alone = Fraction(0) if split.second.upper else split.first.lower
+            value = Enclosure(min(alone, value.upper), value.upper)
         return Term(value, split.intervals, split.first, split.second, split.coordinate)
 
     def _atom(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:

@@ -40,8 +40,8 @@ else:
 _GUARD_BITS = 64
 
 _TOO_SMALL = (
-    "a scale is irrational, so that claims with δ below {delta} cannot be proved; a rational scale "
-    "that is a little larger can"
+    "a scale is irrational, and the rational one in its place proves no claim with δ below "
+    "{delta}; write a rational scale that is a little larger"
 )
 
 
@@ -101,15 +101,16 @@ def _settled(
 
     A violation is left to enclosures: one that is too small for them is hardly ever met.
     """
-    if error_of(program) or has_real_inputs(program) or program.real_outputs:
-        return verdict
-    if not options.compares_exactly:
+    if error_of(program) or has_real_inputs(program) or not options.compares_exactly:
         return verdict
     settled = None
     with EarlyEnd():
-        states = execute(program, options.merge, options.limits, compared=True)
+        published = bool(program.real_outputs)
+        states = execute(
+            program, options.merge, options.limits, compared=not published, real_outputs=published
+        )
         pairs = select_pairs(program, selection)
-        settled = by_closed_forms.settle(states, claim, eps, eps, pairs, options.limits)
+        settled = by_closed_forms.settle(states, claim, eps, eps, pairs, options)
     if settled is None or settled.eps is not None:
         return verdict
     seen = verdict.delta_enclosure
@@ -161,7 +162,7 @@ def _with_rational_scales(
     progress: Progress,
 ) -> Verdict:
     error, exact = error_of(program), program.with_rational_scales()
-    slack = rounding_slack(error, weak.growth)
+    slack = rounding_slack(program, weak.growth)
     least, most = strong.delta - slack, min(weak.delta + slack, Fraction(1))
     weaker = Claim(weak.eps, most, weak.growth)
     if least >= 0:

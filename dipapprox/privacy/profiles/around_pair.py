@@ -34,7 +34,7 @@ from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.planes import Place, Plane
-from dipapprox.privacy.rounded_scales import error_of, slack, widened
+from dipapprox.privacy.rounded_scales import slack, widened
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.real_inputs import execute_for_declared
 
@@ -121,7 +121,7 @@ class _Drawing:
     def __init__(
         self, program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
     ) -> None:
-        self._slack = slack(error_of(program), growth)
+        self._slack = slack(program, growth)
         if program.rounding is not None:
             program = program.with_rational_scales()
         states = execute_for_declared(program, options.merge, options.limits)

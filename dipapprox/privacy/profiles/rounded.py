@@ -28,8 +28,8 @@ from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
 from dipapprox.source import Diagnostic
 
-_LARGEST = (Fraction(64), Fraction(128))
-"""E: so small that e^E times an error is nothing, and where that is not enough, little."""
+_LARGEST = (Fraction(2**20), Fraction(2**100))
+"""E: the larger it is, the larger is the slack."""
 
 
 def profile_rounded(
@@ -51,7 +51,7 @@ def profile_rounded(
         case AtEpsPrv(growth=growth):
             found = profile(rational, eps, question, selection, options, progress)
             assert isinstance(found, LeastDelta)
-            by = slack(error, growth)
+            by = slack(program, growth)
             return replace(
                 found,
                 delta_enclosure=widened(found.delta_enclosure, by),
@@ -60,7 +60,7 @@ def profile_rounded(
         case AtDelta(delta, width):
             answer: LeastEpsPrv | None = None
             for largest in _LARGEST:
-                by = slack(error, Growth(largest))
+                by = slack(program, Growth(largest))
                 if not by < delta < 1 - by:
                     break
                 low, high = (
@@ -94,7 +94,7 @@ def _between(
         most = None if upper is None or upper > largest else upper
         least = Extended(min(lower, largest), most)
         if most is None:
-            reason = reason or f"scales are irrational: beyond ε_prv = {largest} nothing is known"
+            reason = reason or "a scale is irrational, and δ is next to what no ε_prv takes away"
     return replace(
         low,
         run=replace(low.run, reason=reason),
