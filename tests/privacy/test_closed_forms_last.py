@@ -17,11 +17,22 @@ o <- 0
 r <- Lap(q, 1/eps)
 if r > 1/2 then o <- 1 end"""
 
+_PUBLISHED = """input q in 0..2
+output o in real
+adjacent linf 1
+o <- Lap(q, 1/eps)"""
+
 _ROUNDED = """input q in -2..2
 output o in -1..1
 adjacent linf 1
 x <- Lap(q, 1/eps)
 o <- clamp(round(x), -1, 1)"""
+
+_SEVERAL = """input q in 0..2
+output o[2] in real
+adjacent linf 1
+o[1] <- Lap(q, 1/eps)
+o[2] <- Lap(q, 2/eps)"""
 
 _INTEGERS = """input q in 0..2
 output o in 0..2
@@ -50,6 +61,37 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
     assert found.answer is answer
     if answer is Answer.DP:
         assert found.run.pairs == 2 and found.delta_enclosure.lower > F(1, 5)
+
+
+@pytest.mark.parametrize(
+    ("eps", "eps_prv", "delta", "answer"),
+    [
+        ("1", "0", "1-exp(-eps/2)", Answer.DP),
+        ("1", "0", "1-exp(-1/2)", Answer.DP),
+        ("2", "1/2", "1-exp(-3/4)", Answer.DP),
+        ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
+        ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
+        ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
+        ("1/2..1", "0", "1-exp(-eps/2)", Answer.DP),
+        ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
+        ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
+        ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
+    ],
+)
+def test_a_delta_that_a_published_number_attains(
+    eps: str, eps_prv: str, delta: str, answer: Answer
+) -> None:
+    """One Laplace number moved by t scales has δ = 1 - e^((L - t)/2)."""
+    found = verify(_PUBLISHED, eps, eps_prv, delta)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert found.run.pairs == 4 and found.delta_enclosure.lower > F(1, 5)
+
+
+def test_several_published_numbers_have_no_such_form() -> None:
+    # both are moved by 3/2 scales in all, which is less than one number moved by as much
+    assert verify(_SEVERAL, "1", "0", "1-exp(-3/4)").answer is Answer.DP
+    assert verify(_SEVERAL, "1", "0", "1-exp(-1/2)").answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
@@ -157,15 +199,3 @@ def test_sums_that_are_tables_come_first() -> None:
     pair = ((0, 0, 0, 0), (0, 1, 0, 0))
     found = dipapprox.verify(program, eps="1", eps_prv="1", delta="1/2", pairs=[pair])
     assert "integer sums" in found.run.engine
-
-
-@pytest.mark.parametrize("eps", ["1", "1/2..1"])
-@pytest.mark.parametrize(
-    ("delta", "answer"),
-    [("1-exp(-eps/2)", Answer.UNKNOWN), ("1-exp(-eps/2)+10^-3", Answer.DP)],
-)
-def test_numbers_with_a_delta_that_is_attained_stay_open(
-    eps: str, delta: str, answer: Answer
-) -> None:
-    text = "input q in {0, 1}\noutput y in real\nadjacent all\ny <- Lap(q, 1/eps)"
-    assert verify(text, eps, "0", delta).answer is answer

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import islice
 
 from dipapprox.data_classes import dataclass
+from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.exact.signs.nonnegative import Nonnegative
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of
-from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.published import together as published_search
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.divergences import (
     Count,
@@ -32,6 +36,8 @@ from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.decisions.validity import check_delta
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates
 
 _SECONDS = 20.0
@@ -57,7 +63,7 @@ def settle(
     lower: Fraction,
     upper: Fraction,
     pairs: Iterable[Pair],
-    limits: Limits,
+    options: Options,
 ) -> Settled | None:
     """Decide a claim for every ε in [lower, upper] by closed forms; None if they do not tell.
 
@@ -67,14 +73,17 @@ def settle(
         lower: The least ε, > 0.
         upper: The greatest, maybe the same.
         pairs: Of inputs.
-        limits: A short share of them is used up at most.
+        options: A short share of their limits is used up at most.
 
     Raises:
         LimitReached: If nothing is left of the limits.
     """
     question = _question(claim, EpsilonInterval(lower, upper, True, True))
-    if question is None or states.program.real_outputs:
+    if question is None:
         return None
+    if states.program.real_outputs:
+        return _of_shifts(states, question, pairs, options)
+    limits = options.limits
     own = limits.ending_within(_SECONDS)
     signs = Signs(question.epsilons, own)
     source = ExactDistributions(states, None, own)
@@ -93,6 +102,44 @@ def settle(
     if found is not None:
         return Settled(found.eps, found.divergence.pair)
     return None if search.undecided else Settled()
+
+
+def _of_shifts(
+    states: FinalStates, question: DecisionQuestion, pairs: Iterable[Pair], options: Options
+) -> Settled | None:
+    """Prove a claim about one published Laplace number; None if that does not tell.
+
+    With t the largest shift in scales and L the budget, the least δ is 1 - e^((L - t)/2), or 0
+    (`composition.shifted_noise`); with scales a/ε both are multiples of ε.
+    """
+    epsilons, limits = question.epsilons, options.limits
+    eps, delta = epsilons.lower, question.delta
+    if epsilons.is_point:
+        delta = delta.at_point(eps)
+    elif any(sample.scale.power != -1 for sample in states.samples):
+        return None
+    listed = list(islice(pairs, published_search.MOST_PAIRS + 1))
+    if delta.exact is None or len(listed) > published_search.MOST_PAIRS:
+        return None
+    divergences = open_published(states, eps, options)
+    shifts = published_search.PublishedPairs(divergences, listed, len(listed), limits).shifts()
+    if shifts is None or any(each.family is not Family.LAPLACE for each, _ in shifts):
+        return None
+    largest = max((each.shift for each, _ in shifts), default=Fraction(0)) / eps
+    rate = min(question.budget - largest, Fraction(0)) / 2
+    least = ExponentialRatio.constant(1) - ExponentialRatio(
+        ExponentialPolynomial.monomial(1, rate=rate)
+    )
+    signs = Signs(epsilons, limits.ending_within(_SECONDS))
+    try:
+        check_delta(delta, signs)
+        enough = signs.is_nonnegative(signs.numerator(delta.exact - least))
+    except (UserError, SourceError):
+        return None
+    except LimitReached:
+        limits.check()
+        return None
+    return Settled() if isinstance(enough, Nonnegative) else None
 
 
 def _question(claim: FormulaClaim, epsilons: EpsilonInterval) -> DecisionQuestion | None:

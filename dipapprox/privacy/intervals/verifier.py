@@ -183,7 +183,7 @@ def verify_interval(
         if states is None or not options.compares_exactly:
             return None
         selected = select_pairs(program, selection)
-        return by_closed_forms.settle(states, claim, lower, upper, selected, options.limits)
+        return by_closed_forms.settle(states, claim, lower, upper, selected, options)
 
     try:
         with EarlyEnd() as end, limited(options.limits):
