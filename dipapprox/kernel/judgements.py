@@ -74,7 +74,7 @@ class Private:
         eps_prv: The budget.
         delta: The bound.
         pairs: The listed pairs; None for all adjacent ones.
-        count: How many they are.
+        count: How many they are; or how many sets have all of them, if they are `in_sets`.
     """
 
     eps: Fraction
@@ -82,13 +82,17 @@ class Private:
     delta: Fraction
     pairs: frozenset[tuple[Input, Input]] | None
     count: int
+    in_sets: bool = False
 
     def __str__(self) -> str:
         which = "adjacent" if self.pairs is None else "listed"
+        if self.in_sets:
+            pairs = f"all {which} pairs (u, u'), bounded on {self.count} sets of them,"
+        else:
+            pairs = f"each of the {self.count} {which} ordered pairs (u, u')"
         return (
-            f"for each of the {self.count} {which} ordered pairs (u, u') and every set S of "
-            f"outputs, Pr[S | u] <= e^({self.eps_prv}) Pr[S | u'] + {self.delta}, "
-            f"at eps = {self.eps}"
+            f"for {pairs} and every set S of outputs, Pr[S | u] <= e^({self.eps_prv}) "
+            f"Pr[S | u'] + {self.delta}, at eps = {self.eps}"
         )
 
 

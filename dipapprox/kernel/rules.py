@@ -50,6 +50,7 @@ from dipapprox.kernel.proofs import (
 )
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
+from dipapprox.kernel.sets import every_real_pair
 from dipapprox.kernel.signs import Signs
 
 
@@ -172,12 +173,7 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     Step: "eps_prv", "delta", "input", "adjacent", "outputs";
     one premise: distributions for both inputs, as bounds or in closed form.
     """
-    match premises:
-        case [Distributions() | ExactDistributions() as found]:
-            pass
-        case _:
-            raise BadProof("one premise is wanted: distributions")
-    eps_prv, delta = claimed(step)
+    found, (eps_prv, delta) = _either(premises), claimed(step)
     domains = tuple(domain for _, domain in proof.machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
     if proof.pairs is None:
@@ -234,6 +230,14 @@ def _no(premises: Sequence[Judgement]) -> None:
         raise BadProof("a run has no premises")
 
 
+def _either(premises: Sequence[Judgement]) -> Distributions | ExactDistributions:
+    match premises:
+        case [Distributions() | ExactDistributions() as found]:
+            return found
+        case _:
+            raise BadProof("one premise is wanted: distributions")
+
+
 def _distributions(premises: Sequence[Judgement]) -> Distributions:
     match premises:
         case [Distributions() as found]:
@@ -254,6 +258,7 @@ RULES: Rules = {
     "every pair": (every_pair, ("eps_prv", "delta")),
     "sign": (sign, ("eps", "factors")),
     "every pair throughout": (every_pair_throughout, ("eps_prv", "delta", "cuts")),
+    "every real pair": (every_real_pair, ("eps_prv", "delta", "parts")),
     "violated somewhere": (violated_somewhere, ("eps", "eps_prv", "delta")),
     "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),
 }

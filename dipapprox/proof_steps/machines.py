@@ -56,8 +56,8 @@ def _cell(cell: core.Cell) -> Json:
     if isinstance(domain, AllIntegers):
         raise NoCertificate(f"the input '{cell.name}' is any integer")
     if isinstance(domain, AllReals):
-        low, high = map(number_json, domain.bounds) if domain.bounds else (None, None)
-        return [cell.name, {"low": low, "high": high}]
+        ends = [None, None] if domain.bounds is None else [number_json(e) for e in domain.bounds]
+        return [cell.name, dict(zip(("low", "high"), ends, strict=True))]
     low, high = domain[0], domain[-1]
     if isinstance(low, Fraction) and isinstance(high, Fraction) and len(domain) > 2:
         whole = low.denominator == 1 and high - low == len(domain) - 1

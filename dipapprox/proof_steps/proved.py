@@ -60,8 +60,8 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
             continue
         if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
             continue  # there are no such steps
-        proof = written(program, goal, selection, bits, limits.check)
         try:
+            proof = written(program, goal, selection, bits, limits.check)
             replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
         except Refuted as refuted:
             failed = refuted

@@ -17,7 +17,9 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.parts import parts_for
 from dipapprox.proof_steps.published import cuts_for, intervals
+from dipapprox.semantics.inputs import has_real_inputs
 
 LEAST_BITS = 24
 """Distributions are enclosed at least to 2 ** -LEAST_BITS."""
@@ -131,11 +133,15 @@ def written(
         every = {"rule": "every published pair", "from": [], "eps": eps, "bits": bits}
         return WrittenProof(machine, said, ({**every, **stated, "cuts": cuts},))
     step: dict[str, Json] = {"from": [-1], **stated}
+    if witness is None and pairs is None and has_real_inputs(program):
+        parts, vertices = parts_for(machine, said, bits, ask)
+        step |= {"rule": "every real pair", "parts": parts}
+        inputs = vertices
     run: dict[str, Json] = {"from": [], "eps": eps, "inputs": inputs}
     run |= {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
-    if witness is None:
+    if witness is None and "rule" not in step:
         step["rule"] = "every pair" if bits else "every pair exactly"
-    else:
+    elif witness is not None:
         if witness.at_least is not None:
             raise NoCertificate("the violating outputs are too many to be recorded")
         first, second = input_json(witness.input), input_json(witness.adjacent)

@@ -1,0 +1,328 @@
+"""How the probabilities of outputs move with inputs that are real numbers.
+
+A sample is c + a·u + z: u are the real inputs, a the slopes of its mean in them, c the rest of its
+mean, z noise of the mean 0. Noise that one and the same execution of a `draw` asks for is one, in
+whatever run; what is chosen has weights that do not depend on u. `Motion` follows one run, or two
+with the same noise, through all decisions that are not seen to be impossible together.
+
+1. Directions. Let two runs differ in u_i, which is larger by d > 0 in the second. Let them end
+   alike, but that the second may end with e, whatever the first ends with. Who ends with o != e in
+   the second does so in the first: Pr[o] does not rise with u_i. So P_S falls, or stays, for every
+   set S without e, and rises, or stays, for every S with e, being 1 - P_S' for the set S' of all
+   others. Likewise if it is the first run that may end with e where they differ.
+2. Curvature. If u is read in means alone, outputs are a function of all a·u + z and of choices. Let
+   p_u be the density of these. Its second derivative in u_i integrates to 0, so that of P_S, an
+   integral of 0 <= f <= 1 by it, is at most half its L1 norm in modulus. With scales s_j, and norms
+   n_j and m_j of the first two derivatives of the standard densities (`laws`), that is at most
+
+       sum_j a_ji^2 m_j / s_j^2 + sum_(j != k) |a_ji a_ki| n_j n_k / (s_j s_k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.kernel.adjacency import Range, Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.expressions import NEGATED, compared, form_of, name_of, number_of, value_of
+from dipapprox.kernel.laws import FAMILIES, RealFamily
+from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.states import Stored
+
+MOST_COURSES = 20_000
+"""Most states at a time."""
+
+Guard = tuple[Form, bool]
+"""A form that is > 0 (True), or >= 0. Atoms are inputs, d, noise."""
+
+Sides = tuple[int, ...]
+"""Which of the runs."""
+
+Output = tuple[Value, ...]
+
+Noise = tuple[int, str, Fraction, int, Form]
+"""Which draw, the family, coefficient and power of the scale, the slopes of the mean."""
+
+NOTHING = Form(Fraction(0))
+
+
+@dataclass(slots=True)
+class Runs:
+    """Where runs stand, and what was decided; of one that has ended, its output."""
+
+    stores: tuple[dict[str, Stored], ...]
+    outputs: tuple[Output | None, ...]
+    guards: frozenset[Guard] = frozenset()
+
+    def copy(self) -> Runs:
+        """Return the same with stores of its own."""
+        return Runs(tuple([dict(store) for store in self.stores]), self.outputs, self.guards)
+
+
+class Motion:
+    """How the real inputs of a machine, by their places among all inputs, move its outputs.
+
+    Attributes:
+        outputs: All that a run can end with, and perhaps others.
+
+    Raises:
+        NotProved: If a run does what is not followed.
+    """
+
+    def __init__(self, machine: Machine, ask: Callable[[], None]) -> None:
+        if machine.reals:
+            raise Refused("real numbers are published")
+        self.machine = machine
+        self.ask = ask
+        self._turn = 0
+        self._draws = 0
+        self._inputs = range(len(machine.inputs))
+        # d, too, is no noise; the slopes of its place are not used.
+        self._noise: dict[Noise, int] = {}
+        self._slopes: list[Form] = []
+        self._real: set[int] = set()
+        self._compared: set[int] = set()
+        self._ordered: dict[int, bool] = {}
+        self.outputs = {output for (output,) in self._ends(None)}
+        self._samples = list(self._noise)
+
+    def is_ordered(self, place: int) -> bool:
+        """Whether every P_S moves in one direction with an input: 1."""
+        if place not in self._ordered:
+            ends = [(one, other) for one, other in self._ends(place) if one != other]
+            self._ordered[place] = any(len({end[k] for end in ends}) <= 1 for k in (0, 1))
+        return self._ordered[place]
+
+    def curvature(self, place: int, eps: Fraction) -> Fraction:
+        """Return what the second derivatives of all P_S in an input are at most: 2.
+
+        Raises:
+            Refused: If the input is compared, or a sample around it has no such bound.
+        """
+        if place in self._compared:
+            raise Refused("an input is compared, not only the noise around it")
+        first, second = Fraction(0), Fraction(0)
+        for _, name, coefficient, power, slopes in self._samples:
+            steep = abs(dict(slopes.terms).get(place, Fraction(0))) / (coefficient * eps**power)
+            family = FAMILIES[name]
+            if steep:
+                if not isinstance(family, RealFamily) or family.norms is None:
+                    raise Refused(f"no curvature of {name} is known")
+                first += steep * family.norms[0]
+                second += steep * steep * (family.norms[1] - family.norms[0] ** 2)
+        return (first * first + second) / 2
+
+    def _ends(self, place: int | None) -> set[tuple[Output, ...]]:
+        """Return the outputs of one run; or of two, of which an input is larger in the second."""
+        starts: list[dict[str, Stored]] = [{}]
+        for number, (name, domain) in enumerate(self.machine.inputs):
+            form = Form(Fraction(0), ((number, Fraction(1)),))
+            values = [form] if isinstance(domain, Range) else domain
+            spend(len(starts) * len(values))
+            starts = [{**start, name: value} for start, value in product(starts, values)]
+        self._draws = 0
+        if place is None:
+            runs = [Runs((start,), (None,)) for start in starts]
+        else:
+            name = self.machine.inputs[place][0]
+            d = Form(Fraction(0), ((place, Fraction(1)), (len(self._inputs), Fraction(1))))
+            runs = [Runs((start, {**start, name: d}), (None, None)) for start in starts]
+        sides = tuple(range(1 if place is None else 2))
+        ended = self._ended(self._block(self.machine.body, runs, sides), sides)
+        return {tuple([output for output in each.outputs if output is not None]) for each in ended}
+
+    def _ended(self, states: list[Runs], sides: Sides) -> list[Runs]:
+        for state, side in self._running(states, sides):
+            output = []
+            for name, domain in self.machine.outputs:
+                value = state.stores[side].get(name)
+                if value is None or isinstance(value, Form) or value not in domain:
+                    raise NotProved(f"'{name}' ends without a value of its domain")
+                output.append(value)
+            state.stores[side].clear()
+            outputs = list(state.outputs)
+            outputs[side] = tuple(output)
+            state.outputs = tuple(outputs)
+        return states
+
+    def _running(self, states: list[Runs], sides: Sides) -> Iterable[tuple[Runs, int]]:
+        for state in states:
+            spend(8 + sum(map(len, state.stores)))
+            for side in sides:
+                if state.outputs[side] is None:
+                    yield state, side
+
+    def _block(self, block: Block, states: list[Runs], sides: Sides) -> list[Runs]:
+        for statement in block:
+            self.ask()
+            states = self._joined(self._statement(statement, states, sides))
+            if len(states) > MOST_COURSES:
+                raise Refused("more courses of runs than the kernel follows")
+        return states
+
+    def _statement(self, statement: Tree, states: list[Runs], sides: Sides) -> list[Runs]:
+        match statement:
+            case "set", target, tree:
+                for state, side in self._running(states, sides):
+                    self._assign(state, side, target, tree)
+            case "draw", target, family, mean, scale:
+                self._draws += 1
+                for state, side in self._running(states, sides):
+                    store = state.stores[side]
+                    sample = self._sample(family, value_of(mean, store, self._turn), scale)
+                    store[name_of(target, store, self._turn)] = sample
+            case "if", condition, then, otherwise:
+                parts: list[tuple[Sides, list[Runs]]] = [((), states)]
+                for side in sides:
+                    split = [(yes, self._decided(condition, own, side)) for yes, own in parts]
+                    parts = [((*yes, side), holds) for yes, (holds, _) in split]
+                    parts += [(yes, fails) for yes, (_, fails) in split]
+                states = []
+                for yes, own in parts:
+                    own = self._block(then, own, yes) if yes else own
+                    no = tuple([side for side in sides if side not in yes])
+                    states += self._block(otherwise, own, no) if no else own
+            case ("exit",):
+                return self._ended(states, sides)
+            case ("choose", *_):
+                return [after for each in states for after in self._chosen(each, sides, *statement)]
+            case "repeat", turns, _, _, body:
+                before = self._turn
+                for self._turn in range(turns):
+                    states = self._block(body, states, sides)
+                self._turn = before
+            case "forget", names:
+                for state, side in self._running(states, sides):
+                    for name in names:
+                        state.stores[side].pop(name, None)
+            case _:
+                raise Refused("loops that end by chance, beside real inputs")
+        return states
+
+    def _assign(self, state: Runs, side: int, target: Tree, tree: Tree) -> None:
+        store = state.stores[side]
+        store[name_of(target, store, self._turn)] = value_of(tree, store, self._turn)
+
+    def _sample(self, family: str, mean: Stored, scale: tuple[Fraction, int]) -> Form:
+        if isinstance(mean, str):
+            raise NotProved("a mean that is no number")
+        form = form_of(mean)
+        if any(atom > len(self._inputs) for atom, _ in form.terms):
+            raise NotProved("a mean that is random")
+        slopes = Form(Fraction(0), tuple([term for term in form.terms if term[0] in self._inputs]))
+        key = self._draws, family, *scale, slopes
+        if key not in self._noise:
+            self._noise[key] = len(self._inputs) + 1 + len(self._slopes)
+            self._slopes.append(slopes)
+            if isinstance(FAMILIES[family], RealFamily):
+                self._real.add(self._noise[key])
+        return form.plus(Form(Fraction(0), ((self._noise[key], Fraction(1)),)))
+
+    def _chosen(
+        self, state: Runs, sides: Sides, _: str, target: Tree, options: Tree, __: bool
+    ) -> list[Runs]:
+        """Let runs choose: alike if their weights are, else apart."""
+        active = [side for _, side in self._running([state], sides)]
+        weights = [
+            [self._weight(weight, state.stores[side]) for _, weight in options] for side in active
+        ]
+        together = [tuple(active)] if weights[1:] == weights[:-1] else [(s,) for s in active]
+        found = [state]
+        for group in together:
+            before, found = found, []
+            for each, (tree, _) in product(before, options):
+                after = each.copy()
+                for side in group:
+                    self._assign(after, side, target, tree)
+                found.append(after)
+        return found
+
+    def _weight(self, weight: Tree, store: dict[str, Stored]) -> object:
+        """Return a weight with the numbers that it reads."""
+        match weight:
+            case ("eps",):
+                return weight
+            case ("inverse" | "exp" | "+" | "*") as word, *parts:
+                return word, *[self._weight(part, store) for part in parts]
+        return number_of(weight, store, self._turn)
+
+    def _decided(
+        self, condition: Tree, states: list[Runs], side: int
+    ) -> tuple[list[Runs], list[Runs]]:
+        """Part states: those where a condition holds in a run, and those where it does not."""
+        word, *parts = condition
+        holds: list[Runs] = []
+        fails: list[Runs] = []
+        if word in ("and", "or"):
+            for part in parts[0]:
+                yes, no = self._decided(part, states, side)
+                states = yes if word == "and" else no
+                (fails if word == "and" else holds).extend(no if word == "and" else yes)
+            return (states, fails) if word == "and" else (holds, states)
+        for state in states:
+            if state.outputs[side] is not None:
+                fails.append(state)
+                continue
+            one, other = (value_of(each, state.stores[side], self._turn) for each in parts)
+            form = compared(word, one, other)
+            if isinstance(form, bool):
+                (holds if form else fails).append(state)
+                continue
+            self._note(form)
+            for relation, found in ((word, holds), (NEGATED[word], fails)):
+                guards = self._guards(relation, form)
+                if self._may_hold(state.guards, guards):
+                    after = state.copy()
+                    after.guards |= frozenset(guards)
+                    found.append(after)
+        return holds, fails
+
+    def _note(self, form: Form) -> None:
+        """Note the inputs that a form has otherwise than by its samples."""
+        for atom, coefficient in form.terms:
+            if atom > len(self._inputs):
+                form = form.plus(self._slopes[atom - len(self._inputs) - 1].scaled(-coefficient))
+        self._compared |= {atom for atom, _ in form.terms if atom in self._inputs}
+
+    def _guards(self, relation: str, form: Form) -> list[Guard]:
+        """What has to be > 0 or >= 0, up to null sets, where form relation 0."""
+        null = any(atom in self._real for atom, _ in form.terms)
+        found = []
+        if relation in (">", ">=", "="):
+            found.append((form, null or relation == ">"))
+        if relation in ("<", "<=", "="):
+            found.append((form.scaled(Fraction(-1)), null or relation == "<"))
+        return found
+
+    def _may_hold(self, known: frozenset[Guard], guards: list[Guard]) -> bool:
+        """Whether no sum of one of some guards and at most two known ones is seen to be <= 0."""
+        spend(4 * (len(known) + 1) ** 2)
+        others = [(NOTHING, False), *known]
+        for guard in guards:
+            for number, first in enumerate(others):
+                once = guard[0].plus(first[0])
+                for second in others[: number + 1]:
+                    total = once.plus(second[0])
+                    moving = [slope for _, slope in total.terms]
+                    if any(atom != len(self._inputs) for atom, _ in total.terms):
+                        continue
+                    strict = guard[1] or first[1] or second[1]
+                    strict = strict or bool(moving) or total.constant < 0
+                    if strict and total.constant <= 0 and all(slope < 0 for slope in moving):
+                        return False
+        return True
+
+    def _joined(self, states: Sequence[Runs]) -> list[Runs]:
+        """Let states with the same stores be one, with what is known of both."""
+        found: dict[object, Runs] = {}
+        for state in states:
+            key = tuple([frozenset(store.items()) for store in state.stores]), state.outputs
+            alike = found.setdefault(key, state)
+            if alike is not state:
+                alike.guards &= state.guards
+        return list(found.values())

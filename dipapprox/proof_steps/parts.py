@@ -1,0 +1,164 @@
+"""Sets of pairs of real inputs in parts on which the kernel bounds delta: a search.
+
+Sets are replaced by their ends where probabilities move in one direction, and cut in the middle of
+the side that costs most until vertices tell. Nothing here is trusted: whether a part is bounded is
+the kernel's own answer, from the probabilities that it will compute again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.judgements import Distributions
+from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.motion import Motion
+from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.replay import Claim, read_claim
+from dipapprox.kernel.rules import distributions
+from dipapprox.kernel.sets import Largest, Sets, Zone, all_sets
+from dipapprox.proof_steps.machines import Json, number_json, value_json
+
+MOST_PARTS = 50_000
+"""Of all sets together."""
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """A set, and how it is parted: a word with its places and numbers, and parts."""
+
+    pairs: Sets | None
+    word: list[Json] | None = None
+    parts: list[_Part] = field(default_factory=list)
+
+    def json(self) -> Json:
+        """Return it as the kernel reads it."""
+        if self.word is None:
+            return None
+        return [*self.word, *(part.json() for part in self.parts)]
+
+
+def parts_for(
+    machine: Json, claim: Json, bits: int, ask: Callable[[], None]
+) -> tuple[list[Json], list[Json]]:
+    """Return the parts of all sets, and the inputs at their vertices.
+
+    Args:
+        machine: As the kernel reads it.
+        claim: DP, for all adjacent pairs.
+        bits: How exactly probabilities are enclosed; 0: in closed form.
+        ask: Called all the time.
+
+    Raises:
+        NoCertificate: If there are too many parts.
+        Refuted: If a pair does not keep the claim, as far as the bits tell.
+    """
+    read = read_machine(machine)
+    search = _Search(read, read_claim(claim, read), bits, ask)
+    roots = [_Part(pairs) for pairs in all_sets(read)]
+    search.divide(roots)
+    return [root.json() for root in roots], [_json(each) for each in search.inputs]
+
+
+class _Search:
+    def __init__(self, machine: Machine, claim: Claim, bits: int, ask: Callable[[], None]) -> None:
+        self._proof = Proof(machine, None, ask)
+        self._claim = claim
+        self._bits = bits
+        self._motion = Motion(machine, ask)
+        outputs = tuple(self._motion.outputs)
+        self._places = {output: place for place, output in enumerate(outputs)}
+        self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
+        found = Distributions(claim.eps, bits + 16, outputs, self._bounds)
+        self._largest = Largest(self._motion, found, claim.eps_prv)
+        self._count = 0
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The inputs at vertices."""
+        return list(self._bounds)
+
+    def divide(self, roots: list[_Part]) -> None:
+        """Divide sets until the kernel bounds delta on every part."""
+        waiting = [end for root in roots for end in self._ends(root)]
+        while waiting:
+            self._evaluate(waiting)
+            waiting = [half for part in waiting for half in self._halves(part)]
+
+    def _ends(self, part: _Part) -> list[_Part]:
+        """Replace a set by its ends, as often as that tells more."""
+        pairs = part.pairs
+        if pairs is None:
+            return []
+        for place, cell in enumerate(pairs.cells):
+            moves = isinstance(cell, Zone) and not cell.is_point
+            if moves and self._motion.is_ordered(place):
+                halves = pairs.ends(place)
+                if pairs not in halves:
+                    part.word, part.parts = ["ends", place], [_Part(half) for half in halves]
+                    return [end for half in part.parts for end in self._ends(half)]
+        return [part]
+
+    def _evaluate(self, parts: list[_Part]) -> None:
+        """Enclose the probabilities at new vertices."""
+        new: dict[Input, None] = {}
+        for part in parts:
+            if part.pairs is not None:
+                for pair in part.pairs.vertices():
+                    new.update(dict.fromkeys(each for each in pair if each not in self._bounds))
+        if not self._bits:
+            self._bounds.update(dict.fromkeys(new, ([], [])))
+            return
+        if not new:
+            return
+        inputs = [_json(each) for each in new]
+        step = {"eps": number_json(self._claim.eps), "inputs": inputs, "bits": self._bits}
+        found = distributions(self._proof, [], step)
+        for each, bounds in found.bounds.items():
+            own = [0] * len(self._places), [0] * len(self._places)
+            for row, known in zip(own, bounds, strict=True):
+                for output, bound in zip(found.outputs, known, strict=True):
+                    row[self._places[output]] = bound
+            self._bounds[each] = own
+
+    def _halves(self, part: _Part) -> list[_Part]:
+        """Return nothing if a part is bounded, else its halves."""
+        self._proof.ask()
+        pairs = part.pairs
+        if pairs is None or not self._bits:
+            return []
+        self._count += 1
+        if self._count > MOST_PARTS:
+            raise NoCertificate(f"there are more than {MOST_PARTS} sets of pairs")
+        error = self._largest.error(pairs)
+        if self._holds(pairs, self._claim.delta - error):
+            return []
+        if not error or not self._holds(pairs, self._claim.delta):
+            raise Refuted("a pair of real inputs does not keep the claim")
+        place, side = self._widest(pairs)
+        middle = sum(getattr(pairs.zone(place), side)) / 2
+        part.word = ["cut", place, side, number_json(middle)]
+        part.parts = [_Part(half) for half in pairs.cut(place, side, middle)]
+        return [half for half in part.parts if half.pairs is not None]
+
+    def _holds(self, pairs: Sets, most: Fraction) -> bool:
+        return all(self._largest.is_at_most(most, *pair) for pair in pairs.vertices())
+
+    def _widest(self, pairs: Sets) -> tuple[int, str]:
+        """Return the side that an error comes from most."""
+        costs = {}
+        for place, cell in enumerate(pairs.cells):
+            if isinstance(cell, Zone):
+                curvature = self._motion.curvature(place, self._claim.eps)
+                for side, factor in (("first", Fraction(1)), ("second", self._largest.growth)):
+                    low, high = getattr(cell, side)
+                    costs[place, side] = curvature * factor * (high - low) ** 2
+        return max(costs, key=lambda each: costs[each])
+
+
+def _json(input: Input) -> Json:
+    return [value_json(each if isinstance(each, str) else Fraction(each)) for each in input]
