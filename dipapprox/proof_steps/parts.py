@@ -58,7 +58,10 @@ def parts_for(
         Refuted: If a pair does not keep the claim, as far as the bits tell.
     """
     read = read_machine(machine)
-    search = _Search(read, read_claim(claim, read), bits, ask)
+    stated = read_claim(claim, read)
+    if not isinstance(stated, Claim):
+        raise NoCertificate("sets of pairs of real inputs are bounded at one eps only")
+    search = _Search(read, stated, bits, ask)
     roots = [_Part(pairs) for pairs in all_sets(read)]
     search.divide(roots)
     return [root.json() for root in roots], [_json(each) for each in search.inputs]
