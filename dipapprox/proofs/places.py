@@ -23,9 +23,10 @@ has no budget at any eps: densities are positive within the support, and states 
 sets without inner points, so null; or integer noise has no point in them.
 
 Where inputs lie between bounds this is what is left of the rays of `rays`, which leave the bounds.
-Pairs of ends of the intervals are tried, and of points as far from them as inputs may change; and
-where an output is possible at one of these and impossible at another, what lies between is halved
-until the two are adjacent.
+Pairs of ends of the intervals are tried, of inputs that make a guard an equality without noise, and
+of points as far from these as inputs may change. From the best pair others are tried that are
+moved a little, again and again, as W bends where several guards do. Where an output is possible at
+one point and impossible at another, what lies between is halved until the two are adjacent.
 """
 
 from __future__ import annotations
@@ -46,10 +47,18 @@ Bounds = Sequence[tuple[Fraction, Fraction]]
 
 MOST_POINTS = 64
 MOST_COSTS = 4_000
-"""Points times final states times numbers that are shown."""
+"""Points times final states times numbers that are shown; moving pairs may double them."""
 
 MOST_HALVINGS = 64
 """Between two points."""
+
+MOST_CLIMBED = 6
+"""Pairs, the best ones, from which better ones are looked for."""
+
+STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
+"""By which they are moved, in multiples of the largest change of an input."""
+
+_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +157,7 @@ def between_places(
     if integers:
         bounds = [(Fraction(ceil(lo)), Fraction(floor(hi))) for lo, hi in bounds]
         radius = Fraction(floor(radius))
-    points = list(_points(bounds, radius))
+    points = _points(bounds, radius, turns_of(outputs, inputs, len(bounds), integers), integers)
     states = sum(len(cones) for part in outputs for cones in part)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
@@ -165,7 +174,7 @@ def between_places(
     ]
     if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
         return None
-    return _Search(events, points, inputs, adjacency, integers).best()
+    return _Search(events, points, inputs, adjacency, integers, bounds, radius).best()
 
 
 def _events(
@@ -190,51 +199,101 @@ class _Search:
         inputs: Sequence[Sequence[int]],
         adjacency: Adjacency,
         integers: bool,
+        bounds: Bounds,
+        radius: Fraction,
     ) -> None:
-        self._inputs, self._adjacency, self._integers = inputs, adjacency, integers
-        self._points = points
-        self._known = [(event, [self._costs(event, each) for each in points]) for event in events]
+        self._events, self._points, self._inputs = events, points, inputs
+        self._adjacency, self._integers = adjacency, integers
+        self._bounds, self._radius = bounds, radius
+        self._known = dict[tuple[int, Point], _Costs]()
+        self._left = 2 * MOST_COSTS
 
     def best(self) -> Places | None:
         """Return the best pair found."""
-        best: Places | None = None
-        for i, j in self._pairs():
-            first, second = self._points[i], self._points[j]
-            losses = dict[int, PlaceLoss]()
-            for event, costs in self._known if self._allows(first, second) else ():
-                loss = _loss(event, costs[i], costs[j], self._integers)
-                if loss is not None:
-                    if loss.loss is None:
-                        return Places(first, second, (loss,))
-                    known = losses.get(event.part)
-                    if known is None or known.loss is None or loss.loss > known.loss:
-                        losses[event.part] = loss
-            found = Places(first, second, tuple(losses.values()))
-            if losses and (best is None or (found.loss or 0) > (best.loss or 0)):
-                best = found
-        for event, costs in self._known:
-            for i, j in self._pairs():
-                if _least(costs[i]) is not None and _least(costs[j]) is None:
-                    crossed = self._crossing(event, self._points[i], self._points[j])
+        known = list[Places]()
+        for first, second in self._pairs():
+            found = self._between(first, second)
+            if found is not None:
+                known.append(found)
+                if found.loss is None:
+                    return found
+        for place, event in enumerate(self._events):
+            for first, second in self._pairs():
+                costs = self._costs(place, first), self._costs(place, second)
+                if _least(costs[0]) is not None and _least(costs[1]) is None:
+                    crossed = self._crossing(event, place, first, second)
                     if crossed is not None:
                         return crossed
+        known.sort(key=lambda each: each.loss or _ZERO, reverse=True)
+        return max(map(self._climbed, known[:MOST_CLIMBED]), key=_dearness, default=None)
+
+    def _climbed(self, best: Places) -> Places:
+        """Return a pair, close to a known one, at which nothing near it loses more."""
+        known: Places | None = None
+        while best is not known and best.loss is not None:
+            known = best
+            for first, second in self._near(known):
+                if self._left < 0:
+                    return best
+                found = self._between(first, second)
+                if found is not None and _dearness(found) > _dearness(best):
+                    best = found
+                    break
         return best
 
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        count = range(len(self._points))
-        return ((i, j) for i in count for j in count if i != j)
+    def _near(self, known: Places) -> Iterator[tuple[Point, Point]]:
+        """Yield pairs of which one input is moved: of both points, or of the second one."""
+        for step in STEPS:
+            if self._integers and step < 1:
+                break
+            for place in range(len(self._bounds)):
+                for move in (step * self._radius, -step * self._radius):
+                    second = self._moved(known.second, place, move)
+                    first = self._moved(known.first, place, move)
+                    if second is not None and first is not None:
+                        yield first, second
+                    if second is not None:
+                        yield known.first, second
+
+    def _moved(self, point: Point, place: int, move: Fraction) -> Point | None:
+        value, (low, high) = point[place] + move, self._bounds[place]
+        return (*point[:place], value, *point[place + 1 :]) if low <= value <= high else None
+
+    def _between(self, first: Point, second: Point) -> Places | None:
+        """Return what is lost from one point to another; None if nothing is."""
+        if first == second or not self._allows(first, second):
+            return None
+        losses = dict[int, PlaceLoss]()
+        for place, event in enumerate(self._events):
+            costs = self._costs(place, first), self._costs(place, second)
+            loss = _loss(event, *costs, self._integers)
+            if loss is not None:
+                if loss.loss is None:
+                    return Places(first, second, (loss,))
+                known = losses.get(event.part)
+                if known is None or known.loss is None or loss.loss > known.loss:
+                    losses[event.part] = loss
+        return Places(first, second, tuple(losses.values())) if losses else None
+
+    def _pairs(self) -> Iterator[tuple[Point, Point]]:
+        return ((a, b) for a in self._points for b in self._points if a != b)
 
     def _allows(self, first: Point, second: Point) -> bool:
         return allows(self._adjacency, [b - a for a, b in zip(first, second, strict=True)])
 
-    def _costs(self, event: _Event, point: Point) -> _Costs:
-        return event.costs(_own(point, self._inputs[event.part]))
+    def _costs(self, place: int, point: Point) -> _Costs:
+        event = self._events[place]
+        own = _own(point, self._inputs[event.part])
+        if (place, own) not in self._known:
+            self._known[place, own] = event.costs(own)
+            self._left -= len(event.states)
+        return self._known[place, own]
 
-    def _crossing(self, event: _Event, first: Point, second: Point) -> Places | None:
+    def _crossing(self, event: _Event, place: int, first: Point, second: Point) -> Places | None:
         """Halve what lies between a point where an output costs something and one where it is ∞."""
         for _ in range(MOST_HALVINGS):
             if self._allows(first, second):
-                costs = self._costs(event, first), self._costs(event, second)
+                costs = self._costs(place, first), self._costs(place, second)
                 loss = _loss(event, *costs, self._integers)
                 return None if loss is None else Places(first, second, (loss,))
             middle = tuple([(a + b) / 2 for a, b in zip(first, second, strict=True)])
@@ -242,7 +301,7 @@ class _Search:
                 middle = tuple([Fraction(floor(each)) for each in middle])
             if middle in (first, second):
                 break
-            if _least(self._costs(event, middle)) is None:
+            if _least(self._costs(place, middle)) is None:
                 second = middle
             else:
                 first = middle
@@ -295,11 +354,49 @@ def _own(point: Point, inputs: Sequence[int]) -> Point:
     return tuple([point[k] for k in inputs])
 
 
-def _points(bounds: Bounds, radius: Fraction) -> Iterator[Point]:
-    """Yield points to try: ends of the intervals, and what is a change away from them."""
-    several = [
-        sorted({lo, hi, *(each for each in (lo + radius, hi - radius) if lo <= each <= hi)})
-        for lo, hi in bounds
-    ]
+def _dearness(found: Places) -> tuple[bool, Fraction]:
+    return found.loss is None, found.loss or _ZERO
+
+
+def turns_of(
+    outputs: Sequence[Sequence[Sequence[Cone]]],
+    inputs: Sequence[Sequence[int]],
+    count: int,
+    integers: bool,
+) -> list[set[Fraction]]:
+    """Return, for every input, where a guard about it alone is an equality without noise."""
+    found = [set[Fraction]() for _ in range(count)]
+    for part, own in zip(outputs, inputs, strict=True):
+        for cone in (cone for cones in part for cone in cones):
+            for form in cone.guards:
+                names = form.inputs()
+                if len(names) == 1:
+                    value = -form.constant / form.coefficient(names[0])
+                    place = own[cone.inputs[names[0]]]
+                    found[place] |= {Fraction(floor(value))} if integers else {value}
+    return found
+
+
+def _points(
+    bounds: Bounds, radius: Fraction, turns: Sequence[set[Fraction]], integers: bool
+) -> list[Point]:
+    """Return points to try: ends of the intervals and turns, and what is a change, or half of one,
+    away from them; fewer where these would be too many.
+    """
+
+    def near(
+        values: Sequence[Sequence[Fraction]], steps: Sequence[Fraction]
+    ) -> list[list[Fraction]]:
+        moved = [{value + step for value in each for step in steps} for each in values]
+        return [
+            sorted(each for each in own if low <= each <= high)
+            for own, (low, high) in zip(moved, bounds, strict=True)
+        ]
+
     ends = [sorted({lo, hi}) for lo, hi in bounds]
-    yield from product(*(several if prod(map(len, several)) <= MOST_POINTS else ends))
+    both = [each + sorted(turn) for each, turn in zip(ends, turns, strict=True)]
+    whole = (-radius, _ZERO, radius)
+    halves = () if integers else (-radius / 2, radius / 2)
+    several = near(ends, whole), near(both, whole), near(both, (*whole, *halves))
+    few = [each for each in several if prod(map(len, each)) <= MOST_POINTS]
+    return list(dict.fromkeys(point for each in (ends, *few) for point in product(*each)))

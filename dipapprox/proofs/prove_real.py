@@ -32,8 +32,8 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Change, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
 from dipapprox.proofs.part_proofs import PartRay, PartRun
-from dipapprox.proofs.places import Places, between_places
-from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, Proof
+from dipapprox.proofs.places import Places, between_places, turns_of
+from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, PartProof, Proof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.vanishing import as_eps_vanishes
 from dipapprox.proofs.worst_change import BoxShift
@@ -167,12 +167,15 @@ def _with_places(known: Proof, states: Iterable[FinalStates], limits: Limits) ->
         (isinstance(each.domain, AllReals) and each.domain.bounds) or (-far, far)
         for each in known.program.inputs
     ]
-    cones = [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
     own = [part.inputs for part in parts]
     found = between_places(
-        cones, own, bounds, known.program.adjacency, changes.radius, known.integers, limits
+        _cones(parts), own, bounds, known.program.adjacency, changes.radius, known.integers, limits
     )
     return replace(known, places=found)
+
+
+def _cones(parts: Iterable[PartProof]) -> list[list[list[Cone]]]:
+    return [[[s.cone for s in output.states] for output in part.outputs] for part in parts]
 
 
 def _with_more_lost(
@@ -190,7 +193,9 @@ def _with_more_lost(
     if found.answer is not Answer.NOT_DP and found.lower != found.upper:
         with EarlyEnd(), limited(limits):
             parts = [run.part for run in runs]
-            lost = as_eps_vanishes(found.program, parts, states, found.integers, limits)
+            own = [part.inputs for part in parts]
+            turns = turns_of(_cones(found.parts), own, len(found.program.inputs), found.integers)
+            lost = as_eps_vanishes(found.program, parts, states, turns, found.integers, limits)
             if lost is not None and _is_more(lost.loss, found):
                 found = replace(found, losses=(), places=None, vanishing=lost)
                 if lost.loss is None:

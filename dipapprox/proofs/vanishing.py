@@ -8,13 +8,15 @@ What parts that share no noise lose adds up.
 The probabilities are closed forms in eps, so the limits are exact. Where outputs stay possible as
 noise grows, the logarithms of their probabilities have derivatives at eps = 0 that are mostly
 linear in the inputs. So they are taken input by input, at two corners of the inputs, and say which
-changes of adjacent inputs are worth a look; what is looked at is computed itself.
+changes of adjacent inputs are worth a look, there and where a guard is an equality without noise:
+logarithms bend there. What is looked at is computed itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from math import ceil, floor
 
 from dipapprox.data_classes import dataclass, replace
@@ -90,6 +92,7 @@ def as_eps_vanishes(
     program: Program,
     parts: Sequence[Part],
     states: Sequence[FinalStates],
+    turns: Sequence[Collection[Fraction]],
     integers: bool,
     limits: Limits,
 ) -> Vanishing | None:
@@ -101,6 +104,7 @@ def as_eps_vanishes(
         program: With all inputs.
         parts: Its independent parts.
         states: For each part its final states, for all inputs.
+        turns: For each input where the logarithms of probabilities may bend.
         integers: Whether inputs and noise are integers.
         limits: Asked again and again.
 
@@ -115,7 +119,8 @@ def as_eps_vanishes(
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
-    if points * sum(len(each.states) for each in states) > MOST_FORMS:
+    room = MOST_FORMS // max(1, sum(len(each.states) for each in states)) - points
+    if room < 0:
         return None
     known = [
         _Part(number, part, each, limits)
@@ -125,7 +130,7 @@ def as_eps_vanishes(
     slopes = [each.slopes(corners) for each in known]
     best: Vanishing | None = None
     for change in _dear_changes(inputs, known, slopes):
-        for first in inputs.starts(change):
+        for first in islice(inputs.starts(change, turns), 2 + room // (2 * MOST_CHANGES)):
             second = tuple([a + d for a, d in zip(first, change, strict=True)])
             losses = [loss for each in known if (loss := each.loss(first, second)) is not None]
             endless = [each for each in losses if each.loss is None]
@@ -187,13 +192,23 @@ class _Inputs:
         """Return the changes of single inputs of a corner."""
         return [corner[1] * each for each in self._reach]
 
-    def starts(self, change: Point) -> list[Point]:
-        """Return inputs that may be changed so."""
+    def starts(self, change: Point, turns: Sequence[Collection[Fraction]]) -> Iterator[Point]:
+        """Yield inputs that may be changed so: at ends, then to or from where something turns."""
         found = dict[Point, None]()
         for side in (1, -1):
             sides = [(d > 0) - (d < 0) or side for d in change]
             found[tuple([self._end(k, each) for k, each in enumerate(sides)])] = None
-        return list(found)
+        yield from found
+        for corner in found:
+            for k, moved in enumerate(change):
+                for value in sorted({each - d for each in turns[k] for d in (_ZERO, moved)}):
+                    start = (*corner[:k], value, *corner[k + 1 :])
+                    if self._has(k, value) and self._has(k, value + moved) and start not in found:
+                        yield start
+
+    def _has(self, place: int, value: Fraction) -> bool:
+        bounds = self._bounds[place]
+        return bounds is None or bounds[0] <= value <= bounds[1]
 
     def dearest(self, slopes: Sequence[Fraction]) -> Point:
         """Return the change of adjacent inputs for which Σ slope · change is largest."""
