@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from itertools import product
 from math import prod
 
@@ -33,6 +34,7 @@ class Knowledge:
         self.domains = dict(domains)
         self._known: dict[ast.Expression, bool] = {}
         self._signs: dict[tuple[ast.Expression, ast.Expression], frozenset[str]] = {}
+        self._compared: dict[ast.Expression, dict[Fraction, frozenset[str]]] = {}
         self._facts: list[tuple[Condition, bool]] = []
 
     def possible(self, quantity: Quantity) -> tuple[Value, ...] | None:
@@ -54,10 +56,8 @@ class Knowledge:
             return self._known[node]
         match node:
             case ast.Comparison((left, right), (relation,)):
-                signs = self._signs.get((left, right))
                 meant = _SIGNS[Relation(relation)]
-                if signs is None:
-                    return None
+                signs = self._possible_signs(left, right)
                 return True if signs <= meant else None if signs & meant else False
             case _:
                 return None
@@ -74,10 +74,27 @@ class Knowledge:
                 meant = _SIGNS[Relation(relation)]
                 before = self._signs.get((left, right), frozenset("<=>"))
                 now = before & meant if holds else before - meant
+                mirrored = frozenset("".join(now).translate(_MIRRORED))
                 self._signs[left, right] = now
-                self._signs[right, left] = frozenset("".join(now).translate(_MIRRORED))
+                self._signs[right, left] = mirrored
+                for one, other, signs in ((left, right, now), (right, left, mirrored)):
+                    number = _number(other)
+                    if number is not None:
+                        self._compared.setdefault(one, {})[number] = signs
             case _:
                 pass
+
+    def _possible_signs(self, left: ast.Expression, right: ast.Expression) -> frozenset[str]:
+        """The signs that left - right may have: where numbers are compared with others, too."""
+        signs = self._signs.get((left, right), frozenset("<=>"))
+        for one, other, mirror in ((left, right, False), (right, left, True)):
+            number = _number(other)
+            if number is None:
+                continue
+            for place, known in self._compared.get(one, {}).items():
+                found = _signs_against(number, place, known)
+                signs &= frozenset("".join(found).translate(_MIRRORED)) if mirror else found
+        return signs
 
     def learn_forced(self, condition: Condition, holds: bool) -> None:
         """Note what all values that are left say."""
@@ -121,3 +138,26 @@ class Knowledge:
             for given in found
             if all(bool(c.compute(given)) == holds for c, holds in facts if c.compute is not None)
         )
+
+
+def _number(node: ast.Expression) -> Fraction | None:
+    """The number that an expression is; None for others."""
+    match node:
+        case ast.Number(value):
+            return value
+        case ast.Negative(operand):
+            inner = _number(operand)
+            return None if inner is None else -inner
+        case ast.Product((ast.Number(above), ast.Number(below)), ("/",)) if below:
+            return above / below
+        case _:
+            return None
+
+
+def _signs_against(number: Fraction, place: Fraction, known: frozenset[str]) -> frozenset[str]:
+    """The signs that x - number may have if x - place has one of those that are known."""
+    if number == place:
+        return known
+    near, far = "<>" if number < place else "><"
+    # x on the other side of the place is there for the number, too, and so is the place itself.
+    return frozenset("<=>") if near in known else frozenset(far)

@@ -140,7 +140,7 @@ def _check_probabilities(
 
     Raises:
         SourceError: If they do not add up to 1, or are 0 and 1 where the values look like
-            probabilities.
+            probabilities, unless these are 0 and 1, too: then both readings mean the same.
     """
     shares = [weight.known for weight in weights if weight.known is not None]
     if len(shares) < len(weights):
@@ -155,7 +155,7 @@ def _check_probabilities(
         if min(shares) < 0:
             message = f"the probability {min(shares)} is negative"
         raise run.refusal("value error", message, _PAIRED if mirrored else "")
-    if mirrored and set(shares) <= {0, 1}:
+    if mirrored and set(shares) <= {0, 1} and not set(others) <= {0, 1}:
         message = "the probabilities are 0 and 1, but the values look like probabilities"
         raise run.refusal("value error", message, _PAIRED)
 

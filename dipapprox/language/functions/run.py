@@ -1,8 +1,9 @@
 """One execution of a Python function: which way its conditions go, and what it does, recorded.
 
 A run follows the ways that it is given; where they end, it takes every condition to hold. A
-condition that the path decides already (it, its opposite, or another comparison of the same two
-sides) is no fork. One that holds for all values that inputs can have is one with an impossible way.
+condition that the path decides already (it, its opposite, another comparison of the same two
+sides, or of one side with another number) is no fork. One that holds for all values that inputs can
+have is one with an impossible way.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Head:
             default: Any = each.default
             domain = _domain_text(hints.get(name))
             if default is each.empty and not domain:
-                domain = _domain_of_type(hints.get(name), taken)
+                domain = _domain_of_type(hints.get(name), taken, f"'{name}'", span)
             claimed = name == DELTA and default is each.empty and name not in given
             if name == EPSILON or (claimed and not domain):
                 self.weights.append(name)
@@ -94,7 +94,8 @@ class Head:
                 raise refusal("type error", message, hint_for_class(default), span)
             else:
                 self.fixed[name] = default
-        outputs = _domain_text(hints.get("return")) or _domain_of_type(hints.get("return"), taken)
+        result = hints.get("return")
+        outputs = _domain_text(result) or _domain_of_type(result, taken, "the result", span)
         if not outputs:
             raise refusal(
                 "type error",
@@ -152,10 +153,13 @@ def _domain_text(hint: Any) -> list[str]:
     return [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
 
 
-def _domain_of_type(hint: Any, taken: Container[str]) -> list[str]:
+def _domain_of_type(hint: Any, taken: Container[str], whose: str, span: Span | None) -> list[str]:
     """Return the text for bool and Literal["low", "high"]; nothing for other types.
 
     Texts must be names that mean themselves: no numbers, truth values or arguments (`taken`).
+
+    Raises:
+        SourceError: If it is a Literal with other values.
     """
     if hint is bool:
         return ["in bool"]
@@ -163,14 +167,31 @@ def _domain_of_type(hint: Any, taken: Container[str]) -> list[str]:
         return []
     values = get_args(hint)
     kinds = set(map(type, values))
-    if kinds == {bool}:
-        return ["in bool"] if len(set(values)) == 2 else []
-    named = kinds == {str} and all(
-        value.isidentifier() and value not in taken and value.lower() not in _MEANT
-        for value in values
-    )
-    return [f"in {{{', '.join(map(str, values))}}}"] if named or kinds == {int} else []
+    if kinds == {bool} and len(set(values)) == 2:
+        return ["in bool"]
+    wrong = next(filter(None, (_wrong_value(value, taken) for value in values)), None)
+    if wrong is None and len(kinds) > 1:
+        wrong = "numbers and names are no values of one domain"
+    if wrong is not None:
+        message = f"the values of {whose} are no domain: {wrong}"
+        raise refusal("type error", message, _LITERALS, span)
+    return [f"in {{{', '.join(map(str, values))}}}"]
 
+
+def _wrong_value(value: Any, taken: Container[str]) -> str | None:
+    """Say why a value cannot stand in a domain; None if it can."""
+    if type(value) is int:
+        return None
+    if type(value) is not str:
+        return "a truth value alone" if type(value) is bool else f"{value!r}"
+    if not value.isidentifier():
+        return f"{value!r} is no name"
+    if value in taken:
+        return f"{value!r} is an argument, too"
+    return f"{value!r} means something else" if value.lower() in _MEANT else None
+
+
+_LITERALS = 'Literal[…] has whole numbers, or names as in Literal["low", "high"], or True and False'
 
 _MEANT = ("true", "false", "real", "int", "bool", "eps", "delta")
 """What a declaration takes for something else."""

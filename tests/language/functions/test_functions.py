@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import UserDict
 from fractions import Fraction
 from pathlib import Path
@@ -437,7 +438,6 @@ WRONG = {
     "return len([x for x in list(itertools.repeat(q))])": "this goes on for ever",
     "yield q": "the mechanism yields",
     "while True:\n    try: k = q * 0.5\n    except Exception: pass": "got the float 0.5",
-    "return choose([(0, 1), (1, 0)])": "pairs are (value, probability)",
     "return choose([(Fraction(1, 3), 0), (Fraction(2, 3), 1)])": "pairs are (value, probability)",
     "return choose([(1 / (1 + exp(eps)), q), (0, 1)])": "pairs are (value, probability)",
     "return choose([0, 1], [Fraction(1, 2), Fraction(1, 3)])": "add up to 5/6, and not to 1",
@@ -625,10 +625,54 @@ def test_types_are_domains() -> None:
     assert "output out in bool" in made("return laplace(q, 1 / eps) > 0", result="bool").text()
 
 
-@pytest.mark.parametrize("texts", ['"true", "false"', '"1", "2"', '"k", "m"', '1, "a"', "1, True"])
-def test_texts_that_mean_something_else_are_no_domains(texts: str) -> None:
-    with pytest.raises(SourceError, match="'q' is no input"):
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        ('"true", "false"', "'true' means something else"),
+        ('"1", "2"', "'1' is no name"),
+        ('"fast", ""', "'' is no name"),
+        ('"k", "m"', "'k' is an argument, too"),
+        ('1, "a"', "numbers and names are no values of one domain"),
+        ("1, True", "a truth value alone"),
+        ("True", "a truth value alone"),
+        ('b"a"', "b'a'"),
+    ],
+)
+def test_texts_that_mean_something_else_are_no_domains(texts: str, why: str) -> None:
+    with pytest.raises(SourceError, match=f"the values of 'q' are no domain: {re.escape(why)}"):
         made("return 0", f"q: Literal[{texts}], eps: Weight, k: int = 2").program()
+    with pytest.raises(SourceError, match="the values of the result are no domain"):
+        made("return 0", "q: Bit, eps: Weight, k: int = 2", f"Literal[{texts}]").program()
+
+
+@pytest.mark.parametrize("options", ["(True, p), (False, 1 - p)", "(1, p), (0, 1 - p)"])
+def test_options_of_weight_0_are_left_out(options: str) -> None:
+    mechanism = made(f"return choose([{options}])", "q: Bit, eps: Weight, p: int = 1", "bool")
+    assert "out <- true" in mechanism.text() or "out <- 1" in mechanism.text()
+    assert "out <- false" in mechanism.text(p=0) or "out <- 0" in mechanism.text(p=0)
+    assert "choose" in mechanism.text(p="1/3")
+
+
+def test_comparisons_with_one_number_tell_of_others() -> None:
+    """A test that the numbers compared before decide is no test, whatever the domain is."""
+    body = "return max(q.count(0), q.count(1)) + laplace(0, 1 / eps) > 1"
+    signature = 'q: Annotated[list[Quantity], "[2] in 0..2"], eps: Weight'
+    lines = made(body, signature, "bool").text().splitlines()
+    depth: list[str] = []
+    for line in map(str.strip, lines):
+        if line == "end":
+            depth.pop()
+        elif line.startswith("if "):
+            cell = line.removeprefix("if ").split(" = ")[0]
+            assert not any(each.startswith(f"if {cell} = ") for each in depth)
+            depth.append(line)
+    body = (
+        "r = laplace(q, 1 / eps)\n"
+        "if r < 2:\n    return int(r < 3) + int(3 <= r) + int(r > Fraction(7, 3))\n"
+        "return int(-1 < r) + int(r >= 2)"
+    )
+    text = made(body, "q: Bit, eps: Weight", 'Annotated[int, "in 0..2"]').text()
+    assert text.count("if ") == 1 and "out <- 1" in text and "out <- 2" in text
 
 
 def test_delta_is_that_of_the_claim() -> None:
