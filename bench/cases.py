@@ -30,7 +30,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
 from dipapprox.privacy.verdict import Answer

@@ -12,7 +12,7 @@ from dipapprox.checking.check import check
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import certify, text_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options

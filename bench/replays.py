@@ -25,7 +25,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-from dipapprox.questions.question import read, spelled_as_keyword
+from dipapprox.questions.argument import spelled_as_keyword
+from dipapprox.questions.question import read
 from dipapprox.questions.verify import Verify
 
 

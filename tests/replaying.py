@@ -9,14 +9,14 @@ from typing import Any
 from dipapprox import Answer, Options, Program
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy import verifier
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import proved
 from dipapprox.proof_steps.verdicts import goal_of
-from dipapprox.semantics.inputs import has_real_inputs
 
 MOST_PROBABILITIES = 600
 """Inputs times outputs; larger verdicts are left to tests of their own."""

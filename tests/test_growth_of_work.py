@@ -10,7 +10,7 @@ import pytest
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer

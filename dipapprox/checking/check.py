@@ -97,7 +97,7 @@ from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.replays.result import FORMAT, Outcome, Replay

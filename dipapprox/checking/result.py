@@ -14,7 +14,7 @@ from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.description import Description, interval, known
 from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
-from dipapprox.privacy.run import Result
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, delta_name
 from dipapprox.replays.result import TONES, Outcome

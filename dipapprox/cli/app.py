@@ -32,10 +32,10 @@ from dipapprox.source import visible_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import arguments, described
+    from dipapprox.cli import described, flags
 else:
     described = Deferred("dipapprox.cli.described")
-    arguments = Deferred("dipapprox.cli.arguments")
+    flags = Deferred("dipapprox.cli.flags")
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them
@@ -75,7 +75,7 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
     try:
         # Without --timeout and --max-memory a command has limits of its own, or none.
         has_limits = hasattr(parsed, "max_memory")
-        with watching(arguments.limits_of(parsed)) if has_limits else nullcontext():
+        with watching(flags.limits_of(parsed)) if has_limits else nullcontext():
             return int(parsed.run(parsed.read(parsed), console))
     except UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)

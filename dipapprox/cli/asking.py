@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
-from dipapprox.cli import arguments
+from dipapprox.cli import arguments, flags
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import check_new, check_place
 from dipapprox.data_classes import dataclass
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.privacy.run import Result
+    from dipapprox.privacy.result import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
     from dipapprox.services.family_proof import FamilyProof
@@ -233,7 +233,7 @@ def check_places(certificate_path: Path | None, report: Path | None) -> None:
     if certificate_path is not None:
         check_place(certificate_path, certificate.FLAG)
     if report is not None:
-        check_new(report, arguments.REPORT)
+        check_new(report, flags.REPORT)
 
 
 def write_report(

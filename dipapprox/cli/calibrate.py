@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
@@ -44,7 +44,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Calibrate)
-    arguments.add_report(parser)
+    flags.add_report(parser)
 
 
 def run(command: Asking[Calibrate], console: Console) -> int:

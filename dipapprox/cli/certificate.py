@@ -16,8 +16,9 @@ from dipapprox.cli.output import write_whole
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, NoCertificate, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.language.load import Source
-from dipapprox.pairs.adjacency import AllPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
@@ -27,7 +28,6 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
-from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from dipapprox.replays import files

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.certificates.json_texts import read_json
-from dipapprox.cli import arguments
+from dipapprox.cli import flags
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
-from dipapprox.questions.computing import LIMITS
 from dipapprox.replays.result import Outcome, is_proof
 
 if TYPE_CHECKING:
@@ -79,21 +78,21 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="show every step of a proof, from the claim down, with its theorem",
     )
-    arguments.add_computing(parser, LIMITS)
-    arguments.add_output(parser)
-    arguments.add_report(parser)
+    flags.add_limits(parser)
+    flags.add_output(parser)
+    flags.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> CheckCommand:
     """Turn words into values."""
-    limits = arguments.limits_of(words)
+    limits = flags.limits_of(words)
     return CheckCommand(words.file, limits, words.explain, words.json, words.report)
 
 
 def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
     if command.report is not None:
-        check_new(command.report, arguments.REPORT)
+        check_new(command.report, flags.REPORT)
     text = read_text(command.file, _LARGEST_FILE)
     content = read_json(text)
     if is_proof(content):

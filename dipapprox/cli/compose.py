@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import arguments, asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
@@ -130,7 +130,7 @@ def add_parser(commands: Commands) -> None:
         help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
     )
     asking.add_certificate(parser)
-    arguments.add_report(parser)
+    flags.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ComposeCommand:

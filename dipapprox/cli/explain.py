@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments
+from dipapprox.cli import arguments, flags
 from dipapprox.cli.asking import GivenProgram, add_program, load, program_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
@@ -29,8 +29,9 @@ from dipapprox.language.values import parse_input
 from dipapprox.limits import limited
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds
-from dipapprox.questions.computing import LIMITS, STRUCTURE
+from dipapprox.questions import numbers
+from dipapprox.questions.computing import STRUCTURE
+from dipapprox.questions.limiting import LIMITS
 from dipapprox.semantics.execution import execute
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--format", choices=list(_FORMATS), default="text", help="(default: %(default)s)"
     )
-    arguments.add_output(parser)
+    flags.add_output(parser)
 
 
 def read(words: argparse.Namespace) -> ExplainCommand:
@@ -104,7 +105,7 @@ def read(words: argparse.Namespace) -> ExplainCommand:
     """
     return ExplainCommand(
         program=program_of(words),
-        eps=kinds.positive(words.eps, "--eps"),
+        eps=numbers.positive(words.eps, "--eps"),
         input=words.input,
         closed_form=words.closed_form,
         options=arguments.options_of(words),

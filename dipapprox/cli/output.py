@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dipapprox.cli import report as reports
-    from dipapprox.privacy.run import Result
+    from dipapprox.privacy.result import Result
 else:
     reports = Deferred("dipapprox.cli.report")
 

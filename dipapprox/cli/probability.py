@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Probability)
-    arguments.add_report(parser)
+    flags.add_report(parser)
     asking.add_plot(parser, "the densities of real outputs")
 
 

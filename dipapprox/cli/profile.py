@@ -7,7 +7,7 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer, write
@@ -16,6 +16,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
@@ -25,7 +26,6 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
 )
 from dipapprox.questions.profile import Profile
-from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def add_parser(commands: Commands) -> None:
         run=run,
     )
     asking.add_asking(parser, Profile)
-    arguments.add_report(parser)
+    flags.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
     asking.add_plot(
         parser, "the curve, --renyi by order, or where the worst pair of real inputs lies,"

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking, certificate
+from dipapprox.cli import arguments, asking, certificate, flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import review
     from dipapprox.privacy import page as pages
-    from dipapprox.privacy.run import Result
+    from dipapprox.privacy.result import Result
 else:
     pages = Deferred("dipapprox.privacy.page")
     review = Deferred("dipapprox.cli.review")
@@ -125,7 +125,7 @@ def add_parser(commands: Commands) -> None:
         help="show that a service with subroutines has the laws of this one, and find its budget",
     )
     asking.add_certificate(parser)
-    arguments.add_report(parser)
+    flags.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> ProveCommand:

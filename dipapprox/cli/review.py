@@ -18,7 +18,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
 from dipapprox.privacy.reports import version
-from dipapprox.privacy.run import Result, RunResult
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile, Range

@@ -20,7 +20,7 @@ from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import Sweep
-from dipapprox.questions import kinds
+from dipapprox.questions import numbers
 
 _EXAMPLES = """examples:
   dipapprox sweep grid.toml --out results.jsonl --jobs 2
@@ -116,7 +116,7 @@ def read(words: argparse.Namespace) -> SweepCommand:
         spec=words.spec,
         out=words.out,
         summary=words.summary,
-        jobs=kinds.whole(1)(words.jobs, "--jobs"),
+        jobs=numbers.whole(1)(words.jobs, "--jobs"),
         cluster=words.cluster,
         plot=words.plot,
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import arguments, asking
+from dipapprox.cli import asking, flags
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.junit import junit_xml
@@ -27,7 +27,7 @@ from dipapprox.language.load import (
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import seconds_text
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds
+from dipapprox.questions import numbers
 from dipapprox.questions.claims import Claim, Outcome, Tested, claims_in, try_claim
 from dipapprox.source import visible
 
@@ -106,8 +106,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--timeout", dest="each_timeout", metavar="SECONDS", help="wall-clock time for each claim"
     )
-    arguments.add_output(parser)
-    arguments.add_report(parser)
+    flags.add_output(parser)
+    flags.add_report(parser)
 
 
 def read(words: argparse.Namespace) -> TestCommand:
@@ -119,8 +119,8 @@ def read(words: argparse.Namespace) -> TestCommand:
     given = words.each_timeout
     return TestCommand(
         files=tuple(words.files),
-        seconds=None if given is None else kinds.seconds(given, "--timeout"),
-        memory=arguments.default_memory(),
+        seconds=None if given is None else numbers.seconds(given, "--timeout"),
+        memory=flags.default_memory(),
         junit=words.junit,
         report=words.report,
         may_be_none=words.allow_empty,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, count, seconds_text
-from dipapprox.privacy.run import Result
+from dipapprox.privacy.result import Result
 from dipapprox.questions.claims import Outcome, Tested
 
 _SHOWN = {Outcome.FALSE: "FALSE", Outcome.UNKNOWN: "UNKNOWN", Outcome.ERROR: "ERROR"}

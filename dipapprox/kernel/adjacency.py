@@ -75,12 +75,12 @@ class Adjacency:
             return int(before != after)
         if isinstance(before, str) or isinstance(after, str):
             raise BadProof("named values have no distance")
-        change = after - before
+        change: Number = after - before
         match self.norm:
             case "l1":
-                return abs(change)
+                return max(change, -change)
             case "linf":
-                return 0 if abs(change) <= self.radius else None
+                return 0 if -self.radius <= change <= self.radius else None
             case "increasing":
                 return 0 if 0 <= change <= self.radius else None
             case "decreasing":

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, did_you_mean
-from dipapprox.language.core import Value
+from dipapprox.language.core import Program, Value
 
 MOST_CELLS = 100_000
 """Of all arrays of a program together."""
@@ -67,6 +67,11 @@ class AllReals(tuple[Value, ...]):
 
 class AllIntegers(AllReals):
     """The domain of an input that may be any integer, perhaps between two bounds."""
+
+
+def has_real_inputs(program: Program) -> bool:
+    """Whether some input is declared as any number."""
+    return any(isinstance(cell.domain, AllReals) for cell in program.inputs)
 
 
 def admits(domain: Collection[Value], value: Value) -> bool:

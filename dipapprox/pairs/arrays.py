@@ -16,8 +16,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Array, BulkSource
-from dipapprox.pairs.adjacency import Pair, PairSelection, numbered_inputs
 from dipapprox.pairs.likely import likely_first
+from dipapprox.pairs.selections import Pair, PairSelection, numbered_inputs
 from dipapprox.pairs.walk import Block, InputNumbers, Walk, pair_blocks
 
 LARGEST_TABLE = 2_000_000

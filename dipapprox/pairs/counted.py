@@ -7,7 +7,6 @@ from functools import partial
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
@@ -15,6 +14,7 @@ from dipapprox.pairs.largest import Settle, largest_delta
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import ExactPairs, Search
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.tables import Tables
 
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure, Side
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.selections import Pair
 
 Probabilities = Sequence[Enclosure]
 """Enclosures of the probabilities of all outputs, in one fixed order."""

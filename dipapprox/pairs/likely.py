@@ -17,15 +17,8 @@ from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Program, Value, Within
-from dipapprox.pairs.adjacency import (
-    FREE,
-    CellAdjacency,
-    OrderedPairs,
-    Pair,
-    PairSelection,
-    radius_of,
-    select_pairs,
-)
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, select_pairs
+from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""

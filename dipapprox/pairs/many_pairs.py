@@ -24,7 +24,6 @@ from dipapprox.language.core import Everyone, Program, Within
 from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
-from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
@@ -33,6 +32,7 @@ from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
 from dipapprox.pairs.progress import Progress
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.tables import Tables
 from dipapprox.semantics.state import FinalStates
 

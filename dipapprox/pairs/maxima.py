@@ -21,7 +21,7 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import Pair, PairSelection, count_selected
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.arrays import PairArrays, TabledPairs
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.divergence import divergence
@@ -45,6 +45,7 @@ from dipapprox.pairs.maximum import (
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Block
 from dipapprox.semantics.state import FinalStates

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.numerics.enclosure import Enclosure, Side, compare
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import Pair
 
 FactorAt = Callable[[int], Factor]
 """Bounds of e^eps_prv at a number of bits."""

@@ -28,7 +28,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,
@@ -39,6 +38,7 @@ from dipapprox.pairs.hockey_stick import (
 )
 from dipapprox.pairs.maximum import Maximum, check_alone, first_largest
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Integers, Walk

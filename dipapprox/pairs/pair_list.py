@@ -11,8 +11,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.hockey_stick import positive_part
+from dipapprox.pairs.selections import Pair
 
 Array = NDArray[np.float64]
 

@@ -28,10 +28,10 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.selections import Pair
 
 
 class ExactPairs(Protocol):

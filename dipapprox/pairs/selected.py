@@ -16,12 +16,12 @@ from functools import cached_property
 from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.pairs.adjacency import AllPairs, PairSelection
 from dipapprox.pairs.arrays import PairArrays
 from dipapprox.pairs.counters import CounterPlan, plan_counters
 from dipapprox.pairs.largest import MOST_EXPANSIONS
 from dipapprox.pairs.likely import FEW_PAIRS
 from dipapprox.pairs.output_by_output import OutputByOutput
+from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Walk, plan_walk

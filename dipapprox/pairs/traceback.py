@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.counters import Stage
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Integers
 
 Codes = NDArray[np.uint16]

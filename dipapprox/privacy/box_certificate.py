@@ -22,12 +22,12 @@ from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import OrderedPairs
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor
 from dipapprox.pairs.boxes.vertices import vertex_pairs
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.pairs.selections import OrderedPairs
 from dipapprox.privacy.notation import plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.published.certificate import divergences

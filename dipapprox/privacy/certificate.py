@@ -47,15 +47,15 @@ from dipapprox.certificates.writing import UNSIGNED, signed_fields
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.language.domains import Widening, domain_text
+from dipapprox.language.domains import Widening, domain_text, has_real_inputs
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import Source, parse_program
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.box_certificate import all_real_inputs, stated_delta
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite, html_table, plain_value
@@ -71,7 +71,6 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.sources import open_probabilities, open_product_source
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict, Witness
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 
 MOST_ENTRIES = 400_000
 """Most references to probabilities in one file, a few bytes each."""

@@ -18,9 +18,9 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
 from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
 
 _LARGEST_PRECISION = 2**17

@@ -19,10 +19,10 @@ from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import ExactPairs
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 _ARGUMENT = "these outputs are possible, however unlikely, and impossible for the adjacent input"

@@ -26,8 +26,8 @@ from dipapprox.language.core import (
     Program,
     Within,
 )
-from dipapprox.language.domains import domain_text
-from dipapprox.pairs.adjacency import (
+from dipapprox.language.domains import domain_text, has_real_inputs
+from dipapprox.pairs.selections import (
     AllPairs,
     OrderedPairs,
     Pair,
@@ -36,7 +36,6 @@ from dipapprox.pairs.adjacency import (
     numbered_inputs,
 )
 from dipapprox.privacy.notation import valuation_text, values_text
-from dipapprox.semantics.inputs import has_real_inputs
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
 

@@ -12,13 +12,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
 from dipapprox.language.domains import AS_DECLARED, Widening, admits, has_names
 from dipapprox.language.values import parse_input, parse_rational
-from dipapprox.pairs.adjacency import (
-    AllPairs,
-    OrderedPairs,
-    Pair,
-    PairSelection,
-    in_both_orders,
-)
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, in_both_orders
 
 _USAGE = 'use all, single, "0,0~0,1; 0,0~1,0" or the name of a JSON file [[[0,0],[0,1]], …]'
 _LARGEST_FILE = 2**28

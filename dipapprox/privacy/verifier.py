@@ -13,13 +13,15 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program, Value
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, count_selected, select_pairs
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import ExactPairs, Search, precisions
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
@@ -34,7 +36,6 @@ from dipapprox.privacy.sources import (
 )
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 

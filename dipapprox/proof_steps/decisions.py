@@ -13,7 +13,7 @@ from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.decisions.decision import EXACT, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS

@@ -22,8 +22,8 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.growth import Growth
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.extended import Extended

@@ -10,7 +10,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
 from dipapprox.proof_steps.verdicts import IN_CLOSED_FORM, Goal, attempts, goal_of, written
 

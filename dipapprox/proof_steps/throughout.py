@@ -23,7 +23,7 @@ from dipapprox.kernel.signs import Epsilons, Sign, Signs
 from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 from dipapprox.proof_steps.signs import Finder, epsilons_json
 from dipapprox.proof_steps.verdicts import WrittenProof

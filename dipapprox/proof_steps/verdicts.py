@@ -12,14 +12,14 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import OrderedPairs, PairSelection
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 from dipapprox.proof_steps.parts import parts_for
 from dipapprox.proof_steps.published import cuts_for, intervals
-from dipapprox.semantics.inputs import has_real_inputs
 
 LEAST_BITS = 24
 """Distributions are enclosed at least to 2 ** -LEAST_BITS."""

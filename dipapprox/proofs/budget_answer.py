@@ -17,7 +17,7 @@ from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
-from dipapprox.privacy.run import Result
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import TONES, Answer
 
 

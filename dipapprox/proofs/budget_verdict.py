@@ -11,7 +11,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import AllPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
 from dipapprox.proofs.prove_real import prove_real
 

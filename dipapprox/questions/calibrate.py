@@ -12,7 +12,7 @@ from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import calibrate
 from dipapprox.privacy.profiles.calibration_result import Calibration
-from dipapprox.questions import kinds
+from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import Question, argument
@@ -31,10 +31,10 @@ class Calibrate(Question):
     name: ClassVar[str] = "calibrate"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
-    delta: Fraction = argument(kinds.probability, "D", "the claimed δ in [0, 1]")
+    eps_prv: Fraction = argument(numbers.nonnegative, "P", "the claimed ε_prv")
+    delta: Fraction = argument(numbers.probability, "D", "the claimed δ in [0, 1]")
     width: Fraction = argument(
-        kinds.share,
+        numbers.share,
         "W",
         "wanted distance of the two ε, relative to the larger (default: 1e-6)",
         default="1e-6",

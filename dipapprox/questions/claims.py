@@ -43,10 +43,11 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject
+from dipapprox.questions.argument import spelled_as_keyword
 from dipapprox.questions.claim_lines import claim_lines, report_elsewhere
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Proof, Prove
-from dipapprox.questions.question import Question, read, spelled_as_keyword
+from dipapprox.questions.question import Question, read
 from dipapprox.questions.verify import Verify
 from dipapprox.source import SourceFile, Span
 

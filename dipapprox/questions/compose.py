@@ -20,15 +20,18 @@ from dipapprox.privacy.compositions.pipeline import (
 )
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds, pipelines
+from dipapprox.questions import kinds, numbers, pipelines
+from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.profile import Range, range_of
-from dipapprox.questions.question import Question, Spelled, argument
+from dipapprox.questions.question import Question, argument
 
 _ASKED = "question (--delta and --eps-prv together are a claim)"
 
 
-def _each(read: kinds.Reader[Fraction] | kinds.Reader[int]) -> kinds.Reader[tuple[object, ...]]:
+def _each(
+    read: numbers.Reader[Fraction] | numbers.Reader[int],
+) -> numbers.Reader[tuple[object, ...]]:
     """Return a reader of one value for all programs, or of one for each: "100", "100,10"."""
 
     def read_all(given: object, name: str) -> tuple[object, ...]:
@@ -48,7 +51,10 @@ class Compose(Question):
     computing: ClassVar[tuple[str, ...]] = WHOLE
 
     eps: tuple[Fraction, ...] | None = argument(
-        _each(kinds.positive), "E", "the programs' ε: one for all, or one each: 1/2,1", default=None
+        _each(numbers.positive),
+        "E",
+        "the programs' ε: one for all, or one each: 1/2,1",
+        default=None,
     )
     times: tuple[int, ...] | None = argument(
         _each(pipelines.read_times),
@@ -71,14 +77,14 @@ class Compose(Question):
         choices=kinds.choices_of(Adjacency),
     )
     delta: Fraction | None = argument(
-        kinds.probability,
+        numbers.probability,
         "D",
         "the least ε_prv for this δ; 0 asks for pure privacy",
         default=None,
         group=_ASKED,
     )
     eps_prv: Fraction | None = argument(
-        kinds.nonnegative, "P", "the least δ for this ε_prv", default=None, group=_ASKED
+        numbers.nonnegative, "P", "the least δ for this ε_prv", default=None, group=_ASKED
     )
     curve: Range | None = argument(
         range_of,
@@ -89,7 +95,7 @@ class Compose(Question):
         group=_ASKED,
     )
     width: Fraction | None = argument(
-        kinds.positive,
+        numbers.positive,
         "W",
         "wanted width of intervals (default: of ε_prv 1e-3, of δ a thousandth, of curves 1e-6)",
         default=None,

@@ -16,9 +16,10 @@ from dipapprox.privacy.options import (
     Engine,
     Options,
 )
-from dipapprox.questions import kinds
-from dipapprox.questions.kinds import Reader
-from dipapprox.questions.question import Argument, Spelled, read_values
+from dipapprox.questions import kinds, numbers
+from dipapprox.questions.argument import Argument, Spelled, read_values
+from dipapprox.questions.limiting import LIMITING, LIMITS
+from dipapprox.questions.numbers import Reader
 
 _GROUP = "computing"
 
@@ -35,13 +36,6 @@ def _word(name: str, words: type[Enum], help: str, default: Enum, swept: bool = 
     return Argument(name, read, "", help, written, False, swept, _GROUP, choices)
 
 
-def _limit(
-    name: str, read: Reader[object], metavar: str, help: str, default: str | None = None
-) -> Argument:
-    group = "limits (when one is reached, the answer is Unknown)"
-    return Argument(name, read, metavar, help, default, False, False, group)
-
-
 COMPUTING = (
     _word(
         "engine", Engine, "what computes probabilities; auto: elimination, then nested", Engine.AUTO
@@ -54,44 +48,43 @@ COMPUTING = (
         Strategy.LEAST_NESTING,
         swept=False,
     ),
-    _computing("merge", kinds.flag, "", "keep every final state, as the papers count them", "true"),
+    _computing(
+        "merge", numbers.flag, "", "keep every final state, as the papers count them", "true"
+    ),
     _computing(
         "precision",
-        kinds.whole(2, LARGEST_PRECISION, "bits"),
+        numbers.whole(2, LARGEST_PRECISION, "bits"),
         "BITS",
         "first attempt: enclosures at most 2^-BITS wide",
         str(FIRST_PRECISION),
     ),
     _computing(
         "max_precision",
-        kinds.whole(2, LARGEST_PRECISION, "bits"),
+        numbers.whole(2, LARGEST_PRECISION, "bits"),
         "BITS",
         "what is undecided is refined up to this",
         str(LAST_PRECISION),
     ),
     _computing(
         "proved",
-        kinds.flag,
+        numbers.flag,
         "",
         "answer only what the kernel, which searches nothing, has replayed a proof of",
         "false",
     ),
     _computing(
         "jobs",
-        kinds.whole(1, MOST_JOBS),
+        numbers.whole(1, MOST_JOBS),
         "N",
         "processes, for work that takes more than a second",
         "1",
         swept=False,
     ),
-    _limit("timeout", kinds.seconds, "SECONDS", "wall-clock time"),
-    _limit("max_states", kinds.whole(1), "N", "symbolic states", "100000"),
-    _limit("max_memory", kinds.whole(1), "MB", "resident memory (default: 60% of the machine's)"),
+    *LIMITING,
 )
 """All of them."""
 
 PROVED = "proved"
-LIMITS = ("timeout", "max_states", "max_memory")
 STRUCTURE = ("optimizer", "merge")
 WHOLE = ("engine", "tier", *STRUCTURE, "precision", "max_precision", "jobs", *LIMITS)
 """Which of the arguments a command has: limits; how states and integrals are built; all."""
@@ -100,18 +93,6 @@ WHOLE = ("engine", "tier", *STRUCTURE, "precision", "max_precision", "jobs", *LI
 def computing_arguments(names: tuple[str, ...]) -> tuple[Argument, ...]:
     """Return the arguments of some names, in the order of the declaration."""
     return tuple(each for each in COMPUTING if each.name in names)
-
-
-def read_limits(given: Mapping[str, object], spelled: Spelled) -> Limits:
-    """Read the limits from what an edge was given, None stands for nothing; their clock starts now.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    read = read_values(computing_arguments(LIMITS), given, spelled)
-    return Limits(
-        seconds=read.get("timeout"), memory=read.get("max_memory"), states=read["max_states"]
-    )
 
 
 def read_options(given: Mapping[str, object], spelled: Spelled, limits: Limits) -> Options:

@@ -15,16 +15,16 @@ from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds
-from dipapprox.questions.computing import LIMITS
+from dipapprox.questions import kinds, numbers
 from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
 
 def _delta(given: object, name: str) -> Delta:
     """Read delta for all eps: a number, a constant such as exp(-2), a formula in eps."""
-    return read_delta(given if isinstance(given, str) else str(kinds.number(given, name)), name)
+    return read_delta(given if isinstance(given, str) else str(numbers.number(given, name)), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Decide(Question):
     computing: ClassVar[tuple[str, ...]] = ("merge", *LIMITS)
 
     budget: Fraction = argument(
-        kinds.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
+        numbers.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
     )
     delta: Delta = argument(
         _delta,
@@ -51,21 +51,21 @@ class Decide(Question):
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
     violations: bool = argument(
-        kinds.flag,
+        numbers.flag,
         "",
         "find every ε at which some pair violates the claim; do not stop at the first pair",
         default="false",
         swept=False,
     )
     least_delta: bool = argument(
-        kinds.flag,
+        numbers.flag,
         "",
         "enclose the least δ that holds on the interval",
         default="false",
         swept=False,
     )
     width: Fraction = argument(
-        kinds.positive,
+        numbers.positive,
         "W",
         "how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
         default="1e-9",

@@ -29,7 +29,7 @@ from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds
+from dipapprox.questions import kinds, numbers
 from dipapprox.questions.calls import explained
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
@@ -296,7 +296,7 @@ def pair_distributions(
     known = known_program(program)
     first = kinds.input_of(input, "input", known)
     second = kinds.input_of(adjacent, "adjacent", known)
-    exact = kinds.positive(eps, "eps")
+    exact = numbers.positive(eps, "eps")
     return loss.pair_distributions(known, exact, first, second, known_options(options))
 
 

@@ -9,7 +9,7 @@ with it is a `UserError` that begins with the name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,16 +21,17 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
-from dipapprox.language.values import check_input, exact_rational, parse_input
+from dipapprox.language.values import check_input, parse_input
+from dipapprox.questions.numbers import Reader, nonnegative, number, positive, probability
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
-    from dipapprox.pairs import adjacency
-    from dipapprox.pairs.adjacency import PairSelection
+    from dipapprox.pairs import selections
+    from dipapprox.pairs.selections import PairSelection
     from dipapprox.privacy import selection
 else:
     formulas = Deferred("dipapprox.language.formula")
-    adjacency = Deferred("dipapprox.pairs.adjacency")
+    selections = Deferred("dipapprox.pairs.selections")
     selection = Deferred("dipapprox.privacy.selection")
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
@@ -61,80 +62,7 @@ def written(text: str, name: str, names: Sequence[str]) -> Written:
     return Written(formulas.parse_formula(text, name, names), " ".join(text.split()))
 
 
-Value = TypeVar("Value")
-
-Reader = Callable[[Any, str], Value]
-"""Takes what was given and its name; returns the value or raises `UserError`."""
-
 WordT = TypeVar("WordT", bound=Enum)
-
-_LONGEST = 10**7
-"""In seconds."""
-
-
-# --- numbers --------------------------------------------------------------------------------------
-
-
-def number(given: object, name: str) -> Fraction:
-    """Read an exact number."""
-    return exact_rational(given, name)
-
-
-def positive(given: object, name: str) -> Fraction:
-    """Read a number > 0."""
-    value = number(given, name)
-    if value <= 0:
-        raise UserError(f"{name} must be > 0, got {exact_text(value)}")
-    return value
-
-
-def nonnegative(given: object, name: str) -> Fraction:
-    """Read a number >= 0."""
-    value = number(given, name)
-    if value < 0:
-        raise UserError(f"{name} must be >= 0, got {exact_text(value)}")
-    return value
-
-
-def probability(given: object, name: str) -> Fraction:
-    """Read a number in [0, 1]."""
-    value = number(given, name)
-    if not 0 <= value <= 1:
-        raise UserError(f"{name} must be in [0, 1], got {exact_text(value)}")
-    return value
-
-
-def share(given: object, name: str) -> Fraction:
-    """Read a number in (0, 1)."""
-    value = number(given, name)
-    if not 0 < value < 1:
-        raise UserError(f"{name} must be in (0, 1), got {exact_text(value)}")
-    return value
-
-
-def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
-    """Return a reader of whole numbers from `least` to `most`."""
-    allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
-    allowed, of = (f"{allowed} {unit}", f" of {unit}") if unit else (allowed, "")
-
-    def read(given: object, name: str) -> int:
-        value = number(given, name)
-        if value.denominator != 1:
-            raise UserError(f"{name} must be a whole number{of}, got {exact_text(value)}")
-        if value < least or (most is not None and value > most):
-            raise UserError(f"{name} must be {allowed}, got {exact_text(value)}")
-        return int(value)
-
-    return read
-
-
-def seconds(given: object, name: str) -> float:
-    """Read a time, at most a season."""
-    value = positive(given, name)
-    if value > _LONGEST:
-        raise UserError(f"{name} is at most {_LONGEST} seconds, got {exact_text(value)}")
-    return float(value)
-
 
 # --- words ----------------------------------------------------------------------------------------
 
@@ -172,17 +100,6 @@ def names(given: object, name: str) -> tuple[str, ...]:
     if "" in read:
         raise UserError(f"{name}: a name is missing", "for example alice,bob")
     return read
-
-
-def flag(given: object, name: str) -> bool:
-    """Read whether something is wanted."""
-    match given:
-        case bool():
-            return given
-        case "true" | "false":
-            return given == "true"
-        case _:
-            raise UserError(f"{name} must be true or false, got {shorten(repr(given))}")
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -354,7 +271,7 @@ class Pairs:
                         f"{self.name}: {shorten(repr(given))} is not a pair of inputs",
                         "a pair is ((0, 0), (0, 1))",
                     )
-        return adjacency.OrderedPairs(tuple(pairs))
+        return selections.OrderedPairs(tuple(pairs))
 
 
 def pairs(given: object, name: str) -> Pairs:

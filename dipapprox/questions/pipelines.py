@@ -48,7 +48,7 @@ from dipapprox.privacy.certificate import ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds
+from dipapprox.questions import kinds, numbers
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
 
@@ -58,13 +58,13 @@ Table = Mapping[str, object]
 
 def read_rate(given: object, name: str) -> Fraction:
     """Read a rate of sampling, in (0, 1]."""
-    value = kinds.positive(given, name)
+    value = numbers.positive(given, name)
     if value > 1:
         raise UserError(f"{name} must be in (0, 1], got {value}")
     return value
 
 
-read_times = kinds.whole(1, MOST_RUNS)
+read_times = numbers.whole(1, MOST_RUNS)
 """Reads how often something is run."""
 
 read_adjacency = kinds.word(Adjacency)
@@ -78,8 +78,8 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         match each:
             case (order, divergence):
                 pair = (
-                    kinds.positive(order, f"{name}: an order"),
-                    kinds.nonnegative(divergence, f"{name}: a divergence"),
+                    numbers.positive(order, f"{name}: an order"),
+                    numbers.nonnegative(divergence, f"{name}: a divergence"),
                 )
             case _:
                 raise UserError(
@@ -105,42 +105,42 @@ class Entry:
     """
 
     make: Callable[..., Mechanism]
-    parameters: Mapping[str, kinds.Reader[Any]]
+    parameters: Mapping[str, numbers.Reader[Any]]
     optional: Mapping[str, object]
 
 
-_WHOLE = kinds.whole(1)
+_WHOLE = numbers.whole(1)
 
 CATALOGUE: dict[str, Entry] = {
     "gaussian": Entry(
         Gaussian,
-        {"sensitivity": kinds.positive, "sigma": kinds.positive},
+        {"sensitivity": numbers.positive, "sigma": numbers.positive},
         {"sensitivity": 1},
     ),
     "laplace": Entry(
         Laplace,
-        {"sensitivity": kinds.positive, "scale": kinds.positive},
+        {"sensitivity": numbers.positive, "scale": numbers.positive},
         {"sensitivity": 1},
     ),
     "discrete_laplace": Entry(
-        DiscreteLaplace, {"sensitivity": _WHOLE, "scale": kinds.positive}, {"sensitivity": 1}
+        DiscreteLaplace, {"sensitivity": _WHOLE, "scale": numbers.positive}, {"sensitivity": 1}
     ),
     "discrete_gaussian": Entry(
-        DiscreteGaussian, {"sensitivity": _WHOLE, "sigma": kinds.positive}, {"sensitivity": 1}
+        DiscreteGaussian, {"sensitivity": _WHOLE, "sigma": numbers.positive}, {"sensitivity": 1}
     ),
     "randomised_response": Entry(
         RandomisedResponse,
-        {"probability": kinds.share, "values": kinds.whole(2)},
+        {"probability": numbers.share, "values": numbers.whole(2)},
         {"values": 2},
     ),
-    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": kinds.positive}, {}),
+    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": numbers.positive}, {}),
     "approx_dp": Entry(
         ApproximateStatement,
-        {"eps": kinds.nonnegative, "delta": kinds.probability},
+        {"eps": numbers.nonnegative, "delta": numbers.probability},
         {"delta": 0},
     ),
     "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
-    "zcdp": Entry(ConcentratedStatement, {"rho": kinds.positive}, {}),
+    "zcdp": Entry(ConcentratedStatement, {"rho": numbers.positive}, {}),
 }
 """The mechanisms by name; noise has the names of its parameters in the literature."""
 
@@ -258,7 +258,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
-        eps = kinds.positive(_required(table, "eps", where), f"{where}: eps")
+        eps = numbers.positive(_required(table, "eps", where), f"{where}: eps")
         return PipelineRun(ProgramAt(program, eps, text), program.name, number, share)
     name = str(table["mechanism"])
     if name not in CATALOGUE:
@@ -286,7 +286,7 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     parameters = table.get("params", {})
     if not isinstance(parameters, Mapping):
         raise UserError(f"{where}: params must be a table", "params = { N = 5 }")
-    exact = {key: kinds.number(value, f"{where}: {key}") for key, value in parameters.items()}
+    exact = {key: numbers.number(value, f"{where}: {key}") for key, value in parameters.items()}
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')

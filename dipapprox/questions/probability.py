@@ -13,7 +13,7 @@ from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
-from dipapprox.questions import kinds
+from dipapprox.questions import kinds, numbers
 from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.kinds import GivenInput
 from dipapprox.questions.question import Question, argument
@@ -26,7 +26,7 @@ class Probability(Question):
     name: ClassVar[str] = "probability"
     computing: ClassVar[tuple[str, ...]] = tuple(name for name in WHOLE if name != "max_precision")
 
-    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
     input: GivenInput = argument(
         kinds.an_input,
         "ROW",
@@ -34,7 +34,7 @@ class Probability(Question):
         default="",
     )
     relative_width: Fraction | None = argument(
-        kinds.share,
+        numbers.share,
         "W",
         "refine until every enclosure is at most W times its probability wide, in (0, 1): 1e-6 for "
         "six digits (--precision is absolute)",

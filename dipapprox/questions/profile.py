@@ -24,10 +24,11 @@ from dipapprox.privacy.profiles.question import (
     Order,
 )
 from dipapprox.privacy.profiles.rounded import profile_rounded
-from dipapprox.questions import kinds
+from dipapprox.questions import kinds, numbers
+from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, is_formula
-from dipapprox.questions.question import Question, Spelled, argument
+from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _eps_prv(given: object, name: str) -> Fraction | str:
     """Read eps_prv: a number >= 0, or a formula such as log(3)."""
     if isinstance(given, str) and is_formula(given):
         return given
-    return kinds.nonnegative(given, name)
+    return numbers.nonnegative(given, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,10 @@ def range_of(given: object, name: str) -> Range:
                 f"{name} needs LO:HI:COUNT, got {shorten(repr(given))}", "for example 0:1.5:200"
             )
     ends = (
-        kinds.number(low, f"{name}: the first eps_prv"),
-        kinds.number(high, f"{name}: the last eps_prv"),
+        numbers.number(low, f"{name}: the first eps_prv"),
+        numbers.number(high, f"{name}: the last eps_prv"),
     )
-    points = kinds.number(count, f"{name}: the number of points")
+    points = numbers.number(count, f"{name}: the number of points")
     if points.denominator != 1:
         raise UserError(f"{name}: the number of points must be whole, got {exact_text(points)}")
     return Range(*ends, int(points))
@@ -84,7 +85,7 @@ def _orders(given: object, name: str) -> tuple[Order, ...]:
         if isinstance(part, str) and part.strip() == "inf":
             found.append("inf")
         else:
-            found.append(kinds.number(part, f"{name}: an order"))
+            found.append(numbers.number(part, f"{name}: an order"))
     return tuple(found)
 
 
@@ -95,7 +96,7 @@ class Profile(Question):
     name: ClassVar[str] = "profile"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
     eps_prv: Fraction | str | None = argument(
         _eps_prv,
         "P",
@@ -104,7 +105,7 @@ class Profile(Question):
         group=_ONE_OF,
     )
     delta: Fraction | None = argument(
-        kinds.probability,
+        numbers.probability,
         "D",
         "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy",
         default=None,
@@ -127,7 +128,7 @@ class Profile(Question):
         group=_ONE_OF,
     )
     width: Fraction | None = argument(
-        kinds.positive,
+        numbers.positive,
         "W",
         "wanted width of enclosures (default: 1e-9; of δ, δ/10^12; with real inputs a millionth)",
         default=None,

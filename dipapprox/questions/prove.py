@@ -18,8 +18,8 @@ from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.prove_rounds import prove_rounds
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inputs
-from dipapprox.questions import kinds
-from dipapprox.questions.computing import LIMITS
+from dipapprox.questions import kinds, numbers
+from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.semantics.state import refusal_of_reals
 from dipapprox.services.service_proof import ServiceProof, prove_service
@@ -35,7 +35,7 @@ class Prove(Question):
     computing: ClassVar[tuple[str, ...]] = LIMITS
 
     budget: Fraction | None = argument(
-        kinds.nonnegative,
+        numbers.nonnegative,
         "D",
         "claim (D * ε, 0)-privacy for every ε > 0 (default: is there any such D?)",
         default=None,
@@ -48,7 +48,7 @@ class Prove(Question):
         choices=kinds.choices_of(Stops),
     )
     reals: bool = argument(
-        kinds.flag,
+        numbers.flag,
         "",
         "take every input with numbers as any real number, whatever its domain is",
         default="false",
@@ -63,7 +63,7 @@ class Prove(Question):
     )
 
     eps: Fraction | None = argument(
-        kinds.positive,
+        numbers.positive,
         "EPS",
         "of a service: at this ε only (default: for every ε > 0)",
         default=None,

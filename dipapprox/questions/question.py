@@ -2,8 +2,8 @@
 
     @dataclass(frozen=True, slots=True)
     class Calibrate(Question):
-        eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
-        width: Fraction = argument(kinds.share, "W", "wanted distance", default="1e-6")
+        eps_prv: Fraction = argument(numbers.nonnegative, "P", "the claimed ε_prv")
+        width: Fraction = argument(numbers.share, "W", "wanted distance", default="1e-6")
 
 From this the command line has its flags, a grid of a sweep its keys, and Python its keyword
 arguments; all are read by `read`.
@@ -12,20 +12,17 @@ arguments; all are read by `read`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from dipapprox.data_classes import dataclass, field, metadata_of
-from dipapprox.errors import UserError
+from dipapprox.data_classes import field, metadata_of
 from dipapprox.language.core import Program
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Result
-from dipapprox.questions.kinds import Reader
-
-Spelled = Callable[[str], str]
-"""Says how an edge names an argument: "--eps-prv" for "eps_prv"."""
+from dipapprox.privacy.result import Result
+from dipapprox.questions.argument import Argument, Spelled, read_values, spelled_as_keyword
+from dipapprox.questions.numbers import Reader
 
 _REQUIRED = "required"
 
@@ -58,33 +55,6 @@ class Question(ABC):
             UserError: If it does not suit the program.
             LimitReached: If a limit is reached where the answer has no Unknown.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One thing that a question asks with.
-
-    Attributes:
-        name: Of the field, the keyword in Python and the key in sweeps; with dashes, the flag.
-        read: Its kind.
-        metavar: What stands for its value on the command line; "" for a switch.
-        help: In one line.
-        default: What is read if nothing is given; None: the field is None then.
-        required: Whether it must be given.
-        swept: Whether it is a key of grids.
-        group: Its heading on the command line; "" for none.
-        choices: All that may be written; none: whatever `read` takes.
-    """
-
-    name: str
-    read: Reader[object]
-    metavar: str
-    help: str
-    default: str | None
-    required: bool
-    swept: bool
-    group: str = ""
-    choices: tuple[str, ...] = ()
 
 
 def argument(
@@ -143,33 +113,3 @@ def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> A
         if each.default is not None and given.get(each.name, each.default) is None:
             each.read(None, each.name)
     return read(question, given, spelled_as_keyword)
-
-
-def read_values(
-    declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
-) -> dict[str, Any]:
-    """Read declared arguments; what has neither a value nor a default is left out.
-
-    Raises:
-        UserError: If one is missing or wrong.
-    """
-    values = {}
-    for each in declared:
-        value = given.get(each.name)
-        if value is None:
-            value = each.default
-        if value is not None:
-            values[each.name] = each.read(value, spelled(each.name))
-        elif each.required:
-            raise UserError(f"{spelled(each.name)} is missing", f"it is {each.help}")
-    return values
-
-
-def spelled_as_flag(name: str) -> str:
-    """Name an argument as the command line does."""
-    return "--" + name.replace("_", "-")
-
-
-def spelled_as_keyword(name: str) -> str:
-    """Name an argument as Python does."""
-    return name

@@ -10,6 +10,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
@@ -18,7 +19,6 @@ from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import ClosedInterval, Pairs, Written
 from dipapprox.questions.question import Question, argument
-from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas

@@ -14,6 +14,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.decimals import short
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.claim import Claim
@@ -28,7 +29,6 @@ from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
-from dipapprox.semantics.inputs import has_real_inputs
 
 _NOTHING = "there is nothing to draw"
 _LONGEST = len("1/1000")

@@ -28,7 +28,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import machine_json, value_json
 from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep

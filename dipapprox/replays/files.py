@@ -14,7 +14,7 @@ from __future__ import annotations
 from dipapprox.certificates.digest import digest
 from dipapprox.digits import exact_text
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import (
     Certificate,
     ProgramText,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeGuard
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields, parameters_text
-from dipapprox.privacy.run import Result
+from dipapprox.privacy.result import Result
 
 FORMAT = "dipapprox proof"
 VERSION = 1

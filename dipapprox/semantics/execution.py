@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError
-from dipapprox.language import core
+from dipapprox.language import core, domains
 from dipapprox.limits import Limits
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
-from dipapprox.semantics.inputs import NeedsValue, has_real_inputs
+from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
@@ -130,7 +130,7 @@ def _execute(program: core.Program, merge: bool, limits: Limits, compared: bool)
     fewer = compared and merge and not program.real_outputs
     chooses = next(choices_in(program.body), None) is not None
     run.counts = fewer and not chooses
-    if fewer and chooses and not has_real_inputs(program):
+    if fewer and chooses and not domains.has_real_inputs(program):
         run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
     try:
         finish(run, _block(run, program.body, [first_state(run)]), None)

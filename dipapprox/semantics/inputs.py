@@ -17,17 +17,12 @@ from math import prod
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Cell, Program, Value
+from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
 
 _ENUMERATED_INPUTS = 4096  # above this many inputs only interval reasoning is used
-
-
-def has_real_inputs(program: Program) -> bool:
-    """Whether some input is declared as any number."""
-    return any(isinstance(cell.domain, AllReals) for cell in program.inputs)
 
 
 class ValueOfAny(Exception):

@@ -17,7 +17,7 @@ from dipapprox.checking.check import check
 from dipapprox.checking.pairs import adjacent_indices, all_inputs, are_adjacent
 from dipapprox.checking.result import CheckResult
 from dipapprox.language.core import Norm, Within
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.scope import scope_of
 from dipapprox.replays.result import Outcome
 from tests.checking.certified import Fields, replaced, signed

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.arguments import limits_of
 from dipapprox.cli.explanation import explain
+from dipapprox.cli.flags import limits_of
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.strategy import Strategy

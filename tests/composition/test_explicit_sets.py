@@ -10,7 +10,7 @@ import pytest
 from pair_programs import read
 
 import dipapprox
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import NumberSet
 from dipapprox.privacy.options import Options

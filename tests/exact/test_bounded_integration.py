@@ -19,7 +19,7 @@ from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer

@@ -20,7 +20,7 @@ from dipapprox import (
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration
 from dipapprox.privacy.profiles.extended import Extended

@@ -18,7 +18,8 @@ from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import RULES, apply
-from dipapprox.pairs.adjacency import AllPairs, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.machines import input_json, machine_json
 from dipapprox.proof_steps.verdicts import attempts, goal_of, written

@@ -14,7 +14,8 @@ import dipapprox
 from dipapprox.checking.pairs import are_adjacent
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
-from dipapprox.pairs.adjacency import AllPairs, count_selected, is_symmetric, select_pairs
+from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.verdict import Answer
 
 Pair = tuple[tuple[int, int], tuple[int, int]]

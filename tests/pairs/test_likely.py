@@ -15,8 +15,9 @@ from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, adjacent_pairs
+from dipapprox.pairs.adjacency import adjacent_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first, likely_pairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta

@@ -12,7 +12,7 @@ from dipapprox import Answer, Claim
 from dipapprox.checking.check import check
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Norm, Within
-from dipapprox.pairs.adjacency import AllPairs, is_symmetric
+from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
 from dipapprox.replays.result import Outcome
 from tests.checking.certified import PROGRAMS, certificate, replaced, signed

@@ -14,10 +14,10 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.search import Search, precisions
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
 

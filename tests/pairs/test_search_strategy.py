@@ -20,13 +20,7 @@ from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import (
-    AllPairs,
-    OrderedPairs,
-    Pair,
-    adjacent_pairs,
-    count_pairs,
-)
+from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import divergence
@@ -37,6 +31,7 @@ from dipapprox.pairs.maximum import search_together
 from dipapprox.pairs.progress import silent
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk

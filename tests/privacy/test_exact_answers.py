@@ -15,7 +15,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Program
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options

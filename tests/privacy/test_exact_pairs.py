@@ -18,9 +18,10 @@ from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs import largest, many_pairs
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options

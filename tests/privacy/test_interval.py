@@ -21,7 +21,7 @@ from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.simplest import simplest
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import formula_claim as formula_claim_module
 from dipapprox.privacy.intervals import nested_inputs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula

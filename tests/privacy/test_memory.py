@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.language.load import load
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verifier import verify

@@ -12,7 +12,7 @@ from scipy import stats
 
 import dipapprox
 from dipapprox.errors import BrokenInvariant
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
 from dipapprox.privacy.profiles import renyi
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile

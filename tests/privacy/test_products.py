@@ -24,11 +24,11 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.products import program as products
 from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import select_parts
 from dipapprox.pairs.products.measures import Atoms, ProductAtoms, atoms_of
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.products import exact
 from dipapprox.privacy.verdict import Verdict

@@ -17,7 +17,7 @@ from dipapprox import (
     UserError,
 )
 from dipapprox.language.core import Input
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, Pair, in_both_orders
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, in_both_orders
 from dipapprox.privacy.scope import scope_of
 from tests.schemas import check_schema, validator
 

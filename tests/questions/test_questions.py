@@ -17,19 +17,15 @@ import dipapprox
 from dipapprox import Limits, Options, UserError
 from dipapprox.cli import arguments
 from dipapprox.experiments.sweep.tasks import TASKS, keys_of
+from dipapprox.questions.argument import spelled_as_flag, spelled_as_keyword
 from dipapprox.questions.calibrate import Calibrate
-from dipapprox.questions.computing import COMPUTING, read_limits, read_options
+from dipapprox.questions.computing import COMPUTING, read_options
 from dipapprox.questions.decide import Decide
+from dipapprox.questions.limiting import read_limits
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
-from dipapprox.questions.question import (
-    Question,
-    arguments_of,
-    read,
-    spelled_as_flag,
-    spelled_as_keyword,
-)
+from dipapprox.questions.question import Question, arguments_of, read
 from dipapprox.questions.verify import Verify
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)

@@ -24,7 +24,6 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import above, below
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
@@ -34,6 +33,7 @@ from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
 from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor, Trace
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import about, simplest_pair
+from dipapprox.pairs.selections import Pair
 
 _MOST_PARTS = 64
 """Products of edges and corners that one set is replaced by."""

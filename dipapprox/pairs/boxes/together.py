@@ -20,7 +20,6 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.lemmas import (
@@ -46,6 +45,7 @@ from dipapprox.pairs.divergence import Attempt, divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.state import FinalStates
 

@@ -29,9 +29,9 @@ from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Norm, Program, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 MOST_VERTICES = 10_000

@@ -26,8 +26,9 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import Input, Listed, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import AllPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import Part
 

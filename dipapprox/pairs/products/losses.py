@@ -20,7 +20,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import Pair, PairSelection, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.envelope import envelope
@@ -40,6 +40,7 @@ from dipapprox.pairs.products.measures import (
     in_order,
 )
 from dipapprox.pairs.products.source import ProductSource
+from dipapprox.pairs.selections import Pair, PairSelection
 
 _GUARD_BITS = 32
 

@@ -9,7 +9,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from dipapprox.semantics.state import FinalStates

@@ -33,7 +33,7 @@ from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 

@@ -29,9 +29,9 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, in_order, normal_form
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.linear import LinearForm
 
 _REMEMBERED = 20_000

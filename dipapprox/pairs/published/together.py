@@ -14,7 +14,6 @@ from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.numerics.precision import exponential
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
@@ -22,6 +21,7 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import Sides
 from dipapprox.pairs.search import Search
+from dipapprox.pairs.selections import Pair
 
 MOST_PAIRS = 200_000
 """More pairs than this are not gone through."""

@@ -51,10 +51,11 @@ from dipapprox.composition.products import Factor, Grid, factors_of, product
 from dipapprox.composition.reading import deltas as deltas_on
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.certificate import (
     Certificate,
     plain_values,
@@ -68,7 +69,6 @@ from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.verdict import Answer
-from dipapprox.semantics.inputs import has_real_inputs
 
 _MOST_ATTEMPTS = 5
 _MOVED = Fraction(1, 64), Fraction(1, 4), Fraction(1)

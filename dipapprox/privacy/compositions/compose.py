@@ -45,8 +45,8 @@ from dipapprox.language.values import exact_rational
 from dipapprox.limits import limited
 from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses

@@ -28,14 +28,15 @@ from dipapprox.data_classes import replace
 from dipapprox.distributions import Family
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import AllPairs, select_pairs
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.published.divergences import Terms
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.real_pairs import RealPairs
 from dipapprox.privacy.compositions.real_programs import bounds_of_real_program
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 
 _MOST_PAIRS = 2_000
 

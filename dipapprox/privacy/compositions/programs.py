@@ -45,11 +45,12 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, Pair, is_symmetric, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.search import precisions
+from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute

@@ -26,10 +26,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, Pair, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.pairs.selections import AllPairs, Pair
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
 from dipapprox.privacy.compositions.real_programs import Known, inner_hull
 from dipapprox.privacy.options import Options

@@ -32,9 +32,9 @@ from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, Pair, PairSelection
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler, executed_for

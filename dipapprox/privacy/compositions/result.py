@@ -20,15 +20,15 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.pairs.growth import eps_prv_factor
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Chart, Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.description import Description, Tone, count, interval, known, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
-from dipapprox.privacy.run import Result
+from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer
 

@@ -18,8 +18,8 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.published import together as published_search
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.divergences import (
     Count,

@@ -28,8 +28,9 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import PairSelection, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.products.program import execute_parts
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import (
     Certificate,
     ProgramText,

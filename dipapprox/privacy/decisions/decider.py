@@ -13,14 +13,11 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.limits import limited
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import (
-    Pair,
-    PairSelection,
-    count_selected,
-)
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,

@@ -18,7 +18,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.numerics.decimals import rounded_down, short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta

@@ -22,7 +22,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 
 Terms = tuple[tuple[int, int], ...]
 """The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""

@@ -28,7 +28,7 @@ from dipapprox.exact.signs.positive import positive_on
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import Functions, Obstacle, Terms, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS

@@ -18,7 +18,7 @@ from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.divergences import Count, Divergence
 from dipapprox.privacy.decisions.epsilons import closed_interval

@@ -20,9 +20,9 @@ from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.progress import Progress
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.question import DecisionQuestion

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import Pair, PairSelection
 from dipapprox.pairs.products.layout import Layout
 from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.divergences import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.divergences import (
     Count,
     Divergence,

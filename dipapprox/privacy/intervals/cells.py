@@ -11,8 +11,8 @@ from typing import Generic, Protocol, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.selections import Pair
 
 K = TypeVar("K")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 

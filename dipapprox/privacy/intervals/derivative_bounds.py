@@ -58,7 +58,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
 from dipapprox.numerics.precision import exponential
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
 

@@ -16,11 +16,13 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import OrderedPairs, PairSelection, count_selected, select_pairs
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
@@ -30,7 +32,6 @@ from dipapprox.privacy.rounded_scales import slack as rounding_slack
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 
 if TYPE_CHECKING:
     from dipapprox.privacy.decisions import by_closed_forms

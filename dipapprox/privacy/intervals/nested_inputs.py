@@ -26,7 +26,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula

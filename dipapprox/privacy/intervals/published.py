@@ -23,12 +23,12 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.pair_list import PairList
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.cells import Cell, Point
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim

@@ -19,20 +19,15 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import (
-    AllPairs,
-    OrderedPairs,
-    Pair,
-    PairSelection,
-    count_selected,
-    select_pairs,
-)
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.intervals.cells import Subdivided
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
@@ -44,7 +39,6 @@ from dipapprox.privacy.run import run_of
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 

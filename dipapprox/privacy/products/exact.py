@@ -26,10 +26,10 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.program import ProductProgram
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import Options

@@ -11,12 +11,12 @@ from itertools import islice
 
 from dipapprox.data_classes import replace
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.pairs.products.source import MOST_LISTED
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.conclusion import witness_over
 from dipapprox.privacy.profiles.details import ExcessSet
 from dipapprox.privacy.profiles.least_factor import LeastFactor

@@ -28,10 +28,10 @@ from dipapprox.language.core import (
 )
 from dipapprox.language.domains import AllReals
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.planes import Place, Plane
 from dipapprox.privacy.rounded_scales import slack, widened

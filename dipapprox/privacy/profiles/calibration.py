@@ -22,10 +22,10 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import PairSelection
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.progress import Progress, silent
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted

@@ -22,9 +22,9 @@ from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.numerics.decimals import short
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.details import PairDetails
 

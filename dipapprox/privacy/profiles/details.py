@@ -10,9 +10,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import difference_over, likely_outputs
 from dipapprox.pairs.growth import Factor
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.least_factor import LeastFactor, least_factor
 from dipapprox.privacy.verdict import Witness, WitnessRow

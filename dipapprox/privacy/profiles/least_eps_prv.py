@@ -19,11 +19,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.details import PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_factor import LARGEST_FACTOR, LeastFactor

@@ -11,22 +11,17 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
+from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.rounding import sound_arithmetic
-from dipapprox.pairs.adjacency import (
-    AllPairs,
-    Pair,
-    PairSelection,
-    count_selected,
-    is_symmetric,
-    select_pairs,
-)
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, is_symmetric
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
@@ -57,7 +52,6 @@ from dipapprox.privacy.sources import (
 )
 from dipapprox.privacy.verdict import Witness
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import has_real_inputs
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 

@@ -26,12 +26,12 @@ from dipapprox.numerics import rounding
 from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.numerics.rounding import Array
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.search import refined
+from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.profile_result import OrderResult

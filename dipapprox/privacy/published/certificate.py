@@ -29,12 +29,13 @@ from dipapprox.errors import NoCertificate
 from dipapprox.language.core import Program, Value
 from dipapprox.language.number_cells import with_number_cells
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.pairs.adjacency import OrderedPairs, Pair, PairSelection, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, plain_value
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.published.values import LIKELIER, published_values, relations

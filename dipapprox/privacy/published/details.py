@@ -17,12 +17,12 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.precision import exponential
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import Excess, PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.details import ExcessSet
 from dipapprox.privacy.profiles.least_factor import LARGEST_FACTOR, LeastFactor

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.pairs.adjacency import Pair
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs, shift_of
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 

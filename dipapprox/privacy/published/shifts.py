@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.numerics.precision import exponential
-from dipapprox.pairs.adjacency import Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds
 

@@ -16,7 +16,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import read_delta

@@ -12,7 +12,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta

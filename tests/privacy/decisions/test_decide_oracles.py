@@ -19,7 +19,7 @@ from dipapprox.language.load import load
 from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide, decide_with_evidence
 from dipapprox.privacy.decisions.decision import Cause, Decision

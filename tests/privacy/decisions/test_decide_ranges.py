@@ -12,7 +12,7 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.load import load
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons

@@ -1,0 +1,83 @@
+"""Which ordered pairs of inputs an answer is about: all adjacent ones, or some that are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.language.core import ONE_WAY, Everyone, Input, Listed, Program, Value, Within
+
+Pair = tuple[Input, Input]
+
+
+@dataclass(frozen=True, slots=True)
+class AllPairs:
+    """Every ordered pair that the program's adjacency allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedPairs:
+    """Exactly these ordered pairs, in this order.
+
+    Raises:
+        UserError: If there are none: every claim holds for them.
+    """
+
+    pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        if not self.pairs:
+            raise UserError("the list of pairs is empty: there is nothing to check")
+
+
+PairSelection = AllPairs | OrderedPairs
+
+
+def in_both_orders(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    """Return each pair followed by its reverse, without repetitions."""
+    return tuple(dict.fromkeys(p for u, v in pairs for p in ((u, v), (v, u))))
+
+
+def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[Input]]:
+    """Number the inputs of some pairs, in the order of their first appearance.
+
+    Returns:
+        The pairs as numbers, and the inputs, which are all different.
+    """
+    own = {id(input): input for pair in pairs for input in pair}
+    # By the numbers of its values: an input may have a thousand fractions, which hash slowly.
+    alike = {id(value): value for input in own.values() for value in input}
+    of_value: dict[Value, int] = {}
+    known = {key: of_value.setdefault(value, len(of_value)) for key, value in alike.items()}
+    numbers: dict[tuple[int, ...], int] = {}
+    inputs: list[Input] = []
+    places: dict[int, int] = {}
+    for key, input in own.items():
+        values = tuple(map(known.__getitem__, map(id, input)))
+        number = places[key] = numbers.setdefault(values, len(inputs))
+        if number == len(inputs):
+            inputs.append(input)
+    return [(places[id(first)], places[id(second)]) for first, second in pairs], inputs
+
+
+def is_symmetric(program: Program, selection: PairSelection) -> bool:
+    """Whether the reverse of every selected pair is selected, too."""
+    match selection:
+        case OrderedPairs(pairs):
+            listed = set(numbered_inputs(pairs)[0])
+            return all((second, first) in listed for first, second in listed)
+        case AllPairs():
+            adjacency = program.adjacency
+            match adjacency:
+                case Within(norm):
+                    return norm not in ONE_WAY
+                case Listed(one_way=one_way):
+                    return not one_way
+                case Everyone():
+                    return True
+                case _:
+                    assert_never(adjacency)
+        case _:
+            assert_never(selection)

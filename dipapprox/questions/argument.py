@@ -1,0 +1,70 @@
+"""One thing that a question asks with, declared as data, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError
+from dipapprox.questions.numbers import Reader
+
+Spelled = Callable[[str], str]
+"""Says how an edge names an argument: "--eps-prv" for "eps_prv"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One thing that a question asks with.
+
+    Attributes:
+        name: Of the field, the keyword in Python and the key in sweeps; with dashes, the flag.
+        read: Its kind.
+        metavar: What stands for its value on the command line; "" for a switch.
+        help: In one line.
+        default: What is read if nothing is given; None: the field is None then.
+        required: Whether it must be given.
+        swept: Whether it is a key of grids.
+        group: Its heading on the command line; "" for none.
+        choices: All that may be written; none: whatever `read` takes.
+    """
+
+    name: str
+    read: Reader[object]
+    metavar: str
+    help: str
+    default: str | None
+    required: bool
+    swept: bool
+    group: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def read_values(
+    declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
+) -> dict[str, Any]:
+    """Read declared arguments; what has neither a value nor a default is left out.
+
+    Raises:
+        UserError: If one is missing or wrong.
+    """
+    values = {}
+    for each in declared:
+        value = given.get(each.name)
+        if value is None:
+            value = each.default
+        if value is not None:
+            values[each.name] = each.read(value, spelled(each.name))
+        elif each.required:
+            raise UserError(f"{spelled(each.name)} is missing", f"it is {each.help}")
+    return values
+
+
+def spelled_as_flag(name: str) -> str:
+    """Name an argument as the command line does."""
+    return "--" + name.replace("_", "-")
+
+
+def spelled_as_keyword(name: str) -> str:
+    """Name an argument as Python does."""
+    return name
