@@ -28,7 +28,7 @@ from dipapprox.kernel.judgements import (
     OfRun,
     Private,
 )
-from dipapprox.kernel.losses import MOST_LOSSES, above, below, require_grid
+from dipapprox.kernel.losses import MOST_LOSSES, Losses, above, below, require_grid
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
 from dipapprox.kernel.proofs import Proof, Step, claimed
@@ -85,53 +85,39 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
     supremum, and the losses are above each. For mechanisms that is `mechanisms`. For machines the
     premises bound delta for all adjacent inputs, which is H at e^eps_prv.
 
-    Step: "run", "added", "step", "places"; "knots": [first, last, stride] of losses, in steps;
-    "orders": of zCDP.
+    Step: "run", "added", "step", "offset", "places"; "knots": [first, last, stride] of losses, in
+    steps; "orders": of zCDP.
     """
-    number, step_size, _, places = _grid(pipeline, step)
-    what = pipeline.runs[number].what
+    grid = _Grid(pipeline, step)
     points: dict[Fraction, Fraction] = {}
     for premise in premises:
         match premise:
-            case OfRun(run, Private(eps, eps_prv, delta, None)) if run == number:
-                if not isinstance(what, tuple) or eps != what[1]:
-                    raise BadProof("a premise is about another eps")
+            case OfRun(run, Private(eps, eps_prv, delta, None)) if run == grid.number:
+                grid.machine(eps)
                 points[eps_prv] = min(delta, points.get(eps_prv, delta))
             case _:
                 raise BadProof("a premise bounds no delta of the run")
-    with precision(_bits(step_size, places)):
+    with precision(grid.bits):
         orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
-        known = Known(points) if isinstance(what, tuple) else read_mechanism(what, orders)
-        pair, directions = _sampled(pipeline, step, known)
-        knots = []
-        for k in _places(step["knots"]):
+        known = Known(points) if points else read_mechanism(grid.run.what, orders)
+        pair, bounds = grid.sampled(known), []
+        for k in grid.knots:
             pipeline.ask()
-            knots.append((k, pair.most(k * step_size)))
-        losses = above(knots, step_size, places)
-    return LossesOf(_once(pipeline, number), directions, losses)
+            bounds.append(pair.most(k * grid.step + grid.offset))
+        return grid.bounded(above(grid.knots, bounds, grid.step, grid.offset, grid.places))
 
 
 def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
     """Sets that are about best between two knots give losses below a pair (`losses.below`).
 
-    Step: "run", "added", "step", "places", "knots" as above; "offset": of the losses.
+    Step: "run", "added", "step", "offset", "places", "knots" as above; "lean": where between two
+    knots, 0 to 1.
     """
     if premises:
         raise BadProof("mechanisms have no premises")
-    places = as_integer(step["places"], "places")
-    with precision(_bits(as_number(step["step"], "a step"), places)):
-        return _below(pipeline, step, read_mechanism(pipeline.runs[_run(pipeline, step)].what, ()))
-
-
-def _below(pipeline: Pipeline, step: Step, known: Pair) -> LossesOf:
-    number, step_size, offset, places = _grid(pipeline, step)
-    pair, directions = _sampled(pipeline, step, known)
-    knots, lines = _places(step["knots"]), []
-    for left, right in pairwise(knots):
-        pipeline.ask()
-        lines.append(pair.line(Fraction(left + right, 2) * step_size))
-    losses = below(knots, lines, pair.infinite, step_size, offset, places)
-    return LossesOf(_once(pipeline, number), directions, losses)
+    grid = _Grid(pipeline, step)
+    with precision(grid.bits):
+        return _below(grid, read_mechanism(grid.run.what, ()), step)
 
 
 def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -139,28 +125,35 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
 
     Step: as "losses from below"; "input", "adjacent"; one premise: distributions for both inputs.
     """
-    number, step_size, _, places = _grid(pipeline, step)
-    what = pipeline.runs[number].what
+    grid = _Grid(pipeline, step)
     match premises:
-        case [OfRun(run, Distributions() as found)] if run == number:
-            pass
+        case [OfRun(run, Distributions() as found)] if run == grid.number:
+            machine = grid.machine(found.eps)
         case _:
             raise BadProof("one premise is wanted: distributions of the run")
-    if not isinstance(what, tuple) or found.eps != what[1]:
-        raise BadProof("the premise is about another eps")
-    domains = tuple(domain for _, domain in what[0].inputs)
+    domains = tuple(domain for _, domain in machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
-    if not what[0].adjacency.holds(first, second):
+    if not machine.adjacency.holds(first, second):
         raise Refuted("the inputs are not adjacent")
     if first not in found.bounds or second not in found.bounds:
         raise Refuted("an input has no distribution")
-    with precision(_bits(step_size, max(places, found.places))):
+    with precision(max(grid.bits, found.places + 8)):
         unit = Fraction(1, 1 << found.places)
         rows = []
         for input in (first, second):
             both = zip(*found.bounds[input], strict=True)
             rows.append([between(to_ball(a * unit), to_ball(b * unit)) for a, b in both])
-        return _below(pipeline, step, Finite(list(zip(*rows, strict=True))))
+        return _below(grid, Finite(list(zip(*rows, strict=True))), step)
+
+
+def _below(grid: _Grid, known: Pair, step: Step) -> LossesOf:
+    lean, lines = as_number(step["lean"], "where between knots"), []
+    pair = grid.sampled(known)
+    for left, right in pairwise(grid.knots):
+        grid.pipeline.ask()
+        lines.append(pair.line((left + lean * (right - left)) * grid.step + grid.offset))
+    found = below(grid.knots, lines, pair.infinite, grid.step, grid.offset, grid.places)
+    return grid.bounded(found)
 
 
 def composed(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -220,14 +213,13 @@ def violated(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> C
     return Composed("Not_DP", eps_prv, delta)
 
 
+_GRID = ("run", "added", "step", "offset", "places", "knots")
+
 RULES: Rules = {
     "about run": (about_run, ("run", "step")),
-    "losses from above": (from_above, ("run", "added", "step", "places", "knots", "orders")),
-    "losses from below": (from_below, ("run", "added", "step", "offset", "places", "knots")),
-    "losses of inputs": (
-        of_inputs,
-        ("run", "added", "step", "offset", "places", "knots", "input", "adjacent"),
-    ),
+    "losses from above": (from_above, (*_GRID, "orders")),
+    "losses from below": (from_below, (*_GRID, "lean")),
+    "losses of inputs": (of_inputs, (*_GRID, "lean", "input", "adjacent")),
     "composed": (composed, ("cut",)),
     "private composition": (private, ("eps_prv", "delta")),
     "violated composition": (violated, ("eps_prv", "delta")),
@@ -293,37 +285,39 @@ def _run(pipeline: Pipeline, step: Step) -> int:
     return number
 
 
-def _grid(pipeline: Pipeline, step: Step) -> tuple[int, Fraction, Fraction, int]:
-    number, size = _run(pipeline, step), as_number(step["step"], "a step")
-    offset, places = as_number(step.get("offset", 0), "an offset"), step["places"]
-    require_grid(size, offset, as_integer(places, "places"))
-    return number, size, offset, places
+class _Grid:
+    """What a step says of where the losses of a run lie."""
 
+    def __init__(self, pipeline: Pipeline, step: Step) -> None:
+        self.pipeline = pipeline
+        self.number = _run(pipeline, step)
+        self.run = pipeline.runs[self.number]
+        self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
+        self.places, self._added = as_integer(step["places"], "places"), step["added"]
+        require_grid(self.step, self.offset, self.places)
+        if type(self._added) is not bool:
+            raise BadProof("'added' is true or false")
+        # What is lost to differences at neighbouring losses does not matter.
+        self.bits = self.places + 3 * self.step.denominator.bit_length() + 64
+        self.knots: list[int] = []
+        for each in as_list(step["knots"], "knots"):
+            first, last, stride = (as_integer(n, "a knot") for n in as_list(each, "knots", 3))
+            if stride < 1 or (last - first) // stride + len(self.knots) > MOST_LOSSES:
+                raise Refused(f"more than {MOST_LOSSES} losses")
+            self.knots += range(first, last + 1, stride)
 
-def _bits(step: Fraction, places: int) -> int:
-    """So many that what is lost to differences at neighbouring losses does not matter."""
-    return places + 3 * step.denominator.bit_length() + 64
+    def machine(self, eps: Fraction) -> Machine:
+        """The machine of the run, if what is known of it holds at its eps."""
+        if not isinstance(self.run.what, tuple) or self.run.what[1] != eps:
+            raise BadProof("a premise is about no machine, or about another eps")
+        return self.run.what[0]
 
+    def sampled(self, pair: Pair) -> Pair:
+        """A pair on the sample of the run."""
+        return pair if self.run.rate is None else Sampled(pair, self.run.rate, self._added)
 
-def _once(pipeline: Pipeline, number: int) -> tuple[int, ...]:
-    return tuple(int(k == number) for k in range(len(pipeline.runs)))
-
-
-def _places(json: object) -> list[int]:
-    found: list[int] = []
-    for each in as_list(json, "knots"):
-        first, last, stride = (as_integer(n, "a knot") for n in as_list(each, "knots", 3))
-        if stride < 1 or (last - first) // stride + len(found) > MOST_LOSSES:
-            raise Refused(f"more than {MOST_LOSSES} losses")
-        found += range(first, last + 1, stride)
-    return found
-
-
-def _sampled(pipeline: Pipeline, step: Step, pair: Pair) -> tuple[Pair, frozenset[str]]:
-    """A pair on the sample of a run, and for which directions it is."""
-    rate, added = pipeline.runs[_run(pipeline, step)].rate, step["added"]
-    if type(added) is not bool:
-        raise BadProof("'added' is true or false")
-    if rate is None:
-        return pair, BOTH
-    return Sampled(pair, rate, added), frozenset(("added" if added else "removed",))
+    def bounded(self, losses: Losses) -> LossesOf:
+        """One run has these losses, for the directions that were looked at."""
+        times = tuple(int(k == self.number) for k in range(len(self.pipeline.runs)))
+        own = frozenset(("added" if self._added else "removed",))
+        return LossesOf(times, BOTH if self.run.rate is None else own, losses)

@@ -103,15 +103,17 @@ class Losses:
             return Fraction((upper_at if self.above else lower_at)(found, 0), 1 << self.places)
 
 
-def above(knots: Sequence[tuple[int, arb]], step: Fraction, places: int) -> Losses:
-    """Return losses above every H that is at most h at the losses k * step, for (k, h) of `knots`.
+def above(
+    knots: Sequence[int], bounds: Sequence[arb], step: Fraction, offset: Fraction, places: int
+) -> Losses:
+    """Return losses above every H that has these bounds at some knots.
 
-    Theorem: F with F(0) = 1 that passes through the points (a, h), a = e^(k step), goes on straight
-    between them and is constant beyond the last one, is above H <= 1, which is convex and does not
-    increase.
+    Theorem: F with F(0) = 1 that passes through the points (a, bound), a = e^(k step + offset), k
+    a knot, goes on straight between them and is constant beyond the last one, is above H <= 1,
+    which is convex and does not increase.
     """
-    values = [h.upper().max(arb(0)) for _, h in knots]
-    return _through([k for k, _ in knots], values, step, Fraction(0), places, True)
+    values = [bound.upper().max(arb(0)) for bound in bounds]
+    return _through(knots, values, step, offset, places, True)
 
 
 def below(
