@@ -305,6 +305,8 @@ class _Grid:
             if stride < 1 or (last - first) // stride + len(self.knots) > MOST_LOSSES:
                 raise Refused(f"more than {MOST_LOSSES} losses")
             self.knots += range(first, last + 1, stride)
+        if not self.knots or any(a >= b for a, b in pairwise(self.knots)):
+            raise BadProof("knots do not ascend, or there are none")
 
     def machine(self, eps: Fraction) -> Machine:
         """The machine of the run, if what is known of it holds at its eps."""

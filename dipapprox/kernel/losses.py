@@ -163,8 +163,6 @@ def _through(
     F has the masses a (s' - s), where s is its slope before a and s' that after it. From above a
     mass below 0 counts as 0; from below greater losses pay it, as (1 - x / a)_+ grows with a.
     """
-    if not 0 < len(knots) < MOST_LOSSES or any(a >= b for a, b in pairwise(knots)):
-        raise BadProof("knots do not ascend, or there are none or too many")
     first, last = knots[0], knots[-1]
     if last - first >= MOST_LOSSES:
         raise Refused(f"more than {MOST_LOSSES} losses")

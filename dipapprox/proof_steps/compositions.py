@@ -12,29 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil, log, log1p, log2
-
-from flint import arb
+from math import ceil, log1p, log2
 
 from dipapprox.composition import mechanisms as catalogue
-from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
-from dipapprox.kernel.compositions import RULES, Pipeline, read_pipeline
+from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.judgements import Distributions, Judgement, LossesOf, OfRun
 from dipapprox.kernel.mechanisms import Known, Pair, Sampled, read_mechanism
-from dipapprox.kernel.pairs import adjacent_pairs
-from dipapprox.kernel.proofs import growth_bound
-from dipapprox.kernel.rules import apply
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ProgramAt
-from dipapprox.privacy.compositions.programs import simple_bounds
+from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
-from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
-from dipapprox.semantics.inputs import has_real_inputs
+from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
+from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _DENSE = 1 << 13
 """Knots on either side that are neighbours; further ones lie farther and farther apart."""
@@ -49,44 +43,6 @@ _MOST_GRID = 1 << 17
 
 _FINER = (1, 2, 4, 8, 32, 128, 512)
 """How many times finer grids are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComposedGoal:
-    """What the kernel shall confirm about a pipeline.
-
-    Attributes:
-        kept: Whether it keeps the claim; else it breaks it.
-        gap: How far the claimed δ is from the least one, about; 0 if nobody knows.
-        step: Of a grid on which that was found, about; None if none was used.
-    """
-
-    kept: bool
-    eps_prv: Fraction
-    delta: Fraction
-    gap: Fraction
-    step: float | None
-
-    @property
-    def claim(self) -> dict[str, Json]:
-        """As the kernel reads it."""
-        verdict = "DP" if self.kept else "Not_DP"
-        return {"verdict": verdict, **self.stated}
-
-    @property
-    def stated(self) -> dict[str, Json]:
-        """The numbers."""
-        return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenComposition:
-    """A proof as the kernel reads it: JSON; `places` are those of its masses."""
-
-    pipeline: Json
-    claim: Json
-    steps: tuple[Json, ...]
-    places: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +84,15 @@ class Written:
         self._runs = pipeline.runs
         self._total = pipeline.times
         self._adjacency = pipeline.adjacency
-        runs: list[Json] = [_run_json(run) for run in pipeline.runs]
+        runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
-        self._programs: dict[int, _Program] = {}
+        self._programs: dict[int, ComposedProgram] = {}
         try:
             self._read = read_pipeline(self.json, options.limits.check)
         except NotProved as obstacle:
             raise NoCertificate(f"the kernel does not read the pipeline: {obstacle}") from None
 
-    def attempts(self, goal: ComposedGoal) -> Iterator[WrittenComposition]:
+    def attempts(self, goal: ComposedGoal) -> Iterator[ComposedProof]:
         """Yield proofs that seem to hold; nothing, if no grid is fine enough.
 
         Raises:
@@ -160,14 +116,14 @@ class Written:
             tiny = gap / (256 * self._total)
             products = 2 * sum(run.times.bit_length() for run in self._runs) + 2
             unit = int(gap * (1 << places)) // (16 * self._total * products)
-            steps = _Steps(self._read)
+            steps = ComposedSteps(self._read)
             ends = [
                 self._composed(steps, goal, added, step, places, tiny, (unit, unit))
                 for added in self._directions(goal)
             ]
             proof = steps.concluded(goal, ends)
             if proof is not None:
-                yield WrittenComposition(self.json, goal.claim, proof, places)
+                yield ComposedProof(self.json, goal.claim, proof, places)
 
     def _directions(self, goal: ComposedGoal) -> tuple[bool, ...]:
         sampled = any(run.rate is not None for run in self._runs)
@@ -175,7 +131,7 @@ class Written:
 
     def _composed(
         self,
-        steps: _Steps,
+        steps: ComposedSteps,
         goal: ComposedGoal,
         added: bool,
         step: Fraction,
@@ -197,7 +153,7 @@ class Written:
             whole = own if whole is None else steps.product(whole, own, cut)
         return whole
 
-    def _one(self, steps: _Steps, kept: bool, number: int, added: bool, grid: _Grid) -> int:
+    def _one(self, steps: ComposedSteps, kept: bool, number: int, added: bool, grid: _Grid) -> int:
         """Write the step of one run."""
         run = self._runs[number]
         fields = {"run": number, "added": added and run.rate is not None, **grid.fields}
@@ -219,7 +175,7 @@ class Written:
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
-    def _pure(self, goal: ComposedGoal) -> WrittenComposition:
+    def _pure(self, goal: ComposedGoal) -> ComposedProof:
         """The greatest losses add up: only the greatest one of each run is kept."""
         tops = [self._top(number) for number in range(len(self._runs))]
         if any(top is None for top in tops):
@@ -232,7 +188,7 @@ class Written:
             raise NoCertificate("the greatest losses are not told apart from what is claimed")
         places = 64 if goal.kept else min(64 + 12 * self._total, _MOST_PLACES)
         everything = 1 << (places + 1)
-        steps = _Steps(self._read)
+        steps = ComposedSteps(self._read)
         ends = []
         for added in self._directions(goal):
             whole: int | None = None
@@ -245,7 +201,7 @@ class Written:
         proof = steps.concluded(goal, ends)
         if proof is None:
             raise NoCertificate("the greatest losses are not told apart from what is claimed")
-        return WrittenComposition(self.json, goal.claim, proof, places)
+        return ComposedProof(self.json, goal.claim, proof, places)
 
     def _top(self, number: int) -> Fraction | None:
         """The greatest loss of a run: at most that, and hardly more; None if there is none."""
@@ -253,7 +209,7 @@ class Written:
             pair = self._pair(number, False)
 
             def beyond(loss: Fraction) -> bool:
-                return _upper(pair.most(loss)) <= 0
+                return upper_at(pair.most(loss), _SEARCH_BITS) <= 0
 
             low, high = Fraction(0), Fraction(1)
             while not beyond(high):
@@ -283,10 +239,10 @@ class Written:
             pair = read_mechanism(self._read.runs[number].what, orders)
         return pair if run.rate is None else Sampled(pair, run.rate, added)
 
-    def _program(self, number: int) -> _Program | None:
+    def _program(self, number: int) -> ComposedProgram | None:
         run = self._runs[number]
         if isinstance(run.what, ProgramAt) and number not in self._programs:
-            self._programs[number] = _Program(
+            self._programs[number] = ComposedProgram(
                 self._read, number, run, self._total, self._adjacency, self._options
             )
         return self._programs.get(number)
@@ -296,19 +252,17 @@ class Written:
         with precision(_SEARCH_BITS):
             pair = self._pair(number, added)
 
+            least = int(tiny * (1 << _SEARCH_BITS))
+
             def above(k: int) -> bool:
-                return _upper(pair.most(k * step)) > tiny
+                return upper_at(pair.most(k * step), _SEARCH_BITS) > least
 
             def below(k: int) -> bool:
                 line = 1 - to_ball(-k * step).exp()
-                return _upper(pair.most(-k * step) - line) > tiny
+                return upper_at(pair.most(-k * step) - line, _SEARCH_BITS) > least
 
             high, low = _reach(above), _reach(below)
         return [*reversed(_side(low, -1)), *_side(high, 1)]
-
-
-def _upper(ball: arb) -> Fraction:
-    return Fraction(upper_at(ball, _SEARCH_BITS), 1 << _SEARCH_BITS)
 
 
 def _reach(counts: Callable[[int], bool]) -> int:
@@ -332,206 +286,6 @@ def _side(reach: int, sign: int) -> list[Json]:
         found.append([start, last, stride] if sign > 0 else [-last, -start, stride])
         start, stride = last + stride, 2 * stride
     return found
-
-
-class _Steps:
-    """Steps that are replayed while they are written."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._steps: list[dict[str, Json]] = []
-        self._known: dict[int, Judgement] = {}
-        self._places: dict[str, int] = {}
-
-    def add(self, rule: str, premises: Sequence[int], fields: dict[str, Json]) -> int:
-        """Add a step, if it is not there yet; return its number."""
-        step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
-        key = repr(step)
-        if key not in self._places:
-            self._known[len(self._steps)] = apply(RULES, self._pipeline, self._known, step)
-            self._places[key] = len(self._steps)
-            self._steps.append(step)
-        return self._places[key]
-
-    def __getitem__(self, number: int) -> Judgement:
-        return self._known[number]
-
-    def power(self, first: int, times: int, cut: tuple[int, int]) -> int:
-        """Square and multiply."""
-        found = first
-        for digit in bin(times)[3:]:
-            found = self.product(found, found, cut)
-            if digit == "1":
-                found = self.product(found, first, cut)
-        return found
-
-    def product(self, one: int, other: int, cut: tuple[int, int]) -> int:
-        """Compose two; the cut is that of one run."""
-        count = sum(sum(found.times) for found in map(self._losses, (one, other)))
-        return self.add("composed", [one, other], {"cut": [each * count for each in cut]})
-
-    def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
-        """Return the whole proof, if it holds."""
-        known = [end for end in ends if end is not None]
-        values = [(self._losses(end).losses.delta(goal.eps_prv), end) for end in known]
-        if goal.kept:
-            holds, used = max(values)[0] <= goal.delta, sorted(set(known))
-            rule = "private composition"
-        else:
-            holds, used = bool(values) and max(values)[0] > goal.delta, [max(values)[1]]
-            rule = "violated composition"
-        if not holds:
-            return None
-        last = {"rule": rule, "from": used, **goal.stated}
-        return _forgetful([*self._steps, last])
-
-    def _losses(self, number: int) -> LossesOf:
-        found = self._known[number]
-        assert isinstance(found, LossesOf)
-        return found
-
-
-def _forgetful(steps: Sequence[dict[str, Json]]) -> tuple[Json, ...]:
-    """Keep the steps that the last one needs, and say where each is used for the last time."""
-    needed = {len(steps) - 1}
-    for number in range(len(steps) - 1, -1, -1):
-        if number in needed:
-            needed.update(_premises(steps[number]))
-    order = {number: place for place, number in enumerate(sorted(needed))}
-    found: list[Json] = []
-    used: set[int] = set()
-    for number in sorted(needed, reverse=True):
-        premises: list[Json] = []
-        for premise in reversed(_premises(steps[number])):
-            premises.append(order[premise] if premise in used else -order[premise] - 1)
-            used.add(premise)
-        found.append({**steps[number], "from": premises[::-1]})
-    return tuple(reversed(found))
-
-
-def _premises(step: dict[str, Json]) -> list[int]:
-    premises = step["from"]
-    assert isinstance(premises, list)
-    return [each for each in premises if isinstance(each, int)]
-
-
-class _Program:
-    """A program that is run: deltas of all pairs where they bend, and a pair from below."""
-
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        number: int,
-        run: composed.PipelineRun,
-        total: int,
-        adjacency: catalogue.Adjacency,
-        options: Options,
-    ) -> None:
-        what = run.what
-        assert isinstance(what, ProgramAt)
-        if what.program.real_outputs or has_real_inputs(what.program):
-            raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
-        self._number = number
-        self._bits = 80 + total.bit_length()
-        accuracy = Fraction(1, 1 << self._bits)
-        between, self.attained = simple_bounds(
-            what.program, what.eps, adjacency, run.times, accuracy, options
-        )
-        self._run: dict[str, Json] = {
-            "rule": "distributions",
-            "eps": number_json(what.eps),
-            "inputs": None,
-            "bits": self._bits,
-        }
-        machine = pipeline.runs[number].what
-        assert isinstance(machine, tuple)
-        steps = _Steps(pipeline)
-        found = steps[self.distributions(steps)]
-        assert isinstance(found, OfRun) and isinstance(found.judgement, Distributions)
-        bounds = found.judgement.bounds
-        rows = dict.fromkeys(
-            tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
-            for u, v in adjacent_pairs(machine[0])
-        )
-        losses = {Fraction(0)}
-        for mass in between.above.masses:
-            if mass[0].lower and mass[1].lower:
-                loss = abs(log(mass[0].lower / mass[1].lower))
-                losses.add(Fraction(int(loss * 2**_POINT_BITS) + 1, 1 << _POINT_BITS))
-        places = found.judgement.places
-        self._deltas: dict[Fraction, Fraction] = {}
-        for loss in sorted(losses):
-            options.limits.check()
-            factor, shift = growth_bound(loss, places, above=False)
-            largest = max(sum(max(p - (factor * q >> shift), 0) for p, q in row) for row in rows)
-            self._deltas[loss] = Fraction(largest, 1 << places)
-
-    def deltas(self) -> dict[Fraction, Fraction]:
-        """Bounds of delta for all pairs, by eps_prv."""
-        return self._deltas
-
-    def distributions(self, steps: _Steps) -> int:
-        """Write the step that runs the program."""
-        return steps.add("about run", [], {"run": self._number, "step": self._run})
-
-    def points(self, steps: _Steps) -> list[int]:
-        """Write the steps that bound delta."""
-        known, found = self.distributions(steps), []
-        for loss, delta in self._deltas.items():
-            inner: dict[str, Json] = {
-                "rule": "every pair",
-                "eps_prv": number_json(loss),
-                "delta": number_json(min(delta, Fraction(1))),
-            }
-            found.append(steps.add("about run", [known], {"run": self._number, "step": inner}))
-        return found
-
-
-# --- what is run ---------------------------------------------------------------------------------
-
-
-def _run_json(run: composed.PipelineRun) -> Json:
-    rate = None if run.rate is None else number_json(run.rate)
-    what: Json
-    if isinstance(run.what, ProgramAt):
-        what = {"machine": machine_json(run.what.program), "eps": number_json(run.what.eps)}
-    else:
-        what = _mechanism_json(run.what)
-    return {"what": what, "subsample": rate, "times": run.times}
-
-
-def _mechanism_json(mechanism: Mechanism) -> Json:
-    def noise(name: str, sensitivity: Fraction | int, scale: Fraction) -> Json:
-        numbers = {"sensitivity": Fraction(sensitivity), "scale": scale}
-        return {"mechanism": name} | {key: number_json(each) for key, each in numbers.items()}
-
-    match mechanism:
-        case catalogue.Gaussian(sensitivity, sigma):
-            return noise("gaussian", sensitivity, sigma)
-        case catalogue.Laplace(sensitivity, scale):
-            return noise("laplace", sensitivity, scale)
-        case catalogue.DiscreteLaplace(sensitivity, scale):
-            return noise("discrete_laplace", sensitivity, scale)
-        case catalogue.DiscreteGaussian(sensitivity, sigma):
-            return noise("discrete_gaussian", sensitivity, sigma)
-        case catalogue.RandomisedResponse(probability, values):
-            return {
-                "mechanism": "randomised_response",
-                "probability": number_json(probability),
-                "values": values,
-            }
-        case catalogue.ExponentialMechanism(eps):
-            return {"mechanism": "exponential_mechanism", "eps": number_json(eps)}
-        case catalogue.ApproximateStatement(eps, delta):
-            numbers = {"eps": number_json(eps), "delta": number_json(delta)}
-            return {"mechanism": "approx_dp", **numbers}
-        case catalogue.RenyiStatement(orders):
-            listed: list[Json] = [[number_json(a), number_json(b)] for a, b in orders]
-            return {"mechanism": "rdp", "orders": listed}
-        case catalogue.ConcentratedStatement(rho):
-            return {"mechanism": "zcdp", "rho": number_json(rho)}
-        case _:
-            raise NoCertificate("the kernel does not know what is run")
 
 
 def _orders(rho: Fraction, grid: _Grid) -> list[Fraction]:

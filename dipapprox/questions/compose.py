@@ -22,7 +22,7 @@ from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers, pipelines
 from dipapprox.questions.argument import Spelled
-from dipapprox.questions.computing import WHOLE
+from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.profile import Range, range_of
 from dipapprox.questions.question import Question, argument
 
@@ -48,7 +48,7 @@ class Compose(Question):
     """The least eps_prv for a delta, the least delta for an eps_prv, a curve, or a claim."""
 
     name: ClassVar[str] = "compose"
-    computing: ClassVar[tuple[str, ...]] = WHOLE
+    computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: tuple[Fraction, ...] | None = argument(
         _each(numbers.positive),
@@ -122,7 +122,7 @@ class Compose(Question):
     ) -> ComposedAnswer:
         """Find the cost, or decide the claim; see `Question.answer`."""
         pipeline = self.pipeline([program]) if isinstance(program, Program) else program
-        return self.ask(Composed(pipeline, options, progress))
+        return self.ask(pipelines.composed(pipeline, options, progress))
 
     def ask(self, composed: Composed) -> ComposedAnswer:
         """Ask a pipeline."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dipapprox.composition.mechanisms import (
     Adjacency,
@@ -39,11 +39,13 @@ from dipapprox.composition.mechanisms import (
     stated_for,
 )
 from dipapprox.data_classes import dataclass, replace
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import widening_of
+from dipapprox.pairs.progress import Progress, silent
 from dipapprox.privacy.certificate import ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
@@ -51,6 +53,11 @@ from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
+
+if TYPE_CHECKING:
+    from dipapprox.proof_steps import composed_ends as proving
+else:
+    proving = Deferred("dipapprox.proof_steps.composed_ends")
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""
@@ -200,14 +207,20 @@ def compose(
     stated = None if adjacency is None else read_adjacency(adjacency, "adjacency")
     known = known_options(options)
     if isinstance(runs, str | PathLike):
-        return Composed(read_pipeline(Path(runs), stated), known)
+        return composed(read_pipeline(Path(runs), stated), known)
     tables = list(runs) if isinstance(runs, Iterable) else [runs]
     if isinstance(runs, Mapping) or not all(isinstance(each, Mapping) for each in tables):
         raise UserError(
             "runs must be tables", 'for example [{"mechanism": "gaussian", "sigma": 1}]'
         )
     places = [f"run {k}" for k in range(1, len(tables) + 1)]
-    return Composed(pipeline_of(tables, places, stated), known)
+    return composed(pipeline_of(tables, places, stated), known)
+
+
+def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) -> Composed:
+    """Return a pipeline to be asked; the kernel is, too, if the options say so."""
+    proved = proving.proved_composition if options.proved else None
+    return Composed(pipeline, options, progress, proved)
 
 
 def pipeline_of(

@@ -30,7 +30,7 @@ from dipapprox.privacy.profiles.extended import Extended
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import TONES, Answer
+from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 
 _FACTOR_BITS = 96
 
@@ -106,6 +106,16 @@ class ComposedCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class ComposedProof:
+    """A proof that the kernel has replayed, as it reads it: JSON; `places` are those of masses."""
+
+    pipeline: object
+    claim: object
+    steps: tuple[object, ...]
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
 class ComposedAnswer(Result):
     """What a composition costs, or whether it keeps a claim.
 
@@ -122,6 +132,8 @@ class ComposedAnswer(Result):
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
         exact: The least delta at eps_prv, as a line in e^eps_prv, or the least eps_prv for delta,
             as a logarithm; None if there is none.
+        replayed: That the kernel has replayed proofs; None if it was not asked to, or has none.
+        proofs: What it has replayed.
     """
 
     pipeline: Pipeline
@@ -136,6 +148,8 @@ class ComposedAnswer(Result):
     reason: str | None
     seconds: float
     exact: Exact | None = None
+    replayed: Replayed | None = None
+    proofs: tuple[ComposedProof, ...] = ()
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 
@@ -175,6 +189,7 @@ class ComposedAnswer(Result):
             else [{"below": each.end, "delta": str(each.line)} for each in curve.pieces],
             "step": self.step,
             "atoms": self.atoms,
+            **proved_fields(self.replayed),
             "seconds": round(self.seconds, 6),
         }
 
@@ -212,6 +227,7 @@ class ComposedAnswer(Result):
                 ),
                 ("exactly", self._exactly()),
                 ("reason", self.reason),
+                proved_fact(self.replayed),
                 ("computed", ", ".join(filter(None, (grid, atoms, seconds_text(self.seconds))))),
             ),
             below=() if self.curve is None else (curve_table(self.curve.points),),

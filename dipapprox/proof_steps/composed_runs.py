@@ -1,0 +1,142 @@
+"""What pipelines run, as the kernel reads it, and steps about programs among it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+
+from dipapprox.composition import mechanisms as catalogue
+from dipapprox.composition.mechanisms import Mechanism
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.compositions import Pipeline
+from dipapprox.kernel.judgements import Distributions, OfRun
+from dipapprox.kernel.pairs import adjacent_pairs
+from dipapprox.kernel.proofs import growth_bound
+from dipapprox.language.domains import has_real_inputs
+from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.programs import simple_bounds
+from dipapprox.privacy.options import Options
+from dipapprox.proof_steps.composed_steps import ComposedSteps
+from dipapprox.proof_steps.machines import Json, machine_json, number_json
+
+_POINT_BITS = 40
+"""Losses at which deltas are bounded are multiples of 2^-40."""
+
+
+class ComposedProgram:
+    """A program that is run: deltas of all pairs where they bend, and a pair from below."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        number: int,
+        run: PipelineRun,
+        total: int,
+        adjacency: catalogue.Adjacency,
+        options: Options,
+    ) -> None:
+        what = run.what
+        assert isinstance(what, ProgramAt)
+        if what.program.real_outputs or has_real_inputs(what.program):
+            raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
+        self._number = number
+        self._bits = 80 + total.bit_length()
+        accuracy = Fraction(1, 1 << self._bits)
+        between, self.attained = simple_bounds(
+            what.program, what.eps, adjacency, run.times, accuracy, options
+        )
+        self._run: dict[str, Json] = {
+            "rule": "distributions",
+            "eps": number_json(what.eps),
+            "inputs": None,
+            "bits": self._bits,
+        }
+        machine = pipeline.runs[number].what
+        assert isinstance(machine, tuple)
+        steps = ComposedSteps(pipeline)
+        found = steps[self.distributions(steps)]
+        assert isinstance(found, OfRun) and isinstance(found.judgement, Distributions)
+        bounds = found.judgement.bounds
+        rows = dict.fromkeys(
+            tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
+            for u, v in adjacent_pairs(machine[0])
+        )
+        losses = {Fraction(0)}
+        for mass in between.above.masses:
+            if mass[0].lower and mass[1].lower:
+                own = abs(log(mass[0].lower / mass[1].lower))
+                losses.add(Fraction(int(own * 2**_POINT_BITS) + 1, 1 << _POINT_BITS))
+        places = found.judgement.places
+        self._deltas: dict[Fraction, Fraction] = {}
+        for loss in sorted(losses):
+            options.limits.check()
+            factor, shift = growth_bound(loss, places, above=False)
+            largest = max(sum(max(p - (factor * q >> shift), 0) for p, q in row) for row in rows)
+            self._deltas[loss] = Fraction(largest, 1 << places)
+
+    def deltas(self) -> dict[Fraction, Fraction]:
+        """Bounds of delta for all pairs, by eps_prv."""
+        return self._deltas
+
+    def distributions(self, steps: ComposedSteps) -> int:
+        """Write the step that runs the program."""
+        return steps.add("about run", [], {"run": self._number, "step": self._run})
+
+    def points(self, steps: ComposedSteps) -> list[int]:
+        """Write the steps that bound delta."""
+        known, found = self.distributions(steps), []
+        for loss, delta in self._deltas.items():
+            inner: dict[str, Json] = {
+                "rule": "every pair",
+                "eps_prv": number_json(loss),
+                "delta": number_json(min(delta, Fraction(1))),
+            }
+            found.append(steps.add("about run", [known], {"run": self._number, "step": inner}))
+        return found
+
+
+def run_json(run: PipelineRun) -> Json:
+    rate = None if run.rate is None else number_json(run.rate)
+    what: Json
+    if isinstance(run.what, ProgramAt):
+        what = {"machine": machine_json(run.what.program), "eps": number_json(run.what.eps)}
+    else:
+        what = _mechanism_json(run.what)
+    return {"what": what, "subsample": rate, "times": run.times}
+
+
+def _mechanism_json(mechanism: Mechanism) -> Json:
+    def noise(name: str, sensitivity: Fraction | int, scale: Fraction) -> Json:
+        numbers = {"sensitivity": Fraction(sensitivity), "scale": scale}
+        return {"mechanism": name} | {key: number_json(each) for key, each in numbers.items()}
+
+    match mechanism:
+        case catalogue.Gaussian(sensitivity, sigma):
+            return noise("gaussian", sensitivity, sigma)
+        case catalogue.Laplace(sensitivity, scale):
+            return noise("laplace", sensitivity, scale)
+        case catalogue.DiscreteLaplace(sensitivity, scale):
+            return noise("discrete_laplace", sensitivity, scale)
+        case catalogue.DiscreteGaussian(sensitivity, sigma):
+            return noise("discrete_gaussian", sensitivity, sigma)
+        case catalogue.RandomisedResponse(probability, values):
+            return {
+                "mechanism": "randomised_response",
+                "probability": number_json(probability),
+                "values": values,
+            }
+        case catalogue.ExponentialMechanism(eps):
+            return {"mechanism": "exponential_mechanism", "eps": number_json(eps)}
+        case catalogue.ApproximateStatement(eps, delta):
+            return {
+                "mechanism": "approx_dp",
+                "eps": number_json(eps),
+                "delta": number_json(delta),
+            }
+        case catalogue.RenyiStatement(orders):
+            listed: list[Json] = [[number_json(a), number_json(b)] for a, b in orders]
+            return {"mechanism": "rdp", "orders": listed}
+        case catalogue.ConcentratedStatement(rho):
+            return {"mechanism": "zcdp", "rho": number_json(rho)}
+        case _:
+            raise NoCertificate("the kernel does not know what is run")

@@ -1,0 +1,121 @@
+"""Steps about a pipeline, replayed while they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass
+from dipapprox.kernel.compositions import RULES, Pipeline
+from dipapprox.kernel.judgements import Judgement, LossesOf
+from dipapprox.kernel.rules import apply
+from dipapprox.proof_steps.machines import Json, number_json
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedGoal:
+    """What the kernel shall confirm about a pipeline.
+
+    Attributes:
+        kept: Whether it keeps the claim; else it breaks it.
+        gap: How far the claimed δ is from the least one, about; 0 if nobody knows.
+        step: Of a grid on which that was found, about; None if none was used.
+    """
+
+    kept: bool
+    eps_prv: Fraction
+    delta: Fraction
+    gap: Fraction
+    step: float | None
+
+    @property
+    def claim(self) -> dict[str, Json]:
+        """As the kernel reads it."""
+        verdict = "DP" if self.kept else "Not_DP"
+        return {"verdict": verdict, **self.stated}
+
+    @property
+    def stated(self) -> dict[str, Json]:
+        """The numbers."""
+        return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
+
+
+class ComposedSteps:
+    """Steps that are replayed while they are written."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._steps: list[dict[str, Json]] = []
+        self._known: dict[int, Judgement] = {}
+        self._places: dict[str, int] = {}
+
+    def add(self, rule: str, premises: Sequence[int], fields: dict[str, Json]) -> int:
+        """Add a step, if it is not there yet; return its number."""
+        step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
+        key = repr(step)
+        if key not in self._places:
+            self._known[len(self._steps)] = apply(RULES, self._pipeline, self._known, step)
+            self._places[key] = len(self._steps)
+            self._steps.append(step)
+        return self._places[key]
+
+    def __getitem__(self, number: int) -> Judgement:
+        return self._known[number]
+
+    def power(self, first: int, times: int, cut: tuple[int, int]) -> int:
+        """Square and multiply."""
+        found = first
+        for digit in bin(times)[3:]:
+            found = self.product(found, found, cut)
+            if digit == "1":
+                found = self.product(found, first, cut)
+        return found
+
+    def product(self, one: int, other: int, cut: tuple[int, int]) -> int:
+        """Compose two; the cut is that of one run."""
+        count = sum(sum(found.times) for found in map(self._losses, (one, other)))
+        return self.add("composed", [one, other], {"cut": [each * count for each in cut]})
+
+    def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
+        """Return the whole proof, if it holds."""
+        known = [end for end in ends if end is not None]
+        values = [(self._losses(end).losses.delta(goal.eps_prv), end) for end in known]
+        if goal.kept:
+            holds, used = max(values)[0] <= goal.delta, sorted(set(known))
+            rule = "private composition"
+        else:
+            holds, used = bool(values) and max(values)[0] > goal.delta, [max(values)[1]]
+            rule = "violated composition"
+        if not holds:
+            return None
+        last: dict[str, Json] = {"rule": rule, "from": list(used), **goal.stated}
+        return _forgetful([*self._steps, last])
+
+    def _losses(self, number: int) -> LossesOf:
+        found = self._known[number]
+        assert isinstance(found, LossesOf)
+        return found
+
+
+def _forgetful(steps: Sequence[dict[str, Json]]) -> tuple[Json, ...]:
+    """Keep the steps that the last one needs, and say where each is used for the last time."""
+    needed = {len(steps) - 1}
+    for number in range(len(steps) - 1, -1, -1):
+        if number in needed:
+            needed.update(_premises(steps[number]))
+    order = {number: place for place, number in enumerate(sorted(needed))}
+    found: list[Json] = []
+    used: set[int] = set()
+    for number in sorted(needed, reverse=True):
+        premises: list[Json] = []
+        for premise in reversed(_premises(steps[number])):
+            premises.append(order[premise] if premise in used else -order[premise] - 1)
+            used.add(premise)
+        found.append({**steps[number], "from": premises[::-1]})
+    return tuple(reversed(found))
+
+
+def _premises(step: dict[str, Json]) -> list[int]:
+    premises = step["from"]
+    assert isinstance(premises, list)
+    return [each for each in premises if isinstance(each, int)]

@@ -1,0 +1,186 @@
+"""Pipelines whose least delta is known exactly, as sums over outcomes, and proofs about them.
+
+The truth is computed without losses, grids or convolutions: runs have finitely many outcomes with
+rational probabilities, and H of what remains is a recursion over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from dipapprox.kernel.compositions import RULES, read_pipeline
+from dipapprox.kernel.judgements import LossesOf
+from dipapprox.kernel.rules import apply
+
+Json = Any
+Outcomes = list[tuple[arb, arb]]
+
+BITS = 300
+
+
+def ball(value: Fraction | int) -> arb:
+    """An exact number."""
+    return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+
+
+def number(value: Fraction | int) -> Json:
+    """As proofs have it."""
+    value = Fraction(value)
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def machine(rows: Sequence[Sequence[Fraction]]) -> Json:
+    """A machine that chooses an output with the probabilities of its input, all adjacent."""
+    body: Json = []
+    for q, row in enumerate(rows):
+        options = [[o, number(p)] for o, p in enumerate(row)]
+        body.append(
+            ["if", ["=", ["cell", "q"], q], [["choose", ["cell", "o"], options, False]], []]
+        )
+    return {
+        "inputs": [["q", {"from": 0, "to": len(rows) - 1}]],
+        "outputs": [["o", list(range(len(rows[0])))]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": body,
+    }
+
+
+def pairs_of(what: Json) -> list[Outcomes]:
+    """The pairs that a run may have, in both orders."""
+    match what:
+        case {"mechanism": "randomised_response", "probability": p, "values": n}:
+            p, n = Fraction(p), Fraction(n)
+            other = (1 - p) / (n - 1)
+            one = [(ball(a), ball(b)) for a, b in ((p, other), (other, p))]
+            one += [(ball(other), ball(other))] * int(n - 2)
+            return [one]
+        case {"mechanism": "approx_dp", "eps": eps, "delta": delta}:
+            odds, sure = ball(Fraction(eps)).exp(), ball(Fraction(delta))
+            likely, unlikely = ((1 - sure) * each / (1 + odds) for each in (odds, arb(1)))
+            return [[(sure, arb(0)), (arb(0), sure), (likely, unlikely), (unlikely, likely)]]
+        case {"machine": {"body": body, "outputs": [["o", outputs]]}}:
+            rows = []
+            for q, each in enumerate(body):
+                ((_, _, options, _),) = each[2]
+                choices = {str(o): Fraction(p) for o, p in options}
+                row = [choices.get(str(o), Fraction(0)) for o in outputs]
+                choice = ["choose", ["cell", "o"], options, False]
+                if each != ["if", ["=", ["cell", "q"], q], [choice], []]:
+                    raise ValueError("not of this kind")
+                rows.append([ball(p) for p in row])
+            return [list(zip(u, v, strict=True)) for u in rows for v in rows if u is not v]
+        case _:
+            raise ValueError("not of this kind")
+
+
+def least_delta(pipeline: Json, eps_prv: Fraction) -> arb:
+    """The largest H of either direction, pairs chosen by what came before."""
+    before, ctx.prec = ctx.prec, BITS
+    try:
+        found = arb(0)
+        for added in (False, True):
+            runs = []
+            for run in pipeline["runs"]:
+                rate = ball(Fraction(1 if run["subsample"] is None else run["subsample"]))
+                own = []
+                for pair in pairs_of(run["what"]):
+                    sampled = [(rate * p + (1 - rate) * q, q) for p, q in pair]
+                    own.append([(q, p) for p, q in sampled] if added else sampled)
+                runs += [own] * run["times"]
+            found = found.max(_largest(runs, 0, ball(eps_prv).exp()))
+        return found
+    finally:
+        ctx.prec = before
+
+
+def _largest(runs: list[list[Outcomes]], place: int, factor: arb) -> arb:
+    """The largest sum of (p - factor q)_+, from a run on."""
+    if place == len(runs):
+        return (1 - factor).max(arb(0))
+    found = arb(0)
+    for pair in runs[place]:
+        value = arb(0)
+        for p, q in pair:
+            if q.is_zero():
+                value += p
+            elif not p.is_zero():
+                value += p * _largest(runs, place + 1, factor * q / p)
+        found = found.max(value)
+    return found
+
+
+# --- proofs --------------------------------------------------------------------------------------
+
+
+def steps_of(
+    pipeline: Json, kept: bool, step: Fraction, reach: int, pair: Json = None
+) -> list[list[Json]]:
+    """Steps up to the losses of all runs, one list for each direction."""
+    found = []
+    grid = {"step": number(step), "offset": 0, "places": 100, "knots": [[-reach, reach, 1]]}
+    for added in (False, True):
+        steps: list[Json] = []
+        whole = None
+        for number_of_run, run in enumerate(pipeline["runs"]):
+            fields = {"run": number_of_run, "added": added, **grid}
+            premises: list[int] = []
+            if "machine" in run["what"]:
+                what = run["what"]
+                first = {"eps": what["eps"], "inputs": None, "bits": 120}
+                inner = {"rule": "distributions", **first}
+                steps.append({"rule": "about run", "from": [], "run": number_of_run, "step": inner})
+                source = len(steps) - 1
+                premises = [source]
+                if kept:
+                    premises = []
+                    for k in range(reach + 1):
+                        eps_prv = k * step
+                        alone = {**pipeline, "runs": [{**run, "times": 1, "subsample": None}]}
+                        delta = above(least_delta(alone, eps_prv))
+                        stated = {"eps_prv": number(eps_prv), "delta": number(min(delta, 1))}
+                        inner = {"rule": "every pair", **stated}
+                        steps.append(
+                            {
+                                "rule": "about run",
+                                "from": [source],
+                                "run": number_of_run,
+                                "step": inner,
+                            }
+                        )
+                        premises.append(len(steps) - 1)
+                else:
+                    fields |= {"input": pair[0], "adjacent": pair[1]}
+            rule = "losses from above"
+            if not kept:
+                rule = "losses of inputs" if "machine" in run["what"] else "losses from below"
+            more = {"orders": []} if kept else {"lean": 1}
+            steps.append({"rule": rule, "from": premises, **fields, **more})
+            once = len(steps) - 1
+            for _ in range(run["times"]):
+                if whole is None:
+                    whole = once
+                else:
+                    steps.append({"rule": "composed", "from": [whole, once], "cut": [5, 3]})
+                    whole = len(steps) - 1
+        found.append(steps)
+    return found
+
+
+def above(value: arb) -> Fraction:
+    """A number that is a hair above."""
+    return Fraction(int((value * arb(2) ** 60).upper().ceil().unique_fmpz()) + 1, 1 << 60)
+
+
+def losses(pipeline: Json, steps: list[Json]) -> LossesOf:
+    """What the steps conclude."""
+    read, known = read_pipeline(pipeline), {}
+    for place, step in enumerate(steps):
+        known[place] = apply(RULES, read, known, step)
+    found = known[len(steps) - 1]
+    assert isinstance(found, LossesOf)
+    return found
