@@ -31,7 +31,7 @@ from dipapprox.kernel.judgements import (
 from dipapprox.kernel.losses import MOST_LOSSES, Losses, above, below, require_grid
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
-from dipapprox.kernel.proofs import Proof, Step, claimed
+from dipapprox.kernel.proofs import Proof, Step, claimed, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import RULES as OF_MACHINES
 from dipapprox.kernel.rules import Rules, apply
@@ -45,9 +45,10 @@ BOTH = frozenset(("removed", "added"))
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
-    """What is run: a machine at an eps, or a mechanism as JSON."""
+    """What is run: a machine at an eps; or None, and a mechanism as JSON."""
 
-    what: tuple[Machine, Fraction] | object
+    machine: tuple[Machine, Fraction] | None
+    mechanism: object
     rate: Fraction | None
     times: int
 
@@ -66,8 +67,8 @@ def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
     Step: "run", "step": without its "from"; its premises are about the same run.
     """
     number = _run(pipeline, step)
-    what = pipeline.runs[number].what
-    if not isinstance(what, tuple) or not isinstance(step["step"], dict):
+    own = pipeline.runs[number].machine
+    if own is None or not isinstance(step["step"], dict):
         raise BadProof("a run of no machine, or no step")
     known: dict[int, Judgement] = {}
     for place, premise in enumerate(premises):
@@ -75,7 +76,7 @@ def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
             raise BadProof("a premise is about something else")
         known[place] = premise.judgement
     inner = {**step["step"], "from": list(known)}
-    return OfRun(number, apply(OF_MACHINES, Proof(what[0], None, pipeline.ask), known, inner))
+    return OfRun(number, apply(OF_MACHINES, Proof(own[0], None, pipeline.ask), known, inner))
 
 
 def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -99,7 +100,7 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
                 raise BadProof("a premise bounds no delta of the run")
     with precision(grid.bits):
         orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
-        known = Known(points) if points else read_mechanism(grid.run.what, orders)
+        known = Known(points) if points else read_mechanism(grid.run.mechanism, orders)
         pair, bounds = grid.sampled(known), []
         for k in grid.knots:
             pipeline.ask()
@@ -117,7 +118,7 @@ def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
         raise BadProof("mechanisms have no premises")
     grid = _Grid(pipeline, step)
     with precision(grid.bits):
-        return _below(grid, read_mechanism(grid.run.what, ()), step)
+        return _below(grid, read_mechanism(grid.run.mechanism, ()), step)
 
 
 def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -253,16 +254,16 @@ def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipel
             rate = as_number(rate, "a rate")
             if adjacency != "add/remove" or not 0 < rate <= 1:
                 raise BadProof("no rate of a sample, or of no record more")
+        machine = None
         if isinstance(what, dict) and "machine" in what:
             own = as_record(what, "a program", ("machine", "eps"))
-            machine, eps = read_machine(own["machine"]), as_number(own["eps"], "eps")
-            if eps <= 0 or not machine.adjacency.symmetric:
-                raise BadProof("eps is not above 0, or adjacency is not symmetric")
-            what = machine, eps
+            machine = read_machine(own["machine"]), positive(own["eps"], "eps")
+            if not machine[0].adjacency.symmetric:
+                raise BadProof("inputs are adjacent in one order only")
         else:
             with precision(64):
                 read_mechanism(what, ())
-        runs.append(PipelineRun(what, rate, times))
+        runs.append(PipelineRun(machine, what, rate, times))
     if not runs:
         raise BadProof("a pipeline of no runs")
     return Pipeline(tuple(runs), ask)
@@ -310,9 +311,9 @@ class _Grid:
 
     def machine(self, eps: Fraction) -> Machine:
         """The machine of the run, if what is known of it holds at its eps."""
-        if not isinstance(self.run.what, tuple) or self.run.what[1] != eps:
+        if self.run.machine is None or self.run.machine[1] != eps:
             raise BadProof("a premise is about no machine, or about another eps")
-        return self.run.what[0]
+        return self.run.machine[0]
 
     def sampled(self, pair: Pair) -> Pair:
         """A pair on the sample of the run."""

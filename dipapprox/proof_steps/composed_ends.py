@@ -14,6 +14,9 @@ from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.pairs.progress import Progress, silent
+from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
+from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
@@ -27,19 +30,40 @@ _WIDER = (Fraction(1, 16), Fraction(1))
 _LEAST_WIDTH = Fraction(1, 10**6)
 
 
-def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
-    """Return an answer as far as the kernel confirms it.
+class ProvedComposed(Composed):
+    """A pipeline whose answers are what the kernel confirms of them.
 
     Args:
-        answer: What was found.
-        options: How to compute; the limits are asked all the time.
-
-    Raises:
-        UserError: If a curve was asked.
+        pipeline: What is run.
+        options: How to compute; their limits are asked while the kernel works, too.
+        progress: Told how many grids a search has done.
     """
-    if answer.curve is not None:
+
+    def __init__(self, pipeline: Pipeline, options: Options, progress: Progress = silent) -> None:
+        super().__init__(pipeline, options, progress)
+        self._given = options
+
+    def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
+        """See `Composed`."""
+        return _Prover(super().epsilon(delta, width), self._given).answer()
+
+    def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
+        """See `Composed`."""
+        return _Prover(super().delta(eps_prv, width), self._given).answer()
+
+    def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
+        """See `Composed`."""
+        return _Prover(super().verify(eps_prv, delta), self._given).answer()
+
+    def curve(
+        self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
+    ) -> ComposedAnswer:
+        """Refuse it.
+
+        Raises:
+            UserError: Always.
+        """
         raise UserError("'proved' asks for a claim, the least delta or the least eps_prv")
-    return _Prover(answer, options).answer()
 
 
 class _Prover:

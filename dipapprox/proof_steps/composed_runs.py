@@ -51,8 +51,8 @@ class ComposedProgram:
             "inputs": None,
             "bits": self._bits,
         }
-        machine = pipeline.runs[number].what
-        assert isinstance(machine, tuple)
+        machine = pipeline.runs[number].machine
+        assert machine is not None
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]
         assert isinstance(found, OfRun) and isinstance(found.judgement, Distributions)

@@ -236,7 +236,7 @@ class Written:
                 orders = _orders(
                     run.what.rho, _Grid(Fraction(1, 8), Fraction(0), 0, [[-200, 200, 1]])
                 )
-            pair = read_mechanism(self._read.runs[number].what, orders)
+            pair = read_mechanism(self._read.runs[number].mechanism, orders)
         return pair if run.rate is None else Sampled(pair, run.rate, added)
 
     def _program(self, number: int) -> ComposedProgram | None:

@@ -219,8 +219,9 @@ def compose(
 
 def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) -> Composed:
     """Return a pipeline to be asked; the kernel is, too, if the options say so."""
-    proved = proving.proved_composition if options.proved else None
-    return Composed(pipeline, options, progress, proved)
+    if options.proved:
+        return proving.ProvedComposed(pipeline, options, progress)
+    return Composed(pipeline, options, progress)
 
 
 def pipeline_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import (
@@ -12,6 +12,7 @@ from dipapprox.schemas.answers import (
     Enclosure,
     Extended,
     Nothing,
+    Proved,
     Rational,
     Seconds,
     Something,
@@ -48,7 +49,7 @@ class ExactPiece(Statement, frozen=True):
     delta: Text
 
 
-class Composed(Statement, frozen=True):
+class Composed(Statement, frozen=True, kw_only=True):
     """What all answers have; `step` is null where no grid was needed.
 
     `order` says in which order runs may come: programs as listed, or all in any. `exact` is the
@@ -63,6 +64,7 @@ class Composed(Statement, frozen=True):
     pieces: tuple[ExactPiece, ...] | None
     step: Text | None
     atoms: Count
+    proved: Proved | UnsetType = UNSET
     seconds: Seconds
 
 

@@ -19,8 +19,6 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import wraps
-from typing import Concatenate, ParamSpec
 
 from dipapprox.composition.accountant import STUCK, Composition
 from dipapprox.composition.accountant import Answer as Found
@@ -91,21 +89,6 @@ _LEAST_GAIN = 0.1
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
 
-Asked = ParamSpec("Asked")
-
-
-def _confirmed(
-    ask: Callable[Concatenate[Composed, Asked], ComposedAnswer],
-) -> Callable[Concatenate[Composed, Asked], ComposedAnswer]:
-    """Let a question be answered with what the kernel confirms, if the options say so."""
-
-    @wraps(ask)
-    def asked(self: Composed, *args: Asked.args, **kwargs: Asked.kwargs) -> ComposedAnswer:
-        return self.confirmed(ask(self, *args, **kwargs))
-
-    return asked
-
-
 class Composed:
     """A pipeline, asked again and again.
 
@@ -113,26 +96,17 @@ class Composed:
         pipeline: What is run.
         options: How to compute; their limits' clock runs since they were made.
         progress: Told how many grids a search has done.
-        proved: Turns an answer into what the kernel confirms of it; asked if the options say so.
     """
 
     def __init__(
-        self,
-        pipeline: Pipeline,
-        options: Options | None = None,
-        progress: Progress = silent,
-        proved: Callable[[ComposedAnswer, Options], ComposedAnswer] | None = None,
+        self, pipeline: Pipeline, options: Options | None = None, progress: Progress = silent
     ) -> None:
         self.pipeline = pipeline
         self._progress = progress
         self._options = Options() if options is None else options
-        if self._options.proved and proved is None:
-            raise UserError("'proved' is asked for, but not by whom")
-        self._proved = proved
         self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
         self._mechanisms = Mechanisms(pipeline, self._options)
 
-    @_confirmed
     @sound_arithmetic()
     def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
         """Enclose the least eps_prv for a delta; 0 asks for pure differential privacy.
@@ -164,7 +138,6 @@ class Composed:
             least = Extended(found.bounds[0].lower, found.bounds[0].upper)
         return self._answer(begun, found, reason, delta=delta, eps_prv_enclosure=least)
 
-    @_confirmed
     @sound_arithmetic()
     def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
         """Enclose the least delta for an eps_prv.
@@ -197,7 +170,6 @@ class Composed:
                 break
         return self._answer(begun, found, reason, eps_prv=eps_prv, delta_enclosure=bounds)
 
-    @_confirmed
     @sound_arithmetic()
     def curve(
         self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
@@ -223,7 +195,6 @@ class Composed:
             ends = [_unit(replace(found, bounds=(each,))) for each in found.bounds]
         return self._answer(begun, found, reason, curve=ComposedCurve.of(budgets, ends))
 
-    @_confirmed
     @sound_arithmetic()
     def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
         """Decide whether the composition is (eps_prv, delta)-differentially private.
@@ -289,12 +260,6 @@ class Composed:
         grid = Step(unit)
         losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
         return log_masses(losses, grid)
-
-    def confirmed(self, answer: ComposedAnswer) -> ComposedAnswer:
-        """Return what the kernel confirms of an answer, if the options ask for that."""
-        if self._proved is None or not self._options.proved:
-            return answer
-        return self._proved(answer, self._options)
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
         """Record an answer of this pipeline, so that `check` can check it.

@@ -197,3 +197,37 @@ def test_adjacency_is_one_and_said() -> None:
         dipapprox.compose([noise]).epsilon(1)
     with pytest.raises(UserError, match="eps_prv must be >= 0"):
         dipapprox.compose([noise]).delta("-1")
+
+
+def test_the_kernel_confirms_claims_and_ends() -> None:
+    """Ends are moved outward by no more than the width of what was found."""
+    runs = [{"mechanism": "gaussian", "sigma": 4, "subsample": "1/10", "times": 50}]
+    plain, proved = (dipapprox.compose(runs, options=Options(proved=own)) for own in (False, True))
+    found, least = (each.epsilon("1e-5", "1/100").eps_prv_enclosure for each in (plain, proved))
+    assert found is not None
+    assert least is not None
+    assert found.lower is not None and found.upper is not None
+    assert least.lower is not None and least.upper is not None
+    assert 0 < found.lower - least.lower <= found.upper - found.lower
+    assert 0 < least.upper - found.upper <= found.upper - found.lower
+    kept, broken = (proved.verify(end, "1e-5") for end in (least.upper, least.lower))
+    assert (kept.answer, broken.answer) == (Answer.DP, Answer.NOT_DP)
+    assert kept.replayed is not None and kept.replayed.steps == len(kept.proofs[0].steps)
+    delta = proved.delta(1).delta_enclosure
+    assert delta is not None
+    assert 0 < delta.lower < delta.upper < 1
+    with pytest.raises(UserError, match="claim"):
+        proved.curve(0, 1, 3)
+
+
+def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
+    """Of several worst pairs the kernel has one that is above all of them."""
+    program = dipapprox.parse(svt_text(), {"N": 2})
+    run = {"program": program, "eps": "1/2", "times": 100}
+    claim = "6.13", "1e-6"
+    assert dipapprox.compose([run]).verify(*claim).answer is Answer.DP
+    found = dipapprox.compose([run], options=Options(proved=True)).verify(*claim)
+    assert found.answer is Answer.UNKNOWN
+    assert found.reason is not None
+    assert found.reason.startswith("found DP, but the kernel has no proof: ")
+    assert found.replayed is None
