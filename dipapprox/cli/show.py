@@ -1,4 +1,4 @@
-"""`dipapprox show`: a program as `.dpg` text, whatever it is written in."""
+"""`dipapprox show`: a program as `.dpg` text, or the machine that it means."""
 
 from __future__ import annotations
 
@@ -10,21 +10,32 @@ from typing import TYPE_CHECKING
 
 from rich.syntax import Syntax
 
+from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
-from dipapprox.cli.output import show, write
+from dipapprox.cli.output import show, show_json, write
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
+from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
-from dipapprox.language.load import DIP, read_source
+from dipapprox.language.load import DIP, Source, program_from, read_source
 from dipapprox.language.printer import print_program
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dipapprox.proof_steps import machines
+    from dipapprox.replays import core_text
+else:
+    core_text = Deferred("dipapprox.replays.core_text")
+    machines = Deferred("dipapprox.proof_steps.machines")
+
 _EXAMPLES = """examples:
   dipapprox show mechanisms.py:svt                  the program that a Python function is
   dipapprox show mechanisms.py:svt -p N=5 > svt5.dpg
   dipapprox show svt_gauss.dpg                      a file, as it is; .dip files as .dpg
+  dipapprox show svt_gauss.dpg --core               the machine that proofs are about
+  dipapprox show svt_gauss.dpg --core --json        the same, as proofs have it
 
 A Python file is run, as importing it would.
 
@@ -38,6 +49,8 @@ class ShowCommand:
 
     path: Path
     parameters: Mapping[str, Fraction]
+    core: bool
+    json: bool
 
 
 def add_parser(commands: Commands) -> None:
@@ -52,23 +65,49 @@ def add_parser(commands: Commands) -> None:
     )
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
     add_parameters(parser)
+    parser.add_argument(
+        "--core", action="store_true", help="the machine that it means, which proofs are about"
+    )
+    flags.add_output(parser)
 
 
 def read(words: argparse.Namespace) -> ShowCommand:
     """Turn words into values.
 
     Raises:
-        UserError: If a parameter is malformed.
+        UserError: If a parameter is malformed, or flags do not go together.
     """
-    return ShowCommand(words.file, parameters_of(words))
+    if words.json and not words.core:
+        raise UserError("--json needs --core", "a program's text is no JSON object")
+    return ShowCommand(words.file, parameters_of(words), words.core, words.json)
 
 
 def run(command: ShowCommand, console: Console) -> int:
     """Print the program, and return the exit status."""
     source = read_source(command.path, command.parameters)
+    if command.core:
+        return _show_machine(source, command.json, console)
     text = print_program(source.program) if source.language == DIP else source.text
     if console.is_terminal:
         show(console, Syntax(text, DpgLexer(), background_color="default"))
     else:
         write(console, text)
+    return 0
+
+
+def _show_machine(source: Source, json: bool, console: Console) -> int:
+    """Print the machine that a program means.
+
+    Raises:
+        UserError: If it is no program, or there is no machine for it.
+    """
+    program = program_from(source, reals=True)
+    try:
+        machine = machines.machine_json(program)
+    except NoCertificate as none:
+        raise UserError(f"the kernel has no machine for it: {none.missing}") from None
+    if json:
+        show_json(console, machine)
+    else:
+        write(console, core_text.machine_text(machine))
     return 0

@@ -1,0 +1,118 @@
+"""`dipapprox show --core`: the machine that a program means, in words and as JSON."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.running import run, run_json
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import BadProof
+from dipapprox.language.load import load
+from dipapprox.proof_steps.machines import machine_json
+from dipapprox.replays.core_text import machine_text
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+
+def leaves(json: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values and words."""
+    if isinstance(json, dict | list):
+        for key, inner in json.items() if isinstance(json, dict) else enumerate(json):
+            yield from leaves(inner, (*path, key))
+    else:
+        yield path
+
+
+def changed(json: Any, path: tuple[Any, ...]) -> Any:
+    """A machine with another value at a place."""
+    found = copy.deepcopy(json)
+    inner = found
+    for key in path[:-1]:
+        inner = inner[key]
+    value = inner[path[-1]]
+    match value:
+        case bool():
+            inner[path[-1]] = not value
+        case int():
+            inner[path[-1]] = value + 1
+        case str():
+            others = {"+": "*", "*": "+", "<": ">", ">=": "<=", "and": "or", "or": "and"}
+            others |= {"Gauss": "Lap", "Lap": "Gauss", "linf": "l1", "inverse": "exp"}
+            inner[path[-1]] = others.get(value, f"{value}0")
+        case None:
+            inner[path[-1]] = 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("svt_gauss", {"N": 40}),
+        ("exponential_mechanism", {}),
+        ("literature/truncated_geometric", {}),
+        ("dipc/rand1", {}),
+    ],
+)
+def test_every_word_and_number_of_a_machine_is_in_its_text(
+    name: str, parameters: dict[str, int]
+) -> None:
+    given = {each: Fraction(value) for each, value in parameters.items()}
+    machine: Any = machine_json(load(PROGRAMS / f"{name}.dpg", given))
+    text, seen = machine_text(machine), 0
+    for path in leaves(machine):
+        try:
+            other = machine_text(changed(machine, path))
+        except BadProof:
+            continue
+        seen += 1
+        assert other != text, path
+    assert seen > 20
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("literature/*.dpg")), ids=lambda p: p.stem)
+def test_machines_are_shown_as_proofs_have_them(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        machine = machine_json(load(path, {}))
+    except NoCertificate as none:
+        assert run("show", str(path), "--core") == (2, "")
+        assert none.missing in capsys.readouterr().err
+        return
+    status, shown = run_json("show", str(path), "--core")
+    assert (status, shown) == (0, machine)
+    assert run("show", str(path), "--core") == (0, machine_text(machine))
+
+
+def test_a_machine_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "flip.dpg"
+    file.write_text(
+        "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\n"
+        "x <- DLap(2 * q, 3 / eps)\nif x >= 1 and q = 1 then\no <- 1\nelse\no <- 0\nend\n"
+    )
+    status, text = run("show", str(file), "--core")
+    assert status == 0
+    assert text.splitlines() == [
+        "input q in {0, 1}",
+        "output o in {0, 1}",
+        "adjacent all",
+        "",
+        "x <- DLap(2 * q, 3 / eps)",
+        "if (x >= 1) and (q = 1) then",
+        "    o <- 1",
+        "else",
+        "    o <- 0",
+        "end",
+        "forget x",
+    ]
+
+
+def test_a_text_is_no_json_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "svt_gauss", "--json")[0] == 2
+    assert "--json needs --core" in capsys.readouterr().err
