@@ -107,7 +107,7 @@ def _show_machine(source: Source, json: bool, console: Console) -> int:
     except NoCertificate as none:
         raise UserError(f"the kernel has no machine for it: {none.missing}") from None
     if json:
-        show_json(console, machine)
+        show_json(console, dict(machine))
     else:
         write(console, core_text.machine_text(machine))
     return 0
