@@ -30,11 +30,7 @@ def budget() -> Iterator[None]:
 
 
 def spend(work: int) -> None:
-    """Spend some of it.
-
-    Raises:
-        Refused: If there is not so much left.
-    """
+    """Spend some of it."""
     left = _left.get()
     if left is None:
         return

@@ -167,9 +167,6 @@ def bounded_excesses(
 
     Returns:
         How many pairs there are.
-
-    Raises:
-        Refuted: If that is not known.
     """
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")

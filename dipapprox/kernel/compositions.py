@@ -237,11 +237,7 @@ def is_pipeline(json: object) -> bool:
 
 
 def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipeline:
-    """Read a pipeline.
-
-    Raises:
-        BadProof: If it is none.
-    """
+    """Read a pipeline."""
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
     runs = []
@@ -270,11 +266,7 @@ def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipel
 
 
 def read_composed(json: object) -> Composed:
-    """Read a claim about a pipeline.
-
-    Raises:
-        BadProof: If it is none.
-    """
+    """Read a claim about a pipeline."""
     record = as_record(json, "the claim", ("verdict", "eps_prv", "delta"))
     return Composed(as_word(record["verdict"], "the verdict", ("DP", "Not_DP")), *claimed(record))
 

@@ -37,9 +37,6 @@ class Kernel:
         panels: Their ends.
         rule: On each of them.
         ellipses: Their parameters, the first of which is 1.
-
-    Raises:
-        Refused: If the density of Y has a kink, or matrices were too large.
     """
 
     def __init__(

@@ -1,4 +1,8 @@
-"""Why something is not proved."""
+"""Why something is not proved.
+
+Functions of the kernel return what is proved. Where that is nothing, where it is too much work, or
+what is read is no proof, they raise one of these; their docstrings do not say so again.
+"""
 
 from __future__ import annotations
 

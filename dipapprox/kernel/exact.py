@@ -60,9 +60,6 @@ def exact_values(
         scalars: Nodes.
         signs: What is known at the eps where the functions are to hold.
         ask: Called all the time; what it raises ends the evaluation.
-
-    Raises:
-        Refused: If some law has no closed form here, or there are too many terms.
     """
     return _Evaluation(graph, signs, ask).run(set(scalars))
 
@@ -190,11 +187,7 @@ class _Evaluation:
         return Pieces(points, tuple(found))
 
     def _total(self, function: Pieces, number: int, integers: bool) -> Ratio:
-        """The integral over a piece.
-
-        Raises:
-            Refuted: If it does not converge.
-        """
+        """The integral over a piece."""
         piece, points = function.pieces[number], function.points
         primitive = self._primitive(piece, integers)
         total = _ZERO

@@ -30,11 +30,7 @@ MOST_BITS = 1 << 16
 
 
 def power(base: Fraction, exponent: int) -> Fraction:
-    """Return base ** exponent.
-
-    Raises:
-        Refused: If it would be too long.
-    """
+    """Return base ** exponent."""
     if _bits(base) * abs(exponent) > MOST_BITS:
         raise Refused("a power that is too long")
     return base**exponent
@@ -132,11 +128,7 @@ class Sum:
         return found
 
     def sign(self, eps: Fraction) -> int:
-        """Return -1, 0 or 1: the sign of the value at a rational eps > 0.
-
-        Raises:
-            Refused: If more precision is needed than is allowed.
-        """
+        """Return -1, 0 or 1: the sign of the value at a rational eps > 0."""
         fixed = self.at(eps)
         if fixed.is_zero():
             return 0
@@ -214,11 +206,7 @@ class Ratio:
         return Ratio(self.numerator.at(eps)) * below.inverse()
 
     def exponential(self) -> Ratio:
-        """Return e ** self, for a rational multiple of eps.
-
-        Raises:
-            Refused: If it is none.
-        """
+        """Return e ** self, for a rational multiple of eps."""
         match self.numerator.terms, self.denominator:
             case (), ():
                 return Ratio(_ONE)

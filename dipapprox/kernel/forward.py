@@ -76,10 +76,6 @@ class Run:
 
         Returns:
             For every output that some state ends with the scalars that add up to its probability.
-
-        Raises:
-            NotProved: If some run reads a cell that holds nothing, leaves a domain, or what the
-                kernel can follow.
         """
         if len(cuts) != len(self.machine.reals):
             raise Refused("outputs are real numbers, and other ones are cut")

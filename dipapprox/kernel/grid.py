@@ -21,9 +21,6 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
         leaves: What functions are made of.
         eps: > 0.
         accuracy: How far and how wide.
-
-    Raises:
-        Refused: If there would be too many panels.
     """
     marks = set(leaves.bounds)
     means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}

@@ -182,10 +182,6 @@ def _through(
 
 
 def require_grid(step: Fraction, offset: Fraction, places: int) -> None:
-    """Check what says where losses lie.
-
-    Raises:
-        BadProof: If there is no such grid.
-    """
+    """Check what says where losses lie."""
     if step <= 0 or not 1 <= places <= 2000 or max(step.denominator, offset.denominator) >> 256:
         raise BadProof("no such grid of losses")

@@ -64,11 +64,7 @@ class Pair(ABC):
         """Return a ball whose upper end is at least H(e^loss)."""
 
     def line(self, loss: Fraction) -> tuple[arb, arb]:
-        """Return (P(S), Q(S)) for a set, about the best one at e^loss, of a pair that is had.
-
-        Raises:
-            Refused: If no mechanism is known that has it.
-        """
+        """Return (P(S), Q(S)) for a set, about the best one at e^loss, of a pair that is had."""
         raise Refused("no pair is known that has these bounds")
 
     @property
@@ -252,9 +248,6 @@ def read_mechanism(json: object, orders: Sequence[Fraction]) -> Pair:
     Args:
         json: As above.
         orders: At which the divergences of zCDP are used.
-
-    Raises:
-        BadProof: If it is none.
     """
     name = json.get("mechanism") if isinstance(json, dict) else None
     name = as_word(name, "a mechanism", tuple(FIELDS))

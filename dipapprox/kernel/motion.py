@@ -69,9 +69,6 @@ class Motion:
 
     Attributes:
         outputs: All that a run can end with, and perhaps others.
-
-    Raises:
-        NotProved: If a run does what is not followed.
     """
 
     def __init__(self, machine: Machine, ask: Callable[[], None]) -> None:
@@ -99,11 +96,7 @@ class Motion:
         return self._ordered[place]
 
     def curvature(self, place: int, eps: Fraction) -> Fraction:
-        """Return what the second derivatives of all P_S in an input are at most: 2.
-
-        Raises:
-            Refused: If the input is compared, or a sample around it has no such bound.
-        """
+        """Return what the second derivatives of all P_S in an input are at most: 2."""
         if place in self._compared:
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)

@@ -79,11 +79,7 @@ def outcomes(
 
 
 def pairs_of(proof: Proof) -> Iterator[tuple[Input, Input]]:
-    """Yield the pairs that are meant.
-
-    Raises:
-        Refused: If they are too many.
-    """
+    """Yield the pairs that are meant."""
     pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
     for count, pair in enumerate(pairs):
         if count >= MOST_PAIRS:

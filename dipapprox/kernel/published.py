@@ -42,11 +42,7 @@ class Published:
 def publish(
     graph: Graph, measure: Measure, output: Sequence[Value], reals: Sequence[Number | Form]
 ) -> tuple[Label, list[Published]]:
-    """Return what a state with these outputs ends with.
-
-    Raises:
-        Refused: If numbers that have densities depend on each other otherwise.
-    """
+    """Return what a state with these outputs ends with."""
     label: list[Value | None] = list(output)
     shares: list[tuple[Fraction, ...]] = []
     parts: list[tuple[int, Fraction, Form]] = []
@@ -94,9 +90,6 @@ def parted(
 
     Intervals between two cuts have names. What an interval has in common with numbers that other
     states hold is a null set of its own measure, and no part of it: a form has a real sample.
-
-    Raises:
-        Refused: If a form has integer samples alone, or there are too many parts.
     """
     functions = {atom: each for part in measure.components for atom, each in part.functions}
     for value in reals:

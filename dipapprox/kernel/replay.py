@@ -94,11 +94,7 @@ def read_budget(json: object) -> BudgetClaim:
 
 
 def read_claim(json: object, machine: Machine) -> Claim | ClaimThroughout:
-    """Read a claim about a machine.
-
-    Raises:
-        BadProof: If it is none.
-    """
+    """Read a claim about a machine."""
     record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
     pairs = None
@@ -133,12 +129,7 @@ def replay(
         ask: Called all the time; what it raises ends the replay.
 
     Returns:
-        The judgement that is the claim.
-
-    Raises:
-        BadProof: If something is not of the form that it has to have.
-        Refuted: If a step does not hold, or the last one does not conclude the claim.
-        Refused: If a step asks for too much.
+        The judgement that is the claim; what does not prove it raises (`errors`).
     """
     known: dict[int, Judgement] = {}
     last: Judgement | None = None

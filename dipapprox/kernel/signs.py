@@ -131,11 +131,7 @@ class Signs:
         )
 
     def inverse(self, ratio: Ratio) -> Ratio:
-        """Return 1 / ratio.
-
-        Raises:
-            NotProved: If it is not known that the ratio has one sign, and no zero.
-        """
+        """Return 1 / ratio, which is known to have one sign and no zero."""
         if self.tell(ratio.numerator, positive=True):
             return ratio.inverse()
         opposite = ratio.scaled(Fraction(-1))
@@ -154,11 +150,7 @@ Piece = tuple[Fraction | None, int, int, int]
 def product_is_signed(
     epsilons: Epsilons, factors: Sequence[tuple[Sum, int, Sequence[Piece]]]
 ) -> Sign:
-    """Conclude a sign of the product of factor ** exponent; even ones need no pieces.
-
-    Raises:
-        Refuted: If a factor is not known to be >= 0.
-    """
+    """Conclude a sign of the product of factor ** exponent; even ones need no pieces."""
     product, positive = Sum.constant(Fraction(1)), True
     for factor, exponent, pieces in factors:
         for _ in range(exponent):
@@ -197,11 +189,7 @@ def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
 
 
 def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
-    """Whether a factor is > 0 on an interval; it is >= 0.
-
-    Raises:
-        Refuted: If it is not known to be >= 0.
-    """
+    """Whether a factor is known to be > 0 on an interval; if not, it is known to be >= 0."""
     lower, strict, function = on.lower, True, Whole.of(factor)
     for upper, slopes, order, bits in pieces:
         if upper is not None and upper <= lower:
@@ -270,11 +258,7 @@ class Whole:
     def signed(
         self, lower: Fraction, upper: Fraction | None, slopes: int, order: int, bits: int
     ) -> bool:
-        """Whether it is > 0 on an interval; False: >= 0.
-
-        Raises:
-            Refuted: If that is not known.
-        """
+        """Whether it is known to be > 0 on an interval; if not, it is known to be >= 0."""
         function, strict = self, True
         start = lower if slopes >= 0 else upper
         if start is None:

@@ -77,11 +77,7 @@ def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality
 
 
 def size_of(value: Stored) -> int:
-    """Return how long a value is, in words of 64 bits.
-
-    Raises:
-        Refused: If it is too long.
-    """
+    """Return how long a value is, in words of 64 bits."""
     if isinstance(value, str):
         return 1
     if isinstance(value, Form):

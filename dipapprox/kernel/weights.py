@@ -13,12 +13,7 @@ from dipapprox.kernel.states import Store
 
 
 def weight_of(tree: Tree, signs: Signs, store: Store, turn: int) -> Ratio:
-    """Return a weight as a function of eps.
-
-    Raises:
-        NotProved: If a divisor is not known to have no zero.
-        Refused: If e has an exponent that is no rational multiple of eps.
-    """
+    """Return a weight as a function of eps."""
     match tree:
         case ("eps",):
             return Ratio(Sum.of([((Fraction(0), 1), Fraction(1))]))
