@@ -1,13 +1,14 @@
 """Budgets that serve every eps, all inputs and any number of rounds: the rule of potentials.
 
-A node of a proof is a store at the head of a round, with *allowances*: each a number V >= 0 and a
-shift of every cell that holds something random. The start, node 0, has one: V = B. An allowance
-(V, s) says: whatever remains is matched by shifts that cost V at most, if the second run's cells
-hold what the first run's do, shifted by s.
+A node of a proof is a store at the head of a round, with facts, forms over its cells that are >= 0
+or > 0 in the first run, and with *allowances*: each a number V >= 0 and a shift of every cell that
+holds something random. The start, node 0, has one: V = B. An allowance (V, s) says: whatever
+remains may cost V, if the second run's cells hold what the first run's do, shifted by s.
 
-Theorem. Let every path from every node lead to a node or to the end, and let for every change of
-the inputs that are read on it every allowance (V', s') at its end come from an allowance (V, s) of
-the node and a shift of every sample on the path, so that
+Theorem. Let every path from every node contradict its facts, or lead to the end or to a node whose
+facts follow (below: how); and let for every change of the inputs that are read on it every
+allowance (V', s') at its end come from an allowance (V, s) of the node and a shift of every sample
+on the path, so that
 
   - what is shifted meets the guards of the path again, publishes the same, and leaves s' in the
     cells of the next node;
@@ -30,11 +31,13 @@ pairs (D, s), on which the cost is convex, so what is between is served as well,
 integers it says so for each. What is not parted so holds for all changes between: shifts are then
 linear in them. Of `is_alone` machines all inputs may be parted at once: one changes at a time.
 
+Forms follow from others that are >= 0 if they are a sum of multiples >= 0 of these and a number
+>= 0; these contradict each other if such a sum is a number < 0, or 0 with a form that is > 0. A
+form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
+
 Joined paths. Where a run ends with its body, paths that read, draw and publish the same may be
-joined to a region: the forms that are >= 0 there. On each of these paths every form
-is a sum of multiples >= 0 of its guards and a number >= 0; and the forms and the guards of any
-other path contradict each other: such a sum is a number < 0, or 0 with a guard that is > 0. So the
-paths are the region, up to ties of continuous samples. Then shifts have to keep the region only.
+joined to a region: forms that follow from the guards of each of these paths, and contradict those
+of any other path. So the paths are the region, and shifts have to keep the region only.
 """
 
 from __future__ import annotations
@@ -75,18 +78,23 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node: values of cells, cells that hold something random, allowances with their shifts."""
+    """A node: values of cells, cells that hold something random, allowances with their shifts.
+
+    Facts are forms over the held cells, by number.
+    """
 
     values: Mapping[str, Stored]
     held: tuple[str, ...]
+    facts: tuple[Guard, ...]
     allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
 
 
 def read_places(json: object) -> list[Place]:
     """Read the nodes of a proof; what their paths do is read later."""
     found = []
+    fields = "values", "held", "facts", "allowances", "joined", "cases"
     for each in as_list(json, "nodes"):
-        record = as_record(each, "a node", ("values", "held", "allowances", "joined", "cases"))
+        record = as_record(each, "a node", fields)
         values: dict[str, Stored] = {}
         for pair in as_list(record["values"], "values"):
             name, value = as_list(pair, "a value", 2)
@@ -94,6 +102,10 @@ def read_places(json: object) -> list[Place]:
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
         if len({*values, *held}) < len(record["values"]) + len(held):
             raise BadProof("a cell twice")
+        facts = []
+        for pair in as_list(record["facts"], "facts"):
+            form, strict = as_list(pair, "a fact", 2)
+            facts.append((_read_form(form, len(held)), strict is True))
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
@@ -102,9 +114,9 @@ def read_places(json: object) -> list[Place]:
         if not allowances or min(allowances)[0] < 0:
             raise Refuted("a node without an allowance, or one below 0")
         spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
-        found.append(Place(values, held, tuple(allowances)))
+        found.append(Place(values, held, tuple(facts), tuple(allowances)))
     start = found[0] if found else None
-    if start is None or start.values or start.held or len(start.allowances) > 1:
+    if start is None or start.values or start.held or start.facts or len(start.allowances) > 1:
         raise BadProof("node 0 is the start: nothing is known, and it has one allowance")
     if len(found) > MOST_NODES:
         raise Refused(f"more than {MOST_NODES} nodes")
@@ -155,6 +167,8 @@ class _Step:
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
+        if json is None and self._path.ended and not self._machine.ends:
+            return
         atoms = self._path.atoms
         if isinstance(json, dict) and "alone" in json:
             record = as_record(json, "a case", ("alone",))
@@ -173,8 +187,13 @@ class _Step:
             for value, each in self._values(number, record["cases"]):
                 self.case(each, {**fixed, number: value})
             return
-        record = as_record(json, "a case", ("to", "moves"))
+        known = [*self._source.facts, *known_forms(self._path)]
+        if isinstance(json, dict) and "never" in json:
+            _contradiction(as_record(json, "a case", ("never",))["never"], known)
+            return
+        record = as_record(json, "a case", ("to", "facts", "moves"))
         moves, target = as_list(record["moves"], "moves"), record["to"]
+        facts = as_list(record["facts"], "facts")
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
         wanted: Sequence[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
@@ -187,6 +206,11 @@ class _Step:
             store = self._path.store
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
+            cells = [self._held(name) for name in held]
+            for (form, strict), row in zip(
+                place.facts, as_list(facts, "facts", len(place.facts)), strict=True
+            ):
+                _implied(_image(form, cells, form.constant), strict, row, known)
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):
@@ -255,11 +279,15 @@ class _Step:
             if isinstance(said, Form) and _image(said, shifts) != Form(ZERO):
                 raise Refuted("another number is published after the shifts")
         for name, there in zip(held, kept, strict=True):
-            value = path.store.get(name)
-            if value is None or isinstance(value, str):
-                raise Refuted(f"'{name}' of the next node holds no number")
-            if _image(form_of(value), shifts) != Form(there):
+            if _image(self._held(name), shifts) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
+
+    def _held(self, name: str) -> Form:
+        """What a cell of the next node holds."""
+        value = self._path.store.get(name)
+        if value is None or isinstance(value, str):
+            raise Refuted(f"'{name}' of the next node holds no number")
+        return form_of(value)
 
     def _cost(self, family: str, shift: Form, change: Form) -> Fraction:
         """The largest |shift - change|; it has to be one that the family can be shifted by."""
@@ -332,46 +360,62 @@ def _regions(paths: Sequence[Path], joined: Sequence[Any]) -> list[Path]:
         region = [_read_form(each, len(atoms)) for each in as_list(record["region"], "a region")]
         for path, rows in zip(own, as_list(record["inside"], "inside", len(own)), strict=True):
             for form, row in zip(region, as_list(rows, "inside", len(region)), strict=True):
-                rest = form.plus(_combined(row, path.guards)[0].scaled(Fraction(-1)))
-                if rest.terms or rest.constant < 0:
-                    raise Refuted("a path leaves its region")
+                _implied(form, False, row, path.guards)
         others = [path for number, path in enumerate(paths) if number not in numbers]
         limits = [(form, False) for form in region]
         for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
-            total, strict = _combined(row, [*limits, *_renamed(path, atoms)])
-            if total.terms or total.constant > 0 or not (strict or total.constant):
-                raise Refuted("another path meets the region")
+            _contradiction(row, [*limits, *_renamed(path, atoms)])
         found.append(Path({}, atoms, tuple(limits), first.said, first.ended))
     return [path for number, path in enumerate(paths) if number not in used] + found
 
 
-def _combined(json: object, guards: Sequence[Guard]) -> tuple[Form, bool]:
-    """The sum of multiples >= 0 of guards, and whether one of them is > 0."""
+def _combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
+    """The sum of multiples >= 0 of forms, and whether one of them is > 0."""
     total, strict = Form(ZERO), False
     for each in as_list(json, "multipliers"):
         number, factor = as_list(each, "a multiplier", 2)
-        if not 0 <= as_integer(number, "a guard") < len(guards):
-            raise BadProof("there is no such guard")
+        if not 0 <= as_integer(number, "a form") < len(known):
+            raise BadProof("there is no such form")
         multiple = as_number(factor, "a multiplier")
         if multiple <= 0:
             raise BadProof("a multiplier is not above 0")
-        form, above = guards[number]
+        form, above = known[number]
         spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
         total, strict = total.plus(form.scaled(multiple)), strict or above
     return total, strict
 
 
-def _renamed(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
-    """The guards of a path; atoms that are not those of other paths get new numbers.
+def _implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> None:
+    """Make sure that a form is >= 0, or > 0, where others are."""
+    total, above = _combined(json, known)
+    rest = form.plus(total.scaled(Fraction(-1)))
+    if rest.terms or rest.constant < 0 or not (rest.constant or above or not strict):
+        raise Refuted("a fact, or the form of a region, does not follow")
 
-    Where the last atom is a continuous sample, being 0 has probability 0: the guard is > 0.
-    """
-    pairs = zip(path.atoms, atoms, strict=False)
-    same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
+
+def _contradiction(json: object, known: Sequence[Guard]) -> None:
+    """Make sure that forms contradict each other."""
+    total, strict = _combined(json, known)
+    if total.terms or total.constant > 0 or not (strict or total.constant):
+        raise Refuted("a path is possible, or meets a region that it is no part of")
+
+
+def known_forms(path: Path) -> list[Guard]:
+    """Return the guards of a path, up to ties of continuous samples."""
     found = []
     for form, above in path.guards:
         last = path.atoms[form.terms[-1][0]]
         tie = isinstance(last, Sample) and not isinstance(FAMILIES[last.family], IntegerFamily)
+        found.append((form, above or tie))
+    return found
+
+
+def _renamed(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
+    """The same; atoms that are not those of other paths get new numbers."""
+    pairs = zip(path.atoms, atoms, strict=False)
+    same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
+    found = []
+    for form, above in known_forms(path):
         terms = tuple([(a if a < same else a + len(atoms), c) for a, c in form.terms])
-        found.append((Form(form.constant, terms), above or tie))
+        found.append((Form(form.constant, terms), above))
     return found

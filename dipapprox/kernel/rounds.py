@@ -2,15 +2,15 @@
 
     machine    {"inputs": [cell, …], "whole": boolean, "adjacency": adjacency,
                 "body": block, "round": null | block, "published": published}
-    published  {"whenever": [name, …], "first": [name, …], "each": [name, …]}
+    published  {"whenever": [name, …], "first": [name, …], "each": [name, …], "ends": boolean}
 
 Cells, blocks and adjacency are those of `machine`. An input is any number of a domain {"low": end,
 "high": end}; if `whole`, an integer. Without a round the inputs are cells, and the program ends
 after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
 input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
 cells `whenever`, the cells `first` once the body has ended, the cells `each` once a round has
-ended, and that the program ended. Adjacent are runs whose inputs, all of them one after another,
-are.
+ended, and that the program `exit`s; or, if not `ends`, runs that do not `exit` only. Adjacent are
+runs whose inputs, all of them one after another, are.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Rounds:
         inputs: By name, what they may be.
         round: None if there are no rounds.
         whenever, first, each: The cells that are published.
+        ends: Whether runs that `exit` are seen.
     """
 
     inputs: dict[str, Range]
@@ -43,6 +44,7 @@ class Rounds:
     whenever: tuple[str, ...]
     first: tuple[str, ...]
     each: tuple[str, ...]
+    ends: bool
 
     def change(self, name: str) -> tuple[Fraction, Fraction]:
         """Return the least and the largest change of an input between adjacent runs."""
@@ -91,16 +93,20 @@ def read_rounds(json: object) -> Rounds:
         if low is not None and high is not None and low > high:
             raise BadProof("an input without values")
         inputs[name] = Range(low, high)
-    if not isinstance(record["whole"], bool):
-        raise BadProof("'whole' is true or false")
     adjacency = read_adjacency(record["adjacency"], ())
     if adjacency.norm == "pairs":
         raise BadProof("pairs of real numbers are not listed")
-    cells = as_record(record["published"], "what is published", ("whenever", "first", "each"))
+    cells = as_record(
+        record["published"], "what is published", ("whenever", "first", "each", "ends")
+    )
+    if not isinstance(record["whole"], bool) or not isinstance(cells["ends"], bool):
+        raise BadProof("'whole' and 'ends' are true or false")
     published = [
         tuple([as_name(name, "a cell") for name in as_list(cells[each], "cells")])
         for each in ("whenever", "first", "each")
     ]
     body = read_block(record["body"])
     turn = None if record["round"] is None else read_block(record["round"])
-    return Rounds(inputs, record["whole"], adjacency, body, turn, *published)
+    whenever, first, each = published
+    whole, ends = record["whole"], cells["ends"]
+    return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends)

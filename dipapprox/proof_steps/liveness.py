@@ -6,7 +6,7 @@ and read after all is a cell that holds nothing, and ends the replay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dipapprox.kernel.machine import Block, Machine, Tree
@@ -27,9 +27,26 @@ def dying(machine: Machine) -> dict[int, tuple[str, ...]]:
     return analysis.dying
 
 
+def live_at_head(turn: Block, published: Sequence[str]) -> Names:
+    """Return the cells that are read before they are assigned in a round or later ones.
+
+    Args:
+        turn: What a round does; it forgets nothing.
+        published: The cells that are published after every round.
+    """
+    seen = frozenset(published)
+    analysis, live = _Analysis(_NONE, seen), _NONE
+    while True:
+        before = analysis.block(turn, live | seen)
+        if before <= live:
+            return live
+        live |= before
+
+
 class _Analysis:
-    def __init__(self, kept: Names) -> None:
+    def __init__(self, kept: Names, at_exit: Names = _NONE) -> None:
         self._kept = kept
+        self._at_exit = at_exit
         self.dying: dict[int, tuple[str, ...]] = {}
 
     def block(self, block: Block, after: Names) -> Names:
@@ -54,7 +71,7 @@ class _Analysis:
             case "repeat", _, _, _, body:
                 return self._looped(body, after)
             case _:
-                return _NONE
+                return self._at_exit
 
     def _looped(self, body: Block, after: Names) -> Names:
         """The least set that holds before every turn; at most as many rounds as there are cells."""

@@ -26,12 +26,12 @@ def machine_json(program: core.Program) -> dict[str, Json]:
         raise NoCertificate("the program has irrational scales")
     if program.rounds is not None:
         raise NoCertificate("the program has rounds without end")
-    body = _block(program.body)
+    body = block_json(program.body)
     machine: dict[str, Json] = {
-        "inputs": [_cell(cell) for cell in program.inputs],
-        "outputs": [_cell(cell) for cell in program.outputs],
+        "inputs": [cell_json(cell) for cell in program.inputs],
+        "outputs": [cell_json(cell) for cell in program.outputs],
         "reals": [cell.name for cell in program.real_outputs],
-        "adjacency": _adjacency(program.adjacency),
+        "adjacency": adjacency_json(program.adjacency),
         "body": body,
     }
     try:
@@ -51,7 +51,8 @@ def number_json(value: Fraction) -> Json:
     return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
-def _cell(cell: core.Cell) -> Json:
+def cell_json(cell: core.Cell) -> Json:
+    """Return an input or an output."""
     domain = cell.domain
     if isinstance(domain, AllIntegers):
         raise NoCertificate(f"the input '{cell.name}' is any integer")
@@ -66,7 +67,8 @@ def _cell(cell: core.Cell) -> Json:
     return [cell.name, [value_json(value) for value in domain]]
 
 
-def _adjacency(adjacency: core.Adjacency) -> Json:
+def adjacency_json(adjacency: core.Adjacency) -> Json:
+    """Return which inputs are adjacent."""
     match adjacency:
         case core.Within(norm, radius):
             return {"norm": norm.value, "radius": number_json(radius)}
@@ -84,7 +86,8 @@ def input_json(values: Sequence[core.Value]) -> Json:
     return [value_json(value) for value in values]
 
 
-def _block(block: core.Body) -> list[Json]:
+def block_json(block: core.Body) -> list[Json]:
+    """Return statements."""
     return [_statement(statement) for statement in block]
 
 
@@ -96,16 +99,16 @@ def _statement(statement: core.Statement | core.Repeat) -> Json:
             size: Json = [number_json(scale.coefficient), scale.power]
             return ["draw", _expression(target), family.value, _expression(mean), size]
         case core.If(condition, then, otherwise):
-            return ["if", _condition(condition), _block(then), _block(otherwise)]
+            return ["if", _condition(condition), block_json(then), block_json(otherwise)]
         case core.Exit():
             return ["exit"]
         case core.Choose(target, options, proportional):
             listed: list[Json] = [[_expression(v), _weight(w)] for v, w in options]
             return ["choose", _expression(target), listed, proportional]
         case core.While(condition, body):
-            return ["while", _condition(condition), _block(body)]
+            return ["while", _condition(condition), block_json(body)]
         case core.Repeat(body, turns, first, arrays):
-            return ["repeat", turns, first, list(arrays), _block(body)]
+            return ["repeat", turns, first, list(arrays), block_json(body)]
         case _:
             assert_never(statement)
 

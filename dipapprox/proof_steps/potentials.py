@@ -1,0 +1,462 @@
+"""Potentials of machines with rounds: a search for nodes that prove a budget.
+
+After some rounds all that the rest needs is a cost vector: for every shift of the cells that hold
+something random the least that the samples so far cost, over the changes of the inputs so far. A
+family of vectors is closed if every path and every change lead from each of them to one whose
+entries are at least as large. Such a family, with no vector whose least entry is above B, is a
+proof of B: allowances are B less the entries. Found front by front; only entries that some node
+needs become allowances.
+
+Shifts are -1, 0 and 1 times the most that a mean changes: enough where guards compare two samples,
+or a sample and a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count, permutations, product
+from math import ceil, floor
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.laws import FAMILIES
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Guard, Path, Read, Sample
+from dipapprox.kernel.potential import known_forms
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.liveness import live_at_head
+from dipapprox.proof_steps.machines import Json, number_json, value_json
+from dipapprox.proof_steps.orders import NOTHING, Reason, closure, multipliers
+
+Shift = tuple[int, ...]
+"""Of the held cells, in units."""
+
+Vector = Mapping[Shift, Fraction]
+"""The least cost for every shift; what is left out is too dear."""
+
+Changes = tuple[Fraction, ...]
+"""Of the inputs that a path reads."""
+
+MOST_ENTRIES = 2_000_000
+"""Of all vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a round begins: values of cells, cells that hold something random, facts."""
+
+    values: tuple[tuple[str, Stored], ...] = ()
+    held: tuple[str, ...] = ()
+    facts: tuple[Guard, ...] = ()
+
+
+START = Head()
+
+
+@dataclass(slots=True)
+class Way:
+    """A path, as the search looks at it.
+
+    Attributes:
+        path: The path.
+        target: Where it leads; None for an end.
+        reasons: Why each fact of the target follows.
+        never: Why it is impossible; None if it is not known to be.
+        ends: Its inputs, by number, with the changes that are looked at.
+        known: For a shift of the cells at its beginning and changes: shifts at the end, what they
+            cost, and the shifts of its samples.
+    """
+
+    path: Path
+    target: Head | None
+    reasons: tuple[Reason, ...]
+    never: Reason | None
+    ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
+    known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def cases(self) -> Iterator[Changes]:
+        """The changes of all its inputs."""
+        return product(*(values for _, values in self.ends))
+
+
+@dataclass(slots=True)
+class Member:
+    """A vector of a closed family.
+
+    Attributes:
+        links: For each way and case the member that it leads to; None at ends.
+        needed: The entries that have to be allowances.
+    """
+
+    head: Head
+    vector: Vector
+    links: dict[tuple[int, Changes], int | None] = field(default_factory=dict)
+    needed: set[Shift] = field(default_factory=set)
+
+
+class Search:
+    """The search for nodes.
+
+    Args:
+        machine: The machine.
+        budget: B.
+        with_facts: Whether to keep in mind how numbers that are held compare.
+        limits: Of time and states.
+    """
+
+    def __init__(self, machine: Rounds, budget: Fraction, limits: Limits, with_facts: bool) -> None:
+        self._machine = machine
+        self._budget = budget
+        self._limits = limits
+        self._with_facts = with_facts
+        self._follower = Follower(machine, limits.check)
+        self._live = live_at_head(machine.round or (), machine.each)
+        self._unit = Fraction(0)
+        self._ways: dict[Head, list[Way]] = {}
+        self._members: list[Member] = []
+        self._front: dict[Head, list[int]] = {}
+        self._entries = 0
+
+    def nodes(self) -> list[Json]:
+        """Return the nodes of a proof.
+
+        Raises:
+            NoCertificate: If none is found.
+            LimitReached: If a limit is reached.
+        """
+        self._explore()
+        self._members.append(Member(START, {(): Fraction(0)}))
+        waiting: list[tuple[Fraction, int, int]] = [(Fraction(0), 0, 0)]
+        order = count(1)
+        while waiting:
+            self._limits.check()
+            _, _, number = heappop(waiting)
+            member = self._members[number]
+            if number and number not in self._front[member.head]:
+                continue
+            for way in self._ways[member.head]:
+                for case in way.cases:
+                    if self._needs_nothing(way):
+                        continue
+                    found = self._after(member.vector, way, case)
+                    if not found:
+                        raise NoCertificate("no shifts were found for the budget")
+                    if way.target is None:
+                        continue
+                    if self._add(way.target, found):
+                        last = len(self._members) - 1
+                        heappush(waiting, (-min(found.values()), next(order), last))
+        return self._written()
+
+    # --- heads and ways ----------------------------------------------------------------------
+
+    def _explore(self) -> None:
+        """Follow all rounds."""
+        waiting = [START]
+        while waiting:
+            head = waiting.pop()
+            if head in self._ways:
+                continue
+            self._limits.check_states(len(self._ways) + 1)
+            if head is START:
+                paths = self._follower.start()
+            else:
+                paths = self._follower.round(dict(head.values), head.held)
+            ways = self._ways[head] = [self._way(head, path) for path in paths]
+            waiting += [way.target for way in ways if way.target is not None]
+            for path in paths:
+                for atom in path.atoms:
+                    if isinstance(atom, Sample):
+                        self._unit = max(self._unit, self._most(path, atom.mean))
+        self._unit = self._unit or Fraction(1)
+
+    def _way(self, head: Head, path: Path) -> Way:
+        ends = tuple(self._ends(path))
+        known = closure([*head.facts, *known_forms(path)]) if self._with_facts else {}
+        if isinstance(known, tuple):
+            return Way(path, None, (), known, ends)
+        target = self._target(path)
+        reasons: list[Reason] = []
+        if target is not None and known:
+            facts = []
+            places = [(NOTHING, NOTHING, Fraction(0))]
+            for number, name in enumerate(target.held):
+                form = _form(path.store[name])
+                if len(form.terms) == 1 and form.terms[0][1] == 1:
+                    places.append((number, form.terms[0][0], form.constant))
+            for (high, x, a), (low, y, b) in permutations(places, 2):
+                if (x, y) in known:
+                    found = known[x, y]
+                    terms = sorted([(high, Fraction(1)), (low, Fraction(-1))])
+                    least = found.least + a - b
+                    form = Form(-least, tuple(t for t in terms if t[0] != NOTHING))
+                    facts.append((form, found.strict))
+                    reasons.append(found.reason)
+            target = Head(target.values, target.held, tuple(facts))
+        return Way(path, target, tuple(reasons), None, ends)
+
+    def _needs_nothing(self, way: Way) -> bool:
+        return way.never is not None or (way.path.ended and not self._machine.ends)
+
+    def _most(self, path: Path, mean: Form) -> Fraction:
+        total = Fraction(0)
+        for atom, coefficient in mean.terms:
+            read = path.atoms[atom]
+            if isinstance(read, Read):
+                total += abs(coefficient) * max(map(abs, self._machine.change(read.name)))
+        return total
+
+    def _target(self, path: Path) -> Head | None:
+        if path.ended or self._machine.round is None:
+            return None
+        live = sorted(self._live & path.store.keys())
+        held = tuple(name for name in live if isinstance(path.store[name], Form))
+        values = [(name, path.store[name]) for name in live if name not in held]
+        return Head(tuple(values), held)
+
+    def _ends(self, path: Path) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
+        for number, atom in enumerate(path.atoms):
+            if isinstance(atom, Read):
+                low, high = self._machine.change(atom.name)
+                whole = tuple(map(Fraction, range(ceil(low), floor(high) + 1)))
+                yield number, whole if self._machine.whole else (low, high)
+
+    # --- vectors -----------------------------------------------------------------------------
+
+    def _after(self, vector: Vector, way: Way, case: Changes) -> dict[Shift, Fraction]:
+        """Return the vector at the end of a path."""
+        found: dict[Shift, Fraction] = {}
+        for shift, spent in vector.items():
+            for after, cost, _ in self._moves(way, shift, case):
+                total = spent + cost
+                if total <= self._budget and total < found.get(after, total + 1):
+                    found[after] = total
+        return found
+
+    def _moves(self, way: Way, shift: Shift, case: Changes) -> list[tuple[Shift, Fraction, Shift]]:
+        """Return all ways to shift the samples of a path."""
+        known = way.known.get((shift, case))
+        if known is None:
+            known = list(self._all_moves(way, shift, case))
+            best: dict[Shift, tuple[Shift, Fraction, Shift]] = {}
+            for each in known:
+                if each[0] not in best or each[1] < best[each[0]][1]:
+                    best[each[0]] = each
+            known = way.known[shift, case] = list(best.values())
+        return known
+
+    def _all_moves(
+        self, way: Way, shift: Shift, case: Changes
+    ) -> Iterator[tuple[Shift, Fraction, Shift]]:
+        path, unit = way.path, self._unit
+        demands: dict[int, list[tuple[Form, bool]]] = {}
+        for form, _ in path.guards:
+            demands.setdefault(form.terms[-1][0], []).append((form, False))
+        for said in path.said:
+            if isinstance(said, Form):
+                demands.setdefault(said.terms[-1][0], []).append((said, True))
+        start = [unit * each for each in shift]
+        changes = iter(case)
+        partial: list[tuple[list[Fraction], Fraction, Shift]] = [([], Fraction(0), ())]
+        for number, atom in enumerate(path.atoms):
+            grown = []
+            change = next(changes) if isinstance(atom, Read) else None
+            for shifts, cost, chosen in partial:
+                if change is not None:
+                    options = [(change, cost, chosen)]
+                elif isinstance(atom, Sample):
+                    options = []
+                    moved = _image(atom.mean, shifts)
+                    signs = FAMILIES[atom.family].shifts
+                    for level in (-1, 0, 1):
+                        by = level * unit - moved
+                        if by and (1 if by > 0 else -1) not in signs:
+                            continue
+                        total = cost + abs(by) / atom.size
+                        if total <= self._budget:
+                            options.append((level * unit, total, (*chosen, level)))
+                else:
+                    options = [(start[number], cost, chosen)]
+                for value, total, levels in options:
+                    after = [*shifts, value]
+                    if all(
+                        not (moved := _image(form, after)) or (moved > 0 and not exact)
+                        for form, exact in demands.get(number, ())
+                    ):
+                        grown.append((after, total, levels))
+            partial = grown
+        held = [] if way.target is None else way.target.held
+        for shifts, cost, chosen in partial:
+            ends = [_image(_form(path.store[name]), shifts) / unit for name in held]
+            if all(end.denominator == 1 for end in ends):
+                yield tuple(map(int, ends)), cost, chosen
+
+    def _add(self, head: Head, vector: Vector) -> bool:
+        """Add a vector, unless it is within one that is there; drop those within it."""
+        front = self._front.setdefault(head, [])
+        if any(_within(vector, self._members[k].vector) for k in front):
+            return False
+        self._entries += len(vector)
+        if self._entries > MOST_ENTRIES:
+            raise NoCertificate("the proof is too large")
+        front[:] = [k for k in front if not _within(self._members[k].vector, vector)]
+        front.append(len(self._members))
+        self._members.append(Member(head, vector))
+        return True
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def _written(self) -> list[Json]:
+        kept = [0, *sorted(k for front in self._front.values() for k in front)]
+        waiting = [0]
+        for number in kept:
+            member = self._members[number]
+            for place, way in enumerate(self._ways[member.head]):
+                for case in () if self._needs_nothing(way) else way.cases:
+                    target = None
+                    if way.target is not None:
+                        found = self._after(member.vector, way, case)
+                        target = next(
+                            k
+                            for k in self._front[way.target]
+                            if _within(found, self._members[k].vector)
+                        )
+                    member.links[place, case] = target
+        reached = {0}
+        while waiting:
+            for target in self._members[waiting.pop()].links.values():
+                if target is not None and target not in reached:
+                    reached.add(target)
+                    waiting.append(target)
+        numbers = {member: number for number, member in enumerate(sorted(reached))}
+        for number in reached:
+            vector = self._members[number].vector
+            self._members[number].needed.add(min(vector, key=lambda shift: (vector[shift], shift)))
+        while self._grow(reached):
+            self._limits.check()
+        return [self._node(self._members[k], numbers) for k in sorted(reached)]
+
+    def _grow(self, reached: set[int]) -> bool:
+        """Add what entries that are needed come from; return whether there was something."""
+        grown = False
+        for number in reached:
+            member = self._members[number]
+            for (place, case), target in member.links.items():
+                for wanted in self._wanted(target):
+                    source = self._source(member, place, case, target, wanted)[0]
+                    if source not in member.needed:
+                        member.needed.add(source)
+                        grown = True
+        return grown
+
+    def _wanted(self, target: int | None) -> Sequence[Shift]:
+        return [()] if target is None else sorted(self._members[target].needed)
+
+    def _source(
+        self, member: Member, place: int, case: Changes, target: int | None, wanted: Shift
+    ) -> tuple[Shift, Shift]:
+        """Return an entry that an entry at the end comes from, and the shifts of the samples."""
+        most = self._budget if target is None else self._members[target].vector[wanted]
+        way = self._ways[member.head][place]
+        found = [
+            (shift not in member.needed, spent + cost, shift, chosen)
+            for shift, spent in member.vector.items()
+            for after, cost, chosen in self._moves(way, shift, case)
+            if after == wanted and spent + cost <= most
+        ]
+        _, _, source, chosen = min(found)
+        return source, chosen
+
+    def _node(self, member: Member, numbers: Mapping[int, int]) -> Json:
+        needed = sorted(member.needed)
+        head = member.head
+        values: list[Json] = []
+        for name, value in head.values:
+            values.append([name, value_json(value if isinstance(value, str) else _fraction(value))])
+        allowances: list[Json] = []
+        for shift in needed:
+            moved: list[Json] = [number_json(self._unit * each) for each in shift]
+            allowances.append([number_json(self._budget - member.vector[shift]), moved])
+        cases: list[Json] = []
+        for place, way in enumerate(self._ways[member.head]):
+            if way.never is not None:
+                cases.append({"never": _multipliers(way.never)})
+                continue
+            if self._needs_nothing(way):
+                cases.append(None)
+                continue
+            leaves: list[Json] = []
+            facts: list[Json] = [_multipliers(reason) for reason in way.reasons]
+            for case in way.cases:
+                target = member.links[place, case]
+                moves: list[Json] = []
+                for wanted in self._wanted(target):
+                    source, chosen = self._source(member, place, case, target, wanted)
+                    shifts: list[Json] = [number_json(self._unit * each) for each in chosen]
+                    moves.append([needed.index(source), shifts])
+                to = None if target is None else numbers[target]
+                leaves.append({"to": to, "facts": facts, "moves": moves})
+            cases.append(_nested([(number, len(each)) for number, each in way.ends], leaves))
+        return {
+            "values": values,
+            "held": list(head.held),
+            "facts": [[_form_json(form), strict] for form, strict in head.facts],
+            "allowances": allowances,
+            "joined": [],
+            "cases": cases,
+        }
+
+
+def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json]) -> Json:
+    """Return cases for one input after the other; one for all where they are the same.
+
+    Args:
+        ends: For each input its number among atoms, and how many changes of it are looked at.
+        leaves: What is done, the last input's changes first.
+    """
+    if all(leaf == leaves[0] for leaf in leaves):
+        return leaves[0]
+    (number, changes), *others = ends
+    size = len(leaves) // changes
+    return {
+        "input": number,
+        "cases": [_nested(others, leaves[k : k + size]) for k in range(0, len(leaves), size)],
+    }
+
+
+def _form(value: Stored) -> Form:
+    if isinstance(value, str):
+        raise ValueError("a number is wanted")
+    return form_of(value)
+
+
+def _fraction(value: Stored) -> Fraction:
+    if isinstance(value, str | Form):
+        raise ValueError("a number is wanted")
+    return Fraction(value)
+
+
+def _multipliers(reason: Reason) -> Json:
+    return [[number, number_json(factor)] for number, factor in multipliers(reason)]
+
+
+def _form_json(form: Form) -> Json:
+    terms: list[Json] = [[atom, number_json(c)] for atom, c in form.terms]
+    return [number_json(form.constant), terms]
+
+
+def _image(form: Form, shifts: Sequence[Fraction]) -> Fraction:
+    return sum((c * shifts[atom] for atom, c in form.terms), Fraction(0))
+
+
+def _within(vector: Vector, other: Vector) -> bool:
+    """Whether a vector has entries that are at most those of another."""
+    return all(shift in vector and vector[shift] <= cost for shift, cost in other.items())

@@ -1,0 +1,151 @@
+"""What claims of budgets are about, as JSON that `kernel.rounds` reads: programs and automata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.rounds import read_rounds
+from dipapprox.language import core
+from dipapprox.language.domains import AllReals
+from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json
+from dipapprox.semantics.cells import statements_in
+
+STATE = "state"
+"""The cell that holds an automaton's state; values that it stores are in cells of other names."""
+
+_INPUT, _SAMPLE, _FRESH, _SHOWN = "next input", "insample", "insampleprime", "shown"
+
+
+def rounds_json(program: core.Program) -> dict[str, Json]:
+    """Return a program whose inputs are any numbers, once or round after round.
+
+    Raises:
+        NoCertificate: If the kernel does not read it.
+    """
+    if program.rounding is not None:
+        raise NoCertificate("the program has irrational scales")
+    rounds = program.rounds
+    statements = (*program.body, *(() if rounds is None else rounds.body))
+    draws = [each for each in statements_in(statements) if isinstance(each, core.Draw)]
+    prefix = "" if rounds is None else core.NEXT
+    inputs: list[Json] = []
+    for cell in program.inputs:
+        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+        low, high = (None, None) if bounds is None else map(number_json, bounds)
+        inputs.append([prefix + cell.name, {"low": low, "high": high}])
+    if rounds is None:
+        shown: dict[str, Json] = {
+            "whenever": [],
+            "first": [cell.name for cell in program.published],
+            "each": [],
+        }
+    else:
+        shown = {
+            "whenever": [core.PUBLISHED],
+            "first": list(rounds.before),
+            "each": list(rounds.each),
+        }
+    return _read(
+        {
+            "inputs": inputs,
+            "whole": any(draw.family.is_discrete for draw in draws),
+            "adjacency": adjacency_json(program.adjacency),
+            "body": block_json(program.body),
+            "round": None if rounds is None else block_json(rounds.body),
+            "published": {**shown, "ends": True},
+        }
+    )
+
+
+def automaton_json(automaton: Automaton, ends: bool) -> dict[str, Json]:
+    """Return an automaton; `ends` says whether it is seen that no guard holds.
+
+    Raises:
+        NoCertificate: If the kernel does not read it.
+    """
+    states: list[Json] = []
+    for state, leaving in zip(
+        reversed(automaton.states), reversed(automaton.leaving()), strict=True
+    ):
+        steps = [automaton.transitions[index] for index in leaving]
+        turn: list[Json] = []
+        if steps and state.compared is not None:
+            if state.reads:
+                turn.append(["set", ["cell", "input"], ["cell", _INPUT]])
+            turn.append(_drawn(_SAMPLE, state.compared, state.reads))
+            if state.fresh is not None:
+                turn.append(_drawn(_FRESH, state.fresh, state.reads))
+            turn += _tree(automaton, steps, 0)
+        states = [["if", ["=", ["cell", STATE], {"name": state.name}], turn, states]]
+    first: Json = {"name": automaton.states[0].name}
+    changes = automaton.changes
+    if set(changes) != {1, -1}:
+        raise NoCertificate("changes of inputs in one direction")
+    return _read(
+        {
+            "inputs": [[_INPUT, {"low": None, "high": None}]],
+            "whole": False,
+            "adjacency": {"norm": "linf", "radius": 1},
+            "body": [["set", ["cell", STATE], first]],
+            "round": states,
+            "published": {"whenever": [_SHOWN], "first": [], "each": [], "ends": ends},
+        }
+    )
+
+
+def _drawn(cell: str, noise: Laplace, reads: bool) -> Json:
+    mean = number_json(noise.mean)
+    if reads:
+        mean = ["+", ["cell", "input"], mean]
+    return ["draw", ["cell", cell], "Lap", mean, [number_json(1 / Fraction(noise.rate)), -1]]
+
+
+def _tree(automaton: Automaton, steps: Sequence[Transition], known: int) -> list[Json]:
+    """Return conditions that lead to the one of some transitions whose guard holds, or to an exit.
+
+    Variables that all transitions compare come first: then few of them stand in two places.
+    """
+    if not steps:
+        return [["exit"]]
+    asked = [step.used & ~known for step in steps]
+    if not asked[0]:
+        return _taken(automaton, steps[0])
+    counts = {x: sum(mask >> x & 1 for mask in asked) for x in members(asked[0])}
+    variable = max(counts, key=lambda x: counts[x])
+    bit = 1 << variable
+    above = [step for step in steps if not step.below & bit]
+    below = [step for step in steps if not step.above & bit]
+    condition: Json = [">=", ["cell", _SAMPLE], ["cell", _stored(automaton, variable)]]
+    branches = [_tree(automaton, each, known | bit) for each in (above, below)]
+    return [["if", condition, *branches]]
+
+
+def _taken(automaton: Automaton, step: Transition) -> list[Json]:
+    done: list[Json] = []
+    match step.output:
+        case Sample.COMPARED:
+            done.append(["set", ["cell", _SHOWN], ["cell", _SAMPLE]])
+        case Sample.FRESH:
+            done.append(["set", ["cell", _SHOWN], ["cell", _FRESH]])
+        case symbol:
+            done.append(["set", ["cell", _SHOWN], {"name": symbol}])
+    for variable in members(step.assigned):
+        done.append(["set", ["cell", _stored(automaton, variable)], ["cell", _SAMPLE]])
+    target: Json = {"name": automaton.states[step.target].name}
+    return [*done, ["set", ["cell", STATE], target]]
+
+
+def _stored(automaton: Automaton, variable: int) -> str:
+    return f"value {automaton.variables[variable]}"
+
+
+def _read(machine: dict[str, Json]) -> dict[str, Json]:
+    try:
+        read_rounds(machine)
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
+    return machine
