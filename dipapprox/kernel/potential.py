@@ -35,9 +35,11 @@ Forms follow from others that are >= 0 if they are a sum of multiples >= 0 of th
 >= 0; these contradict each other if such a sum is a number < 0, or 0 with a form that is > 0. A
 form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
 
-Joined paths. Where a run ends with its body, paths that read, draw and publish the same may be
-joined to a region: forms that follow from the guards of each of these paths, and contradict those
-of any other path. So the paths are the region, and shifts have to keep the region only.
+Joined paths. Paths of the body that read, draw and publish the same may be joined to a region:
+forms that follow from the guards of each of these paths, and contradict those of any other path. So
+the paths are the region, and shifts have to keep the region only. What cells hold on all of these
+paths they hold there. (Paths of rounds are not joined: in the proof above what is averaged follows
+the same paths, and a node may depend on changes.)
 """
 
 from __future__ import annotations
@@ -140,7 +142,7 @@ def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, 
             raise BadProof("a machine without rounds has one node")
         paths = follower.round(dict(place.values), place.held) if number else follower.start()
         joined = as_list(json["joined"], "joined paths")
-        if joined and machine.round is not None:
+        if joined and number:
             raise BadProof("paths of a round are not joined")
         ends = _regions(paths, joined)
         cases = as_list(json["cases"], "cases")
@@ -364,8 +366,14 @@ def _regions(paths: Sequence[Path], joined: Sequence[Any]) -> list[Path]:
         others = [path for number, path in enumerate(paths) if number not in numbers]
         limits = [(form, False) for form in region]
         for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
-            _contradiction(row, [*limits, *_renamed(path, atoms)])
-        found.append(Path({}, atoms, tuple(limits), first.said, first.ended))
+            _contradiction(row, [*limits, *renamed_forms(path, atoms)])
+        common = [name for name in first.store if all(name in each.store for each in own)]
+        store = {
+            name: first.store[name]
+            for name in common
+            if all(each.store[name] == first.store[name] for each in own)
+        }
+        found.append(Path(store, atoms, tuple(limits), first.said, first.ended))
     return [path for number, path in enumerate(paths) if number not in used] + found
 
 
@@ -410,8 +418,8 @@ def known_forms(path: Path) -> list[Guard]:
     return found
 
 
-def _renamed(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
-    """The same; atoms that are not those of other paths get new numbers."""
+def renamed_forms(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
+    """Return the same; atoms that are not those of other paths get new numbers."""
     pairs = zip(path.atoms, atoms, strict=False)
     same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
     found = []

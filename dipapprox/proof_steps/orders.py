@@ -12,6 +12,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Guard
+from dipapprox.proof_steps.machines import Json, number_json
 
 NOTHING = -1
 """Stands for the number 0 among the numbers of atoms."""
@@ -70,12 +71,18 @@ def closure(known: Sequence[Guard]) -> Differences | Reason:
     return found
 
 
-def multipliers(reason: Reason) -> list[tuple[int, Fraction]]:
+def reason_json(reason: Reason) -> Json:
     """Return multipliers, one for each that occurs."""
     total: dict[int, Fraction] = {}
     for number, factor in reason:
         total[number] = total.get(number, Fraction(0)) + factor
-    return sorted(total.items())
+    return [[number, number_json(factor)] for number, factor in sorted(total.items())]
+
+
+def form_json(form: Form) -> Json:
+    """Return a form."""
+    terms: list[Json] = [[atom, number_json(c)] for atom, c in form.terms]
+    return [number_json(form.constant), terms]
 
 
 def _ends(form: Form) -> tuple[int, int, Fraction] | None:

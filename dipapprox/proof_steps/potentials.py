@@ -31,7 +31,15 @@ from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.orders import NOTHING, Reason, closure, multipliers
+from dipapprox.proof_steps.orders import (
+    NOTHING,
+    Reason,
+    closure,
+    form_json,
+    reason_json,
+)
+from dipapprox.proof_steps.regions import joined
+from dipapprox.proof_steps.shifts import Shifts
 
 Shift = tuple[int, ...]
 """Of the held cells, in units."""
@@ -124,6 +132,7 @@ class Search:
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
         self._entries = 0
+        self._joined: list[Json] = []
 
     def nodes(self) -> list[Json]:
         """Return the nodes of a proof.
@@ -133,6 +142,8 @@ class Search:
             LimitReached: If a limit is reached.
         """
         self._explore()
+        if self._machine.round is None:
+            return [self._alone()]
         self._members.append(Member(START, {(): Fraction(0)}))
         waiting: list[tuple[Fraction, int, int]] = [(Fraction(0), 0, 0)]
         order = count(1)
@@ -156,6 +167,17 @@ class Search:
                         heappush(waiting, (-min(found.values()), next(order), last))
         return self._written()
 
+    def _alone(self) -> Json:
+        """The only node of a machine without rounds."""
+        cases: list[Json] = []
+        for way in self._ways[START]:
+            if way.never is not None:
+                cases.append({"never": reason_json(way.never)})
+            else:
+                shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
+                cases.append(shifts.case())
+        return self._written_node(START, [[number_json(self._budget), []]], cases)
+
     # --- heads and ways ----------------------------------------------------------------------
 
     def _explore(self) -> None:
@@ -167,7 +189,7 @@ class Search:
                 continue
             self._limits.check_states(len(self._ways) + 1)
             if head is START:
-                paths = self._follower.start()
+                paths, self._joined = joined(self._follower.start(), self._live, self._limits.check)
             else:
                 paths = self._follower.round(dict(head.values), head.held)
             ways = self._ways[head] = [self._way(head, path) for path in paths]
@@ -180,12 +202,14 @@ class Search:
 
     def _way(self, head: Head, path: Path) -> Way:
         ends = tuple(self._ends(path))
-        known = closure([*head.facts, *known_forms(path)]) if self._with_facts else {}
+        known = (
+            closure([*head.facts, *known_forms(path)]) if self._with_facts or head is START else {}
+        )
         if isinstance(known, tuple):
             return Way(path, None, (), known, ends)
         target = self._target(path)
         reasons: list[Reason] = []
-        if target is not None and known:
+        if target is not None and self._with_facts and known:
             facts = []
             places = [(NOTHING, NOTHING, Fraction(0))]
             for number, name in enumerate(target.held):
@@ -378,9 +402,6 @@ class Search:
     def _node(self, member: Member, numbers: Mapping[int, int]) -> Json:
         needed = sorted(member.needed)
         head = member.head
-        values: list[Json] = []
-        for name, value in head.values:
-            values.append([name, value_json(value if isinstance(value, str) else _fraction(value))])
         allowances: list[Json] = []
         for shift in needed:
             moved: list[Json] = [number_json(self._unit * each) for each in shift]
@@ -388,13 +409,13 @@ class Search:
         cases: list[Json] = []
         for place, way in enumerate(self._ways[member.head]):
             if way.never is not None:
-                cases.append({"never": _multipliers(way.never)})
+                cases.append({"never": reason_json(way.never)})
                 continue
             if self._needs_nothing(way):
                 cases.append(None)
                 continue
             leaves: list[Json] = []
-            facts: list[Json] = [_multipliers(reason) for reason in way.reasons]
+            facts: list[Json] = [reason_json(reason) for reason in way.reasons]
             for case in way.cases:
                 target = member.links[place, case]
                 moves: list[Json] = []
@@ -405,12 +426,18 @@ class Search:
                 to = None if target is None else numbers[target]
                 leaves.append({"to": to, "facts": facts, "moves": moves})
             cases.append(_nested([(number, len(each)) for number, each in way.ends], leaves))
+        return self._written_node(head, allowances, cases)
+
+    def _written_node(self, head: Head, allowances: list[Json], cases: list[Json]) -> Json:
+        values: list[Json] = []
+        for name, value in head.values:
+            values.append([name, value_json(value if isinstance(value, str) else _fraction(value))])
         return {
             "values": values,
             "held": list(head.held),
-            "facts": [[_form_json(form), strict] for form, strict in head.facts],
+            "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
-            "joined": [],
+            "joined": list(self._joined) if head is START else [],
             "cases": cases,
         }
 
@@ -442,15 +469,6 @@ def _fraction(value: Stored) -> Fraction:
     if isinstance(value, str | Form):
         raise ValueError("a number is wanted")
     return Fraction(value)
-
-
-def _multipliers(reason: Reason) -> Json:
-    return [[number, number_json(factor)] for number, factor in multipliers(reason)]
-
-
-def _form_json(form: Form) -> Json:
-    terms: list[Json] = [[atom, number_json(c)] for atom, c in form.terms]
-    return [number_json(form.constant), terms]
 
 
 def _image(form: Form, shifts: Sequence[Fraction]) -> Fraction:

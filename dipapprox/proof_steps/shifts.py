@@ -1,0 +1,175 @@
+"""Shifts of the samples of one path, for all changes of its inputs: linear in these, or by cases.
+
+A sample is shifted by a number, or by what its mean changes and a number; numbers are 0 and, with
+either sign, what some mean changes by at most. Tried from cheap to dear; where no such shifts serve
+all changes between two ends, the ends have cases of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.laws import FAMILIES
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Path, Read, Sample
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.orders import form_json
+
+MOST_TRIED = 100_000
+"""Shifts of samples, for one case."""
+
+MOST_CASES = 5_000
+"""Of one path."""
+
+_NOTHING = Form(Fraction(0))
+
+
+class Shifts:
+    """The search for shifts on one path of a machine without rounds.
+
+    Args:
+        machine: The machine.
+        path: The path.
+        budget: What shifts may cost.
+        ask: Called all the time; what it raises ends the search.
+    """
+
+    def __init__(
+        self, machine: Rounds, path: Path, budget: Fraction, ask: Callable[[], None]
+    ) -> None:
+        self._machine = machine
+        self._path = path
+        self._budget = budget
+        self._ask = ask
+        self._inputs = [k for k, atom in enumerate(path.atoms) if isinstance(atom, Read)]
+        self._ranges = {
+            k: machine.change(atom.name)
+            for k, atom in enumerate(path.atoms)
+            if isinstance(atom, Read)
+        }
+        self._demands: dict[int, list[tuple[Form, bool]]] = {}
+        for form, _ in path.guards:
+            self._demands.setdefault(form.terms[-1][0], []).append((form, False))
+        for said in path.said:
+            if isinstance(said, Form):
+                self._demands.setdefault(said.terms[-1][0], []).append((said, True))
+        self._levels = self._all_levels()
+        self._cases = 0
+        self._tried = 0
+
+    def case(self) -> Json:
+        """Return the case of the path.
+
+        Raises:
+            NoCertificate: If no shifts are found.
+        """
+        if self._machine.is_alone and self._inputs:
+            found: list[Json] = []
+            for k in self._inputs:
+                others = dict.fromkeys(self._inputs, Fraction(0))
+                found.append([self._between({**others, k: value}) for value in self._ends(k)])
+            return {"alone": found}
+        return self._between({})
+
+    def _ends(self, number: int) -> list[Fraction]:
+        low, high = self._ranges[number]
+        if self._machine.whole:
+            return [Fraction(k) for k in range(ceil(low), floor(high) + 1)]
+        return [low, high]
+
+    def _between(self, fixed: Mapping[int, Fraction]) -> Json:
+        """Return a case for changes of which some are fixed."""
+        self._cases += 1
+        if self._cases > MOST_CASES:
+            raise NoCertificate("changes of the inputs have too many cases")
+        self._tried = 0
+        shifts: list[Form] = []
+        if self._found(fixed, shifts, Fraction(0)):
+            moved: list[Json] = []
+            for atom, shift in zip(self._path.atoms, shifts, strict=True):
+                if isinstance(atom, Sample):
+                    moved.append(form_json(shift) if shift.terms else number_json(shift.constant))
+            return {"to": None, "facts": [], "moves": [[0, moved]]}
+        for number in self._inputs:
+            if number not in fixed:
+                cases = [self._between({**fixed, number: value}) for value in self._ends(number)]
+                return {"input": number, "cases": cases}
+        raise NoCertificate("no shifts were found for the budget")
+
+    def _found(self, fixed: Mapping[int, Fraction], shifts: list[Form], spent: Fraction) -> bool:
+        """Whether the samples that have no shifts yet can be shifted; then they have some."""
+        number = len(shifts)
+        if number == len(self._path.atoms):
+            return True
+        self._ask()
+        for cost, shift in self._options(number, fixed, shifts):
+            if spent + cost > self._budget:
+                break
+            self._tried += 1
+            if self._tried > MOST_TRIED:
+                return False
+            shifts.append(shift)
+            if self._holds(number, shifts) and self._found(fixed, shifts, spent + cost):
+                return True
+            del shifts[number:]
+        return False
+
+    def _options(
+        self, number: int, fixed: Mapping[int, Fraction], shifts: Sequence[Form]
+    ) -> list[tuple[Fraction, Form]]:
+        atom = self._path.atoms[number]
+        if not isinstance(atom, Sample):
+            known = number in fixed
+            shift = Form(fixed[number]) if known else Form(Fraction(0), ((number, Fraction(1)),))
+            return [(Fraction(0), shift)]
+        change = image(atom.mean, shifts)
+        signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
+        for level in self._levels:
+            for shift in (change.plus(Form(level)), Form(level)):
+                low, high = self._between_ends(shift.plus(change.scaled(Fraction(-1))))
+                if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
+                    continue
+                found[shift] = max(high, -low) / atom.size
+        return sorted(((cost, shift) for shift, cost in found.items()), key=lambda each: each[0])
+
+    def _all_levels(self) -> list[Fraction]:
+        """The numbers that samples are shifted by."""
+        found = {Fraction(0)}
+        for atom in self._path.atoms:
+            if isinstance(atom, Sample):
+                parts = [
+                    abs(c) * max(map(abs, self._ranges[k]))
+                    for k, c in atom.mean.terms
+                    if k in self._ranges
+                ]
+                found |= {sum(parts, Fraction(0)), *parts}
+        return sorted(found | {-level for level in found})
+
+    def _holds(self, number: int, shifts: Sequence[Form]) -> bool:
+        """Whether what depends on the atoms up to one is as it has to be."""
+        for form, exact in self._demands.get(number, ()):
+            moved = image(form, shifts)
+            if exact and moved != _NOTHING:
+                return False
+            if self._between_ends(moved)[0] < 0:
+                return False
+        return True
+
+    def _between_ends(self, form: Form) -> tuple[Fraction, Fraction]:
+        low = high = form.constant
+        for number, coefficient in form.terms:
+            ends = [coefficient * end for end in self._ranges[number]]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+
+def image(form: Form, shifts: Sequence[Form]) -> Form:
+    """Return how much a form is shifted when its atoms are."""
+    found = _NOTHING
+    for atom, coefficient in form.terms:
+        found = found.plus(shifts[atom].scaled(coefficient))
+    return found
