@@ -34,7 +34,11 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
     prefix = "" if rounds is None else core.NEXT
     inputs: list[Json] = []
     for cell in program.inputs:
-        bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+        bounds = None
+        if isinstance(cell.domain, AllReals):
+            bounds = cell.domain.bounds
+        elif any(isinstance(value, str) for value in cell.domain):
+            raise NoCertificate(f"the input '{cell.name}' has named values")
         low, high = (None, None) if bounds is None else map(number_json, bounds)
         inputs.append([prefix + cell.name, {"low": low, "high": high}])
     if rounds is None:
@@ -61,8 +65,14 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
     )
 
 
-def automaton_json(automaton: Automaton, ends: bool) -> dict[str, Json]:
-    """Return an automaton; `ends` says whether it is seen that no guard holds.
+def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Json]:
+    """Return an automaton.
+
+    Args:
+        automaton: The automaton.
+        ends: Whether it is seen that no guard holds.
+        first: How many steps are taken before rounds begin, a step each.
+
 
     Raises:
         NoCertificate: If the kernel does not read it.
@@ -81,7 +91,7 @@ def automaton_json(automaton: Automaton, ends: bool) -> dict[str, Json]:
                 turn.append(_drawn(_FRESH, state.fresh, state.reads))
             turn += _tree(automaton, steps, 0)
         states = [["if", ["=", ["cell", STATE], {"name": state.name}], turn, states]]
-    first: Json = {"name": automaton.states[0].name}
+    start: Json = ["set", ["cell", STATE], {"name": automaton.states[0].name}]
     changes = automaton.changes
     if set(changes) != {1, -1}:
         raise NoCertificate("changes of inputs in one direction")
@@ -90,11 +100,30 @@ def automaton_json(automaton: Automaton, ends: bool) -> dict[str, Json]:
             "inputs": [[_INPUT, {"low": None, "high": None}]],
             "whole": False,
             "adjacency": {"norm": "linf", "radius": 1},
-            "body": [["set", ["cell", STATE], first]],
+            "body": [start, *states * first],
             "round": states,
             "published": {"whenever": [_SHOWN], "first": [], "each": [], "ends": ends},
         }
     )
+
+
+MOST_FIRST = 5
+"""Steps that are taken before rounds begin."""
+
+
+def first_steps(automaton: Automaton) -> int:
+    """Return how many steps an automaton takes before it is in a state on a cycle, or may stop."""
+    leaving = automaton.leaving()
+    targets = [{automaton.transitions[k].target for k in own} for own in leaving]
+    reached = [set(own) for own in targets]
+    for _ in targets:
+        for own in reached:
+            own |= {after for state in list(own) for after in targets[state]}
+    now, steps = {0}, 0
+    while steps < MOST_FIRST and all(targets[k] and k not in reached[k] for k in now):
+        now = {after for state in now for after in targets[state]}
+        steps += 1
+    return steps
 
 
 def _drawn(cell: str, noise: Laplace, reads: bool) -> Json:

@@ -18,7 +18,8 @@ from dipapprox.errors import INTERRUPTED
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.verdict import TONES, Answer
+from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
+from dipapprox.proof_steps.verdicts import WrittenProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,17 @@ class BudgetAnswer(Result):
         budget: The claimed D; None if none was: is there any?
         seconds: From what was asked about to the answer.
         eps: The only eps that was asked about; None for every eps > 0.
+        replayed: That the kernel has replayed a proof; None if it was not asked to.
+        written: That proof.
+        unproved: Why it has replayed none, though it was asked to: then the answer is Unknown.
     """
 
     budget: Fraction | None = field(kw_only=True)
     seconds: float = field(kw_only=True)
     eps: Fraction | None = field(kw_only=True, default=None)
+    replayed: Replayed | None = field(kw_only=True, default=None)
+    written: WrittenProof | None = field(kw_only=True, default=None, repr=False, compare=False)
+    unproved: str | None = field(kw_only=True, default=None)
 
     asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
 
@@ -98,6 +105,11 @@ class BudgetAnswer(Result):
 
         Not_DP: there is no budget, or the claimed one is less than `lower`.
         """
+        return self.found if self.unproved is None else Answer.UNKNOWN
+
+    @property
+    def found(self) -> Answer:
+        """The answer, whether the kernel follows or not."""
         if self.has_none or (self.budget is not None and self.budget < self.lower):
             return Answer.NOT_DP
         upper = self.upper
@@ -113,7 +125,9 @@ class BudgetAnswer(Result):
     @property
     def interrupted(self) -> bool:
         """Whether the user stopped the run before there was an answer."""
-        return self.answer is Answer.UNKNOWN and INTERRUPTED in (self.reason or "").split("; ")
+        return self.answer is Answer.UNKNOWN and INTERRUPTED in (
+            self.unproved or self.reason or ""
+        ).split("; ")
 
     # --- as JSON --------------------------------------------------------------------------------
 
@@ -125,7 +139,7 @@ class BudgetAnswer(Result):
             "eps": optional_text(self.eps),
             "caveat": self.caveat,
             "verdict": self.answer.value,
-            "reason": self.reason,
+            "reason": self.unproved or self.reason,
             "budget": optional_text(self.budget),
             "least_budget": {
                 "lower": exact_text(self.lower),
@@ -137,6 +151,7 @@ class BudgetAnswer(Result):
             "states": self.states,
             "quotient_states": self.quotient_states,
             "witness": self._witness(),
+            **proved_fields(self.replayed),
             "seconds": round(self.seconds, 6),
         }
 
@@ -155,8 +170,9 @@ class BudgetAnswer(Result):
             ("claim", claim),
             ("scope", self._scope()),
             ("least budget", self._least_budget()),
-            ("reason", self.reason),
+            ("reason", self.unproved or self.reason),
             *self._facts(),
+            proved_fact(self.replayed),
             ("computed", f"exact, {seconds_text(self.seconds)}"),
         )
         headline = f"{self.program}: {self._sentence()}"

@@ -15,10 +15,12 @@ from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import prove_automaton
 from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.replayed import proved
 from dipapprox.proofs.streams.prove_rounds import prove_rounds
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inputs
 from dipapprox.questions import kinds, numbers
+from dipapprox.questions.computing import PROVED
 from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.semantics.state import refusal_of_reals
@@ -32,7 +34,7 @@ class Prove(Question):
     """The least D for which it is (D * eps, 0)-differentially private at every eps > 0."""
 
     name: ClassVar[str] = "prove"
-    computing: ClassVar[tuple[str, ...]] = LIMITS
+    computing: ClassVar[tuple[str, ...]] = (*LIMITS, PROVED)
 
     budget: Fraction | None = argument(
         numbers.nonnegative,
@@ -71,6 +73,10 @@ class Prove(Question):
 
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         """Prove it; see `Question.answer`."""
+        found = self._found(program, options)
+        return proved(found, options.limits) if options.proved else found
+
+    def _found(self, program: Subject, options: Options) -> Proof:
         if isinstance(program, Service):
             return prove_service(program, self.budget, self.examiner, options.limits, self.eps)
         if self.eps is not None:

@@ -1,0 +1,57 @@
+"""Budgets that the kernel has replayed proofs of: what `prove --proved` asks for."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dipapprox.data_classes import replace
+from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.limits import Limits
+from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps import budgets
+from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
+
+Answered = TypeVar("Answered", bound=BudgetAnswer)
+
+
+def proved(answer: Answered, limits: Limits) -> Answered:
+    """Return an answer with what the kernel says; Unknown where it does not follow.
+
+    Args:
+        answer: What was found.
+        limits: Asked while the proof is searched and replayed.
+    """
+    if answer.answer is Answer.UNKNOWN:
+        return answer
+    reason: str | None = None
+    with EarlyEnd() as end:
+        try:
+            written, replayed = _replayed(answer, limits)
+            return replace(answer, written=written, replayed=replayed)
+        except NoCertificate as none:
+            reason = none.missing
+        except NotProved as obstacle:
+            reason = str(obstacle)
+    why = f"found {answer.answer.value}, but the kernel has no proof: {end.reason or reason}"
+    return replace(answer, unproved=why)
+
+
+def _replayed(
+    answer: BudgetAnswer, limits: Limits
+) -> tuple[WrittenProof, Replayed]:
+    if answer.answer is Answer.NOT_DP or answer.upper is None:
+        raise NoCertificate("it has no rules for lower bounds of budgets")
+    match answer:
+        case AutomatonProof(automaton=subject, stops=stops):
+            return budgets.replayed(subject, stops is Stops.VISIBLE, answer.upper, limits)
+        case StreamProof(subject=subject):
+            return budgets.replayed(subject, True, answer.upper, limits)
+        case RealProof(proof=found):
+            return budgets.replayed(found.program, True, answer.upper, limits)
+        case _:
+            raise NoCertificate("it has no rules for services")
