@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from time import perf_counter
 
@@ -16,28 +15,8 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.potentials import Search
-from dipapprox.proof_steps.rounds import automaton_json, first_steps, rounds_json
+from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.verdicts import WrittenProof
-
-
-def machines_of(subject: Program | Automaton, stops_are_seen: bool) -> Iterator[Json]:
-    """Yield the machines that claims of a subject's budgets may be about: each says enough.
-
-    Args:
-        subject: A program, with rounds or for all real inputs; or an automaton.
-        stops_are_seen: Whether it is seen that no guard of an automaton holds.
-
-    Raises:
-        NoCertificate: If the kernel does not read the subject.
-    """
-    if isinstance(subject, Program):
-        yield rounds_json(subject)
-        return
-    yield automaton_json(subject, stops_are_seen, 0)
-    first = first_steps(subject)
-    if first:
-        # Who sees stops, and nothing before the first steps are done, sees all that others see.
-        yield automaton_json(subject, True, first)
 
 
 def replayed(

@@ -16,83 +16,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import count, permutations, product
-from math import ceil, floor
+from itertools import count
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Guard, Path, Read, Sample
-from dipapprox.kernel.potential import known_forms
+from dipapprox.kernel.paths import Read, Sample
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.liveness import live_at_head
+from dipapprox.proof_steps.heads import START, Changes, Head, Heads, Shift, Way, number_form
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.orders import (
-    NOTHING,
-    Reason,
-    closure,
     form_json,
     reason_json,
 )
-from dipapprox.proof_steps.regions import joined
 from dipapprox.proof_steps.shifts import Shifts
-
-Shift = tuple[int, ...]
-"""Of the held cells, in units."""
 
 Vector = Mapping[Shift, Fraction]
 """The least cost for every shift; what is left out is too dear."""
 
-Changes = tuple[Fraction, ...]
-"""Of the inputs that a path reads."""
-
 MOST_ENTRIES = 2_000_000
 """Of all vectors."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """Where a round begins: values of cells, cells that hold something random, facts."""
-
-    values: tuple[tuple[str, Stored], ...] = ()
-    held: tuple[str, ...] = ()
-    facts: tuple[Guard, ...] = ()
-
-
-START = Head()
-
-
-@dataclass(slots=True)
-class Way:
-    """A path, as the search looks at it.
-
-    Attributes:
-        path: The path.
-        target: Where it leads; None for an end.
-        reasons: Why each fact of the target follows.
-        never: Why it is impossible; None if it is not known to be.
-        ends: Its inputs, by number, with the changes that are looked at.
-        known: For a shift of the cells at its beginning and changes: shifts at the end, what they
-            cost, and the shifts of its samples.
-    """
-
-    path: Path
-    target: Head | None
-    reasons: tuple[Reason, ...]
-    never: Reason | None
-    ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
-    known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
-        default_factory=dict
-    )
-
-    @property
-    def cases(self) -> Iterator[Changes]:
-        """The changes of all its inputs."""
-        return product(*(values for _, values in self.ends))
 
 
 @dataclass(slots=True)
@@ -124,15 +70,11 @@ class Search:
         self._machine = machine
         self._budget = budget
         self._limits = limits
-        self._with_facts = with_facts
-        self._follower = Follower(machine, limits.check)
-        self._live = live_at_head(machine.round or (), machine.each)
-        self._unit = Fraction(0)
-        self._ways: dict[Head, list[Way]] = {}
+        self._heads = Heads(machine, limits, with_facts)
+        self._ways, self._unit = self._heads.ways, self._heads.unit
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
         self._entries = 0
-        self._joined: list[Json] = []
 
     def nodes(self) -> list[Json]:
         """Return the nodes of a proof.
@@ -141,7 +83,6 @@ class Search:
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
-        self._explore()
         if self._machine.round is None:
             return [self._alone()]
         self._members.append(Member(START, {(): Fraction(0)}))
@@ -155,7 +96,7 @@ class Search:
                 continue
             for way in self._ways[member.head]:
                 for case in way.cases:
-                    if self._needs_nothing(way):
+                    if self._heads.needs_nothing(way):
                         continue
                     found = self._after(member.vector, way, case)
                     if not found:
@@ -177,81 +118,6 @@ class Search:
                 shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
                 cases.append(shifts.case())
         return self._written_node(START, [[number_json(self._budget), []]], cases)
-
-    # --- heads and ways ----------------------------------------------------------------------
-
-    def _explore(self) -> None:
-        """Follow all rounds."""
-        waiting = [START]
-        while waiting:
-            head = waiting.pop()
-            if head in self._ways:
-                continue
-            self._limits.check_states(len(self._ways) + 1)
-            if head is START:
-                paths, self._joined = joined(self._follower.start(), self._live, self._limits.check)
-            else:
-                paths = self._follower.round(dict(head.values), head.held)
-            ways = self._ways[head] = [self._way(head, path) for path in paths]
-            waiting += [way.target for way in ways if way.target is not None]
-            for path in paths:
-                for atom in path.atoms:
-                    if isinstance(atom, Sample):
-                        self._unit = max(self._unit, self._most(path, atom.mean))
-        self._unit = self._unit or Fraction(1)
-
-    def _way(self, head: Head, path: Path) -> Way:
-        ends = tuple(self._ends(path))
-        known = (
-            closure([*head.facts, *known_forms(path)]) if self._with_facts or head is START else {}
-        )
-        if isinstance(known, tuple):
-            return Way(path, None, (), known, ends)
-        target = self._target(path)
-        reasons: list[Reason] = []
-        if target is not None and self._with_facts and known:
-            facts = []
-            places = [(NOTHING, NOTHING, Fraction(0))]
-            for number, name in enumerate(target.held):
-                form = _form(path.store[name])
-                if len(form.terms) == 1 and form.terms[0][1] == 1:
-                    places.append((number, form.terms[0][0], form.constant))
-            for (high, x, a), (low, y, b) in permutations(places, 2):
-                if (x, y) in known:
-                    found = known[x, y]
-                    terms = sorted([(high, Fraction(1)), (low, Fraction(-1))])
-                    least = found.least + a - b
-                    form = Form(-least, tuple(t for t in terms if t[0] != NOTHING))
-                    facts.append((form, found.strict))
-                    reasons.append(found.reason)
-            target = Head(target.values, target.held, tuple(facts))
-        return Way(path, target, tuple(reasons), None, ends)
-
-    def _needs_nothing(self, way: Way) -> bool:
-        return way.never is not None or (way.path.ended and not self._machine.ends)
-
-    def _most(self, path: Path, mean: Form) -> Fraction:
-        total = Fraction(0)
-        for atom, coefficient in mean.terms:
-            read = path.atoms[atom]
-            if isinstance(read, Read):
-                total += abs(coefficient) * max(map(abs, self._machine.change(read.name)))
-        return total
-
-    def _target(self, path: Path) -> Head | None:
-        if path.ended or self._machine.round is None:
-            return None
-        live = sorted(self._live & path.store.keys())
-        held = tuple(name for name in live if isinstance(path.store[name], Form))
-        values = [(name, path.store[name]) for name in live if name not in held]
-        return Head(tuple(values), held)
-
-    def _ends(self, path: Path) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
-        for number, atom in enumerate(path.atoms):
-            if isinstance(atom, Read):
-                low, high = self._machine.change(atom.name)
-                whole = tuple(map(Fraction, range(ceil(low), floor(high) + 1)))
-                yield number, whole if self._machine.whole else (low, high)
 
     # --- vectors -----------------------------------------------------------------------------
 
@@ -319,7 +185,7 @@ class Search:
             partial = grown
         held = [] if way.target is None else way.target.held
         for shifts, cost, chosen in partial:
-            ends = [_image(_form(path.store[name]), shifts) / unit for name in held]
+            ends = [_image(number_form(path.store[name]), shifts) / unit for name in held]
             if all(end.denominator == 1 for end in ends):
                 yield tuple(map(int, ends)), cost, chosen
 
@@ -344,7 +210,7 @@ class Search:
         for number in kept:
             member = self._members[number]
             for place, way in enumerate(self._ways[member.head]):
-                for case in () if self._needs_nothing(way) else way.cases:
+                for case in () if self._heads.needs_nothing(way) else way.cases:
                     target = None
                     if way.target is not None:
                         found = self._after(member.vector, way, case)
@@ -411,7 +277,7 @@ class Search:
             if way.never is not None:
                 cases.append({"never": reason_json(way.never)})
                 continue
-            if self._needs_nothing(way):
+            if self._heads.needs_nothing(way):
                 cases.append(None)
                 continue
             leaves: list[Json] = []
@@ -437,7 +303,7 @@ class Search:
             "held": list(head.held),
             "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
-            "joined": list(self._joined) if head is START else [],
+            "joined": list(self._heads.joined) if head.is_first else [],
             "cases": cases,
         }
 
@@ -457,12 +323,6 @@ def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json]) -> Json:
         "input": number,
         "cases": [_nested(others, leaves[k : k + size]) for k in range(0, len(leaves), size)],
     }
-
-
-def _form(value: Stored) -> Form:
-    if isinstance(value, str):
-        raise ValueError("a number is wanted")
-    return form_of(value)
 
 
 def _fraction(value: Stored) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
@@ -18,6 +18,26 @@ STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
 
 _INPUT, _SAMPLE, _FRESH, _SHOWN = "next input", "insample", "insampleprime", "shown"
+
+
+def machines_of(subject: core.Program | Automaton, stops_are_seen: bool) -> Iterator[Json]:
+    """Yield the machines that claims of a subject's budgets may be about: each says enough.
+
+    Args:
+        subject: A program, with rounds or for all real inputs; or an automaton.
+        stops_are_seen: Whether it is seen that no guard of an automaton holds.
+
+    Raises:
+        NoCertificate: If the kernel does not read the subject.
+    """
+    if isinstance(subject, core.Program):
+        yield rounds_json(subject)
+        return
+    yield automaton_json(subject, stops_are_seen, 0)
+    first = first_steps(subject)
+    if first:
+        # Who sees stops, and nothing before the first steps are done, sees all that others see.
+        yield automaton_json(subject, True, first)
 
 
 def rounds_json(program: core.Program) -> dict[str, Json]:

@@ -41,9 +41,7 @@ def proved(answer: Answered, limits: Limits) -> Answered:
     return replace(answer, unproved=why)
 
 
-def _replayed(
-    answer: BudgetAnswer, limits: Limits
-) -> tuple[WrittenProof, Replayed]:
+def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
     if answer.answer is Answer.NOT_DP or answer.upper is None:
         raise NoCertificate("it has no rules for lower bounds of budgets")
     match answer:

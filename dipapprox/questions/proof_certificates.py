@@ -14,6 +14,7 @@ from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams import certificate as stream_certificate
 from dipapprox.proofs.streams.certificate import certify_rounds
 from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.replays.budget_files import certify_replayed
 from dipapprox.services import certificate as service_certificate
 from dipapprox.services.certificate import certify_service
 from dipapprox.services.service_proof import ServiceProof
@@ -33,6 +34,8 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
         UserError: If there is no evidence that could be recorded, or `text` is another one's.
         LimitReached: If `limits` run out, or the evidence is too large.
     """
+    if proof.written is not None:
+        return certify_replayed(proof, text)
     with limited(limits):
         match proof:
             case AutomatonProof():
@@ -49,6 +52,8 @@ def certify_proof(proof: Certifiable, text: str, limits: Limits) -> Certificate:
 
 def without_evidence(proof: Certifiable) -> str | None:
     """Say why a proof has no evidence that could be recorded; None if it has some."""
+    if proof.written is not None or proof.unproved is not None:
+        return proof.unproved
     match proof:
         case AutomatonProof():
             return automaton_certificate.without_evidence(proof)

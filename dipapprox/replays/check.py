@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.certificates.widened import check_widened, widening_of
 from dipapprox.data_classes import dataclass, field
+from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
+from dipapprox.kernel import potential
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
-from dipapprox.kernel.replay import read_claim, replay
+from dipapprox.kernel.replay import is_budget, read_claim, replay
 from dipapprox.kernel.rules import RULES
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals
@@ -32,6 +34,11 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import machine_json, value_json
 from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
+
+if TYPE_CHECKING:
+    from dipapprox.replays import budgets
+else:
+    budgets = Deferred("dipapprox.replays.budgets")
 
 _FIELDS = (
     "format",
@@ -47,6 +54,10 @@ _FIELDS = (
     "computed",
     "digest",
 )
+
+
+_BUDGET_FIELDS = tuple("about" if name == "widened" else name for name in _FIELDS)
+"""Of proofs of budgets (`budgets`)."""
 
 
 def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:
@@ -78,7 +89,8 @@ class _Check:
     elaborated: bool = False
 
     def judge(self, explained: bool) -> Replay:
-        content = as_record(dict(self.content), "a proof", _FIELDS)
+        fields = _BUDGET_FIELDS if is_budget(self.content.get("claim")) else _FIELDS
+        content = as_record(dict(self.content), "a proof", fields)
         if content["version"] != VERSION or isinstance(content["version"], bool):
             raise BadProof(
                 f"version {shorten(str(content['version']))}; this dipapprox reads {VERSION}"
@@ -151,6 +163,8 @@ class _Check:
             return ["digest: the file has changed since it was written"]
         if text_hash(program["text"]) != program["sha256"]:
             return ["program.sha256: it is not that of the text"]
+        if is_budget(self.content["claim"]):
+            return budgets.differences(self.content, parameters)
         language = as_word(program["language"], "the language", (DPG, DIP))
         widened = self.content["widened"]
         if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
@@ -191,7 +205,9 @@ class _Check:
     def _note(self, number: int, judgement: Judgement) -> None:
         step = self.content["steps"][number]
         premises = tuple(-each - 1 if each < 0 else each for each in step["from"])
-        theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+        theorem = ({**RULES, **potential.RULES}[step["rule"]][0].__doc__ or "").partition(
+            "\n\n    Step:"
+        )[0]
         words = " ".join(theorem.split())
         self.steps.append(ReplayedStep(step["rule"], premises, words, str(judgement)))
 

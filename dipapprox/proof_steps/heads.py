@@ -1,0 +1,178 @@
+"""Heads of rounds, and the paths between them: what potentials of a machine are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations, product
+from math import ceil, floor
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Guard, Path, Read, Sample
+from dipapprox.kernel.potential import known_forms
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.liveness import live_at_head
+from dipapprox.proof_steps.machines import Json
+from dipapprox.proof_steps.orders import NOTHING, Reason, closure
+from dipapprox.proof_steps.regions import joined
+
+Shift = tuple[int, ...]
+"""Of the held cells, in units."""
+
+Changes = tuple[Fraction, ...]
+"""Of the inputs that a path reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a round begins: values of cells, cells that hold something random, facts.
+
+    `is_first` says that it is the body that begins.
+    """
+
+    values: tuple[tuple[str, Stored], ...] = ()
+    held: tuple[str, ...] = ()
+    facts: tuple[Guard, ...] = ()
+    is_first: bool = False
+
+
+START = Head(is_first=True)
+
+
+@dataclass(slots=True)
+class Way:
+    """A path, as the search looks at it.
+
+    Attributes:
+        path: The path.
+        target: Where it leads; None for an end.
+        reasons: Why each fact of the target follows.
+        never: Why it is impossible; None if it is not known to be.
+        ends: Its inputs, by number, with the changes that are looked at.
+        known: For a shift of the cells at its beginning and changes: shifts at the end, what they
+            cost, and the shifts of its samples.
+    """
+
+    path: Path
+    target: Head | None
+    reasons: tuple[Reason, ...]
+    never: Reason | None
+    ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
+    known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def cases(self) -> Iterator[Changes]:
+        """The changes of all its inputs."""
+        return product(*(values for _, values in self.ends))
+
+
+class Heads:
+    """All heads of a machine.
+
+    Args:
+        machine: The machine.
+        limits: Of time and states.
+        with_facts: Whether to keep in mind how numbers that are held compare.
+
+    Attributes:
+        ways: The paths from each head.
+        joined: How paths from the start are joined, as the kernel reads it.
+        unit: The most that a mean changes; 1 if none does.
+    """
+
+    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
+        self._machine = machine
+        self._limits = limits
+        self._with_facts = with_facts
+        self._follower = Follower(machine, limits.check)
+        self._live = live_at_head(machine.round or (), machine.each)
+        self.ways: dict[Head, list[Way]] = {}
+        self.joined: list[Json] = []
+        self.unit = Fraction(0)
+        self._explore()
+
+    def _explore(self) -> None:
+        waiting = [START]
+        while waiting:
+            head = waiting.pop()
+            if head in self.ways:
+                continue
+            self._limits.check_states(len(self.ways) + 1)
+            if head.is_first:
+                paths, self.joined = joined(self._follower.start(), self._live, self._limits.check)
+            else:
+                paths = self._follower.round(dict(head.values), head.held)
+            ways = self.ways[head] = [self._way(head, path) for path in paths]
+            waiting += [way.target for way in ways if way.target is not None]
+            for path in paths:
+                for atom in path.atoms:
+                    if isinstance(atom, Sample):
+                        self.unit = max(self.unit, self._most(path, atom.mean))
+        self.unit = self.unit or Fraction(1)
+
+    def _way(self, head: Head, path: Path) -> Way:
+        ends = tuple(self._ends(path))
+        known = (
+            closure([*head.facts, *known_forms(path)]) if self._with_facts or head.is_first else {}
+        )
+        if isinstance(known, tuple):
+            return Way(path, None, (), known, ends)
+        target = self._target(path)
+        reasons: list[Reason] = []
+        if target is not None and self._with_facts and known:
+            facts = []
+            places = [(NOTHING, NOTHING, Fraction(0))]
+            for number, name in enumerate(target.held):
+                form = number_form(path.store[name])
+                if len(form.terms) == 1 and form.terms[0][1] == 1:
+                    places.append((number, form.terms[0][0], form.constant))
+            for (high, x, a), (low, y, b) in permutations(places, 2):
+                if (x, y) in known:
+                    found = known[x, y]
+                    terms = sorted([(high, Fraction(1)), (low, Fraction(-1))])
+                    least = found.least + a - b
+                    form = Form(-least, tuple(t for t in terms if t[0] != NOTHING))
+                    facts.append((form, found.strict))
+                    reasons.append(found.reason)
+            target = Head(target.values, target.held, tuple(facts))
+        return Way(path, target, tuple(reasons), None, ends)
+
+    def needs_nothing(self, way: Way) -> bool:
+        """Whether a way is impossible, or seen by nobody."""
+        return way.never is not None or (way.path.ended and not self._machine.ends)
+
+    def _most(self, path: Path, mean: Form) -> Fraction:
+        total = Fraction(0)
+        for atom, coefficient in mean.terms:
+            read = path.atoms[atom]
+            if isinstance(read, Read):
+                total += abs(coefficient) * max(map(abs, self._machine.change(read.name)))
+        return total
+
+    def _target(self, path: Path) -> Head | None:
+        if path.ended or self._machine.round is None:
+            return None
+        live = sorted(self._live & path.store.keys())
+        held = tuple(name for name in live if isinstance(path.store[name], Form))
+        values = [(name, path.store[name]) for name in live if name not in held]
+        return Head(tuple(values), held)
+
+    def _ends(self, path: Path) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
+        for number, atom in enumerate(path.atoms):
+            if isinstance(atom, Read):
+                low, high = self._machine.change(atom.name)
+                whole = tuple(map(Fraction, range(ceil(low), floor(high) + 1)))
+                yield number, whole if self._machine.whole else (low, high)
+
+
+def number_form(value: Stored) -> Form:
+    """Return what a cell holds that holds a number."""
+    if isinstance(value, str):
+        raise ValueError("a number is wanted")
+    return form_of(value)

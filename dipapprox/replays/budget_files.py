@@ -1,0 +1,66 @@
+"""Files of proofs of budgets, written for answers of `prove` that the kernel has replayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dipapprox.automata.model import Automaton
+from dipapprox.certificates.digest import digest, text_hash
+from dipapprox.digits import exact_text
+from dipapprox.errors import UserError
+from dipapprox.language.core import Program
+from dipapprox.language.load import DIPA, DPG
+from dipapprox.privacy.certificate import Certificate, versions
+from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.replays.budgets import scope_text, subject_of
+from dipapprox.replays.result import FORMAT, VERSION
+
+
+def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
+    """Record the proof of an answer that the kernel has replayed.
+
+    Raises:
+        UserError: If there is none, or the text is not that of which this was proved.
+    """
+    written = answer.written
+    if written is None:
+        raise UserError("the kernel has replayed no proof")
+    subject, seen = _subject_of(answer)
+    rounds = subject.rounds if isinstance(subject, Program) else None
+    for_all = None if rounds is None else rounds.parameter
+    language = DPG if isinstance(subject, Program) else DIPA
+    name, machine = answer.program, written.machine
+    found = subject_of(text, language, name, answer.parameters, for_all)
+    if machine not in list(machines_of(found, seen)) or not isinstance(machine, dict):
+        raise UserError("the text is not that of which this was proved")
+    fields: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": {"name": name, "language": language, "text": text, "sha256": text_hash(text)},
+        "params": {each: exact_text(value) for each, value in answer.parameters.items()},
+        "about": {"for all": for_all, "stops are seen": seen},
+        "scope": scope_text(machine),
+        "verdict": answer.answer.value,
+        "machine": machine,
+        "claim": written.claim,
+        "steps": list(written.steps),
+        "computed": {"engine": "exact", **versions()},
+    }
+    return Certificate({**fields, "digest": digest(fields)})
+
+
+def _subject_of(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
+    """Return what an answer is about, and whether it is seen that an automaton stops."""
+    match answer:
+        case AutomatonProof(automaton=automaton, stops=stops):
+            return automaton, stops is Stops.VISIBLE
+        case StreamProof(subject=subject):
+            return subject, True
+        case RealProof(proof=found):
+            return found.program, True
+        case _:
+            raise UserError("the kernel has no rules for it")

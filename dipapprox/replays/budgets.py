@@ -1,0 +1,74 @@
+"""Proofs of budgets, compared with the texts that they are about.
+
+Beside the fields of other proofs there is, in place of wider domains,
+
+    "about": {"for all": null | parameter, "stops are seen": boolean}
+
+the parameter that stands for any number of rounds, and whether it is seen that an automaton stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.automata.description import automaton_of
+from dipapprox.automata.model import Automaton
+from dipapprox.errors import NoCertificate, UserError
+from dipapprox.kernel.reading import as_name, as_record, as_word
+from dipapprox.language.core import Program
+from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DIPA, DPG, parse_program
+from dipapprox.proof_steps.rounds import machines_of
+
+
+def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
+    """Return what is false without any step: that the text means the machine, and the scope."""
+    program = content["program"]
+    about = as_record(content["about"], "what it is about", ("for all", "stops are seen"))
+    seen, for_all = about["stops are seen"], about["for all"]
+    if not isinstance(seen, bool):
+        return ["about: stops are seen, or they are not"]
+    name = None if for_all is None else as_name(for_all, "a parameter")
+    language = as_word(program["language"], "the language", (DPG, DIPA))
+    try:
+        subject = subject_of(program["text"], language, program["name"], parameters, name)
+        machines = list(machines_of(subject, seen))
+    except NoCertificate as none:
+        return [f"program.text: {none.message}"]
+    except UserError as error:
+        return [f"program.text: it is not a program: {error.message}"]
+    own = dict(subject.parameters) if isinstance(subject, Program) else {}
+    if own != dict(parameters):
+        return ["params: they are not those of the program"]
+    if content["machine"] not in machines:
+        return ["machine: it is not what the program's text means"]
+    scope = scope_text(content["machine"])
+    return [] if scope == content["scope"] else [f"scope: the proof is {scope}"]
+
+
+def scope_text(machine: Mapping[str, Any]) -> str:
+    """Say what inputs, and which pairs of runs, a machine is about."""
+    kind = "integers" if machine["whole"] else "real numbers"
+    names = []
+    for name, domain in machine["inputs"]:
+        ends = [domain["low"], domain["high"]]
+        bounds = "" if ends == [None, None] else f" from {ends[0]} to {ends[1]}"
+        names.append(f"{name.removeprefix('next ')}{bounds}")
+    norm = machine["adjacency"]
+    adjacent = " ".join(str(norm[each]) for each in ("norm", "radius") if each in norm)
+    rounds = "" if machine["round"] is None else "any number of rounds, "
+    listed = ", ".join(names) or "nothing"
+    return f"for every eps > 0, {rounds}{kind} for {listed}, adjacent {adjacent}"
+
+
+def subject_of(
+    text: str, language: str, name: str, parameters: Mapping[str, Fraction], for_all: str | None
+) -> Program | Automaton:
+    """Read a text again."""
+    if language == DIPA:
+        return automaton_of(parse_dipa(text, name))
+    parsed = parse_program(text, language, name)
+    return elaborate(parsed, parameters, name, for_all=for_all)
