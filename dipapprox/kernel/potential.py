@@ -6,7 +6,7 @@ holds something random. The start, node 0, has one: V = B. An allowance (V, s) s
 remains may cost V, if the second run's cells hold what the first run's do, shifted by s.
 
 Theorem. Let every path from every node contradict its facts, or lead to the end or to a node whose
-facts follow (below: how); and let for every change of the inputs that are read on it every
+facts follow (`regions`); and let for every change of the inputs that are read on it every
 allowance (V', s') at its end come from an allowance (V, s) of the node and a shift of every sample
 on the path, so that
 
@@ -30,16 +30,6 @@ largest change: shifts s for changes D that meet guards and publish the same for
 pairs (D, s), on which the cost is convex, so what is between is served as well, by averages. For
 integers it says so for each. What is not parted so holds for all changes between: shifts are then
 linear in them. Of `is_alone` machines all inputs may be parted at once: one changes at a time.
-
-Forms follow from others that are >= 0 if they are a sum of multiples >= 0 of these and a number
->= 0; these contradict each other if such a sum is a number < 0, or 0 with a form that is > 0. A
-form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
-
-Joined paths. Paths of the body that read, draw and publish the same may be joined to a region:
-forms that follow from the guards of each of these paths, and contradict those of any other path. So
-the paths are the region, and shifts have to keep the region only. What cells hold on all of these
-paths they hold there. (Paths of rounds are not joined: in the proof above what is averaged follows
-the same paths, and a node may depend on changes.)
 """
 
 from __future__ import annotations
@@ -47,7 +37,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
@@ -58,16 +47,23 @@ from dipapprox.kernel.judgements import Budget, Judgement
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Atom, Follower, Guard, Held, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Guard, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.regions import (
+    ZERO,
+    contradiction,
+    implied,
+    known_forms,
+    read_form,
+    read_guards,
+    with_regions,
+)
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, size_of
 
 MOST_NODES = 100_000
 MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
-
-ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +72,9 @@ class Bounded:
 
     machine: Rounds
     ask: Callable[[], None]
+
+
+Head = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...], tuple[Guard, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +88,11 @@ class Place:
     held: tuple[str, ...]
     facts: tuple[Guard, ...]
     allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
+
+    @property
+    def head(self) -> Head:
+        """What alike nodes have in common."""
+        return tuple(self.values.items()), self.held, self.facts
 
 
 def read_places(json: object) -> list[Place]:
@@ -104,10 +108,7 @@ def read_places(json: object) -> list[Place]:
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
         if len({*values, *held}) < len(record["values"]) + len(held):
             raise BadProof("a cell twice")
-        facts = []
-        for pair in as_list(record["facts"], "facts"):
-            form, strict = as_list(pair, "a fact", 2)
-            facts.append((_read_form(form, len(held)), strict is True))
+        facts = read_guards(record["facts"], len(held))
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
@@ -137,20 +138,24 @@ def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, 
         raise BadProof("potentials have no premises")
     machine, places = proof.machine, read_places(step["nodes"])
     follower = Follower(machine, proof.ask)
+    alike: dict[Head, object] = {}
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
             raise BadProof("a machine without rounds has one node")
         paths = follower.round(dict(place.values), place.held) if number else follower.start()
         joined = as_list(json["joined"], "joined paths")
-        if joined and number:
-            raise BadProof("paths of a round are not joined")
-        ends = _regions(paths, joined)
+        if number and alike.setdefault(place.head, joined) != joined:
+            raise Refuted("alike nodes join paths in different ways")
+        ends = with_regions(paths, joined, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
         for path, case in zip(ends, cases, strict=True):
             proof.ask()
-            _Step(machine, places, place, path).case(case, {})
+            found = _Step(machine, places, place, path)
+            found.case(case, {})
+            if len(found.heads) > 1:
+                raise Refuted("a path leads to nodes that are not alike")
     return Budget(places[0].allowances[0][0])
 
 
@@ -166,6 +171,7 @@ class _Step:
         self._places = places
         self._source = source
         self._path = path
+        self.heads: set[Head] = set()
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
@@ -191,7 +197,7 @@ class _Step:
             return
         known = [*self._source.facts, *known_forms(self._path)]
         if isinstance(json, dict) and "never" in json:
-            _contradiction(as_record(json, "a case", ("never",))["never"], known)
+            contradiction(as_record(json, "a case", ("never",))["never"], known)
             return
         record = as_record(json, "a case", ("to", "facts", "moves"))
         moves, target = as_list(record["moves"], "moves"), record["to"]
@@ -205,6 +211,7 @@ class _Step:
                 raise BadProof("there is no such node")
             place = self._places[target]
             held, wanted = place.held, place.allowances
+            self.heads.add(place.head)
             store = self._path.store
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
@@ -212,7 +219,7 @@ class _Step:
             for (form, strict), row in zip(
                 place.facts, as_list(facts, "facts", len(place.facts)), strict=True
             ):
-                _implied(_image(form, cells, form.constant), strict, row, known)
+                implied(_image(form, cells, form.constant), strict, row, known)
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):
@@ -262,7 +269,7 @@ class _Step:
                 case Read():
                     shifts.append(Form(ZERO, ((number, Fraction(1)),)))
                 case Sample(family, mean, size):
-                    stated = _read_form(next(given, None), number)
+                    stated = read_form(next(given, None), number)
                     if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
                     shift = _image(stated, shifts, stated.constant)
@@ -319,111 +326,4 @@ def _image(form: Form, shifts: Sequence[Form], constant: Fraction = ZERO) -> For
     for atom, coefficient in form.terms:
         found = found.plus(shifts[atom].scaled(coefficient))
         spend(size_of(found) + size_of(found.constant))
-    return found
-
-
-def _read_form(json: object, atoms: int) -> Form:
-    """Read a number, or [number, [[atom, coefficient], …]] over the first atoms."""
-    if not isinstance(json, list):
-        return Form(as_number(json, "a shift"))
-    constant, listed = as_list(json, "a form", 2)
-    terms = []
-    for each in as_list(listed, "terms"):
-        atom, coefficient = as_list(each, "a term", 2)
-        if not 0 <= as_integer(atom, "an atom") < atoms:
-            raise BadProof("a form over atoms that are not there")
-        terms.append((atom, as_number(coefficient, "a coefficient")))
-    if any(a >= b for (a, _), (b, _) in pairwise(terms)):
-        raise BadProof("terms do not ascend")
-    return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
-
-
-# --- joined paths --------------------------------------------------------------------------------
-
-
-def _regions(paths: Sequence[Path], joined: Sequence[Any]) -> list[Path]:
-    """Return the paths that stand alone, then those that are joined, as one path each."""
-    found, used = [], set[int]()
-    for json in joined:
-        record = as_record(json, "joined paths", ("paths", "region", "inside", "outside"))
-        numbers = [as_integer(each, "a path") for each in as_list(record["paths"], "paths")]
-        if not numbers or not used.isdisjoint(numbers) or len(set(numbers)) < len(numbers):
-            raise BadProof("no path, or one is joined twice")
-        if any(not 0 <= number < len(paths) for number in numbers):
-            raise BadProof("there is no such path")
-        used.update(numbers)
-        own = [paths[number] for number in numbers]
-        first = own[0]
-        atoms = first.atoms
-        if any(
-            (each.atoms, each.said, each.ended) != (atoms, first.said, first.ended) for each in own
-        ):
-            raise Refuted("paths that draw or publish different things are joined")
-        region = [_read_form(each, len(atoms)) for each in as_list(record["region"], "a region")]
-        for path, rows in zip(own, as_list(record["inside"], "inside", len(own)), strict=True):
-            for form, row in zip(region, as_list(rows, "inside", len(region)), strict=True):
-                _implied(form, False, row, path.guards)
-        others = [path for number, path in enumerate(paths) if number not in numbers]
-        limits = [(form, False) for form in region]
-        for path, row in zip(others, as_list(record["outside"], "", len(others)), strict=True):
-            _contradiction(row, [*limits, *renamed_forms(path, atoms)])
-        common = [name for name in first.store if all(name in each.store for each in own)]
-        store = {
-            name: first.store[name]
-            for name in common
-            if all(each.store[name] == first.store[name] for each in own)
-        }
-        found.append(Path(store, atoms, tuple(limits), first.said, first.ended))
-    return [path for number, path in enumerate(paths) if number not in used] + found
-
-
-def _combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
-    """The sum of multiples >= 0 of forms, and whether one of them is > 0."""
-    total, strict = Form(ZERO), False
-    for each in as_list(json, "multipliers"):
-        number, factor = as_list(each, "a multiplier", 2)
-        if not 0 <= as_integer(number, "a form") < len(known):
-            raise BadProof("there is no such form")
-        multiple = as_number(factor, "a multiplier")
-        if multiple <= 0:
-            raise BadProof("a multiplier is not above 0")
-        form, above = known[number]
-        spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
-        total, strict = total.plus(form.scaled(multiple)), strict or above
-    return total, strict
-
-
-def _implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> None:
-    """Make sure that a form is >= 0, or > 0, where others are."""
-    total, above = _combined(json, known)
-    rest = form.plus(total.scaled(Fraction(-1)))
-    if rest.terms or rest.constant < 0 or not (rest.constant or above or not strict):
-        raise Refuted("a fact, or the form of a region, does not follow")
-
-
-def _contradiction(json: object, known: Sequence[Guard]) -> None:
-    """Make sure that forms contradict each other."""
-    total, strict = _combined(json, known)
-    if total.terms or total.constant > 0 or not (strict or total.constant):
-        raise Refuted("a path is possible, or meets a region that it is no part of")
-
-
-def known_forms(path: Path) -> list[Guard]:
-    """Return the guards of a path, up to ties of continuous samples."""
-    found = []
-    for form, above in path.guards:
-        last = path.atoms[form.terms[-1][0]]
-        tie = isinstance(last, Sample) and not isinstance(FAMILIES[last.family], IntegerFamily)
-        found.append((form, above or tie))
-    return found
-
-
-def renamed_forms(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
-    """Return the same; atoms that are not those of other paths get new numbers."""
-    pairs = zip(path.atoms, atoms, strict=False)
-    same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
-    found = []
-    for form, above in known_forms(path):
-        terms = tuple([(a if a < same else a + len(atoms), c) for a, c in form.terms])
-        found.append((Form(form.constant, terms), above))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from time import perf_counter
 
 from dipapprox.automata.model import Automaton
@@ -38,9 +39,9 @@ def replayed(
     claim: Json = {"verdict": Answer.DP.value, "budget": number_json(budget)}
     missing: NotProved | NoCertificate = NoCertificate("there is no machine")
     for machine in machines_of(subject, stops_are_seen):
-        for with_facts in (False, True):
+        for with_joins, with_facts in product((True, False), (False, True)):
             try:
-                search = Search(read_rounds(machine), budget, limits, with_facts)
+                search = Search(read_rounds(machine), budget, limits, with_facts, with_joins)
                 step: Json = {"rule": "potential", "from": [], "nodes": search.nodes()}
                 start = perf_counter()
                 replay(machine, claim, [step], ask=limits.check)

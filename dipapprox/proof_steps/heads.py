@@ -11,7 +11,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Guard, Path, Read, Sample
-from dipapprox.kernel.potential import known_forms
+from dipapprox.kernel.regions import known_forms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
@@ -79,21 +79,23 @@ class Heads:
         machine: The machine.
         limits: Of time and states.
         with_facts: Whether to keep in mind how numbers that are held compare.
+        with_joins: Whether to join paths of rounds.
 
     Attributes:
         ways: The paths from each head.
-        joined: How paths from the start are joined, as the kernel reads it.
+        joined: How paths from each head are joined, as the kernel reads it.
         unit: The most that a mean changes; 1 if none does.
     """
 
-    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
+    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool, with_joins: bool) -> None:
         self._machine = machine
         self._limits = limits
         self._with_facts = with_facts
+        self._with_joins = with_joins
         self._follower = Follower(machine, limits.check)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}
-        self.joined: list[Json] = []
+        self.joined: dict[Head, list[Json]] = {}
         self.unit = Fraction(0)
         self._explore()
 
@@ -105,9 +107,12 @@ class Heads:
                 continue
             self._limits.check_states(len(self.ways) + 1)
             if head.is_first:
-                paths, self.joined = joined(self._follower.start(), self._live, self._limits.check)
+                paths = self._follower.start()
             else:
                 paths = self._follower.round(dict(head.values), head.held)
+            if self._with_joins or head.is_first:
+                ask = self._limits.check
+                paths, self.joined[head] = joined(paths, self._live, head.facts, ask)
             ways = self.ways[head] = [self._way(head, path) for path in paths]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:

@@ -63,14 +63,17 @@ class Search:
         machine: The machine.
         budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
+        with_joins: Whether to join paths of rounds.
         limits: Of time and states.
     """
 
-    def __init__(self, machine: Rounds, budget: Fraction, limits: Limits, with_facts: bool) -> None:
+    def __init__(
+        self, machine: Rounds, budget: Fraction, limits: Limits, with_facts: bool, with_joins: bool
+    ) -> None:
         self._machine = machine
         self._budget = budget
         self._limits = limits
-        self._heads = Heads(machine, limits, with_facts)
+        self._heads = Heads(machine, limits, with_facts, with_joins)
         self._ways, self._unit = self._heads.ways, self._heads.unit
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
@@ -303,7 +306,7 @@ class Search:
             "held": list(head.held),
             "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
-            "joined": list(self._heads.joined) if head.is_first else [],
+            "joined": self._heads.joined.get(head, []),
             "cases": cases,
         }
 

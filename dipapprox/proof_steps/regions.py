@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Guard, Path
-from dipapprox.kernel.potential import known_forms, renamed_forms
+from dipapprox.kernel.regions import known_forms, renamed_forms
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.orders import (
     NOTHING,
@@ -24,13 +24,14 @@ from dipapprox.proof_steps.orders import (
 
 
 def joined(
-    paths: Sequence[Path], live: Collection[str], ask: Callable[[], None]
+    paths: Sequence[Path], live: Collection[str], facts: Sequence[Guard], ask: Callable[[], None]
 ) -> tuple[list[Path], list[Json]]:
-    """Join paths where that is possible.
+    """Join paths of a block where that is possible.
 
     Args:
-        paths: All paths of a body.
+        paths: All paths of the block.
         live: The cells that matter afterwards.
+        facts: What is known of the cells before.
         ask: Called all the time; what it raises ends the search.
 
     Returns:
@@ -43,7 +44,7 @@ def joined(
     found: list[tuple[list[int], Path, Json]] = []
     for numbers in groups.values():
         if len(numbers) > 1:
-            made = _region(paths, numbers, live, ask)
+            made = _region(paths, numbers, live, facts, ask)
             if made is not None:
                 found.append(made)
     used = {number for numbers, _, _ in found for number in numbers}
@@ -52,7 +53,11 @@ def joined(
 
 
 def _region(
-    paths: Sequence[Path], numbers: Sequence[int], live: Collection[str], ask: Callable[[], None]
+    paths: Sequence[Path],
+    numbers: Sequence[int],
+    live: Collection[str],
+    facts: Sequence[Guard],
+    ask: Callable[[], None],
 ) -> tuple[list[int], Path, Json] | None:
     """Join some paths, but for impossible ones."""
     own: list[int] = []
@@ -68,21 +73,22 @@ def _region(
     first = paths[own[0]]
     shared = set.intersection(*(set(each) for each in closures))
     differences = {
-        pair: min((each[pair] for each in closures), key=lambda d: d.least) for pair in shared
+        pair: min((each[pair] for each in closures), key=lambda d: (d.least, d.strict))
+        for pair in shared
     }
-    forms = _needed({pair: _form(pair, each) for pair, each in differences.items()})
-    region: list[Guard] = [(form, False) for form in forms.values()]
+    forms = _needed({pair: (_form(pair, d), d.strict) for pair, d in differences.items()})
+    region = list(forms.values())
     outside: list[Json] = []
     for number, path in enumerate(paths):
         if number in own:
             continue
         ask()
-        reason = closure([*region, *renamed_forms(path, first.atoms)])
+        reason = closure([*facts, *region, *renamed_forms(path, first.atoms)])
         if not isinstance(reason, tuple):
             return None
         outside.append(reason_json(reason))
     inside: list[Json] = [[reason_json(known[pair].reason) for pair in forms] for known in closures]
-    listed: list[Json] = [form_json(form) for form in forms.values()]
+    listed: list[Json] = [[form_json(form), strict] for form, strict in region]
     store = {name: first.store[name] for name in live if name in first.store}
     path = Path(store, first.atoms, tuple(region), first.said, first.ended)
     return own, path, {"paths": list(own), "region": listed, "inside": inside, "outside": outside}
@@ -93,13 +99,13 @@ def _form(pair: tuple[int, int], difference: Difference) -> Form:
     return Form(-difference.least, tuple(term for term in terms if term[0] != NOTHING))
 
 
-def _needed(forms: dict[tuple[int, int], Form]) -> dict[tuple[int, int], Form]:
+def _needed(forms: dict[tuple[int, int], Guard]) -> dict[tuple[int, int], Guard]:
     """Leave out what follows from the others."""
-    kept = dict(sorted(forms.items()))
-    for pair, form in list(kept.items()):
-        others = [(each, False) for other, each in kept.items() if other != pair]
-        known = closure(others)
-        if isinstance(known, tuple) or pair not in known or known[pair].least < -form.constant:
+    kept = dict(sorted(forms.items(), key=lambda each: each[0]))
+    for pair, (form, strict) in list(kept.items()):
+        known = closure([each for other, each in kept.items() if other != pair])
+        if isinstance(known, tuple) or pair not in known:
             continue
-        del kept[pair]
+        if (known[pair].least, known[pair].strict) >= (-form.constant, strict):
+            del kept[pair]
     return kept

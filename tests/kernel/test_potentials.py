@@ -1,0 +1,268 @@
+"""Budgets of `prove`, replayed: all programs, random ones, and forgeries."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Limits, Options
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.judgements import Budget
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rounds import read_rounds
+from dipapprox.proof_steps.budgets import replayed
+from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proofs.automaton_proof import AutomatonProof
+from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.questions.prove import Proof
+from tests.automata.random_automata import random_automaton
+from tests.proofs.test_random_streams import Writer
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+OPTIONS = Options(proved=True, limits=Limits(seconds=60))
+
+OUTSIDE = {
+    "laplace_parallel": "more than 20000 paths",
+    "weighted_sum": "no shifts were found",
+    "noisy_histogram": "large",
+}
+"""Programs with budgets that have no proofs yet, or take seconds."""
+
+
+def subjects() -> Iterator[tuple[str, Any]]:
+    """Everything that `prove` may be asked about, but services."""
+    for path in sorted(PROGRAMS.glob("automata/*.dipa")):
+        yield path.stem, path
+    for path in sorted(PROGRAMS.glob("streams/*.dpg")):
+        yield path.stem, dipapprox.parse(path.read_text())
+    for name in ("svt_laplace", "svt_geometric", "svt_laplace_ge", "svt_monotone"):
+        text = (PROGRAMS / f"{name}.dpg").read_text()
+        yield f"{name} for all N", dipapprox.parse(text, for_all="N")
+    for path in sorted([*PROGRAMS.glob("*laplace*.dpg"), *PROGRAMS.glob("literature/*.dpg")]):
+        if path.stem not in OUTSIDE:
+            yield path.stem, dipapprox.parse(path.read_text())
+
+
+SUBJECTS = dict(subjects())
+
+
+def found(subject: Any, options: Options = OPTIONS, **asked: Any) -> Proof:
+    reals = isinstance(subject, dipapprox.Program) and subject.rounds is None
+    return dipapprox.prove(subject, reals=reals, options=options, **asked)
+
+
+def file_of(proof: Proof) -> tuple[Any, Any, Any]:
+    assert proof.written is not None
+    return proof.written.machine, proof.written.claim, list(proof.written.steps)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_budgets_are_replayed(name: str) -> None:
+    plain = found(SUBJECTS[name], Options(limits=Limits(seconds=60)))
+    if plain.upper is None or plain.answer is not Answer.DP:
+        return
+    proof = found(SUBJECTS[name])
+    assert proof.answer is Answer.DP, proof.unproved
+    assert proof.replayed is not None
+    assert replay(*file_of(proof)) == Budget(plain.upper)
+    assert "replayed by the kernel" in str(proof)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("distinct", [True, False])
+def test_budgets_of_random_automata_are_replayed(seed: int, distinct: bool) -> None:
+    automaton = random_automaton(seed, variables=1 + seed % 3, distinct=distinct)
+    proof = found(automaton)
+    assert isinstance(proof, AutomatonProof)
+    assert proof.unproved is None or proof.found is Answer.NOT_DP
+    # Nothing less has a proof, where outputs tell runs.
+    if proof.answer is Answer.DP and proof.is_exact and proof.lower:
+        with pytest.raises((dipapprox.UserError, NotProved)):
+            replayed(automaton, False, proof.lower * Fraction(9, 10), Limits())
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
+    program = dipapprox.parse(Writer(seed).program())
+    try:
+        proof = found(program)
+    except dipapprox.UserError:
+        return  # no theorem speaks of it
+    if proof.answer is Answer.DP:
+        assert replay(*file_of(proof)) == Budget(proof.upper or Fraction(0))
+    else:
+        assert proof.found is not Answer.DP or "no shifts were found" in (proof.unproved or "")
+
+
+# --- forgeries -----------------------------------------------------------------------------------
+
+
+def places_in(tree: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """All places of a JSON tree, and what stands there."""
+    yield at, tree
+    branches = tree.items() if isinstance(tree, dict) else ()
+    branches = enumerate(tree) if isinstance(tree, list) else branches
+    for key, branch in branches:
+        yield from places_in(branch, (*at, key))
+
+
+def with_at(tree: Any, at: tuple[Any, ...], value: Any) -> Any:
+    """The tree with another value at a place."""
+    if not at:
+        return value
+    changed = copy.copy(tree)
+    changed[at[0]] = with_at(tree[at[0]], at[1:], value)
+    return changed
+
+
+def others_for(value: Any, chance: random.Random) -> list[Any]:
+    """Values to put in the place of one."""
+    if isinstance(value, bool) or value is None:
+        return [not value, 0]
+    if isinstance(value, int):
+        return [value + 1, value - 1, -value, f"{2 * value + 1}/2", None]
+    if isinstance(value, str):
+        number = Fraction(value) if "/" in value else None
+        changed = [0, 1] if number is None else [str(number + 1), str(number / 2), str(-number)]
+        return [*changed, "Gauss", {"name": value}]
+    if isinstance(value, list) and value:
+        shuffled = value[:]
+        chance.shuffle(shuffled)
+        return [value[:-1], value[1:], shuffled, [*value, value[0]], []]
+    return [[], {}]
+
+
+FORGED = ("svt", "range", "numeric_sparse_stream", "svt_geometric for all N", "noisy_max_laplace")
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> None:
+    proof = found(SUBJECTS[name])
+    assert proof.is_exact
+    machine, _, steps = file_of(proof)
+    chance = random.Random(name)
+    places = [at for at, _ in places_in(steps)]
+    confirmed = refused = 0
+    for at in chance.sample(places, min(len(places), 150)):
+        value = steps
+        for key in at:
+            value = value[key]
+        for other in others_for(value, chance):
+            forged = with_at(steps, at, other)
+            for budget in (proof.lower * Fraction(99, 100), proof.lower):
+                claim = {"verdict": "DP", "budget": text(budget)}
+                try:
+                    judged = replay(machine, claim, forged)
+                except NotProved:
+                    refused += 1
+                    continue
+                assert isinstance(judged, Budget)
+                assert judged.budget >= proof.lower, (at, other)
+                confirmed += 1
+    assert refused > confirmed
+
+
+def text(number: Fraction) -> int | str:
+    return number.numerator if number.denominator == 1 else str(number)
+
+
+def least(machine: Any) -> Fraction | None:
+    """The least budget of SVT for a stream: its machine, read again as a program."""
+    (noise,), (other, *_) = (
+        [each for each in machine[block] if each[0] == "draw"] for block in ("body", "round")
+    )
+    if machine["adjacency"]["norm"] != "linf" or {noise[2], other[2]} != {"Lap"}:
+        return None
+    sizes = [Fraction(each[4][0]) for each in (noise, other)]
+    radius = Fraction(machine["adjacency"]["radius"])
+    return radius / sizes[0] + 2 * radius / sizes[1]
+
+
+def test_forged_machines_are_refused_or_have_the_budget() -> None:
+    proof = found(SUBJECTS["sparse_stream"])
+    machine, claim, steps = file_of(proof)
+    assert least(machine) == proof.upper == 1
+    chance = random.Random(1)
+    tried = 0
+    for at, value in places_in(machine):
+        for other in others_for(value, chance):
+            forged = with_at(machine, at, other)
+            try:
+                replay(forged, claim, steps)
+            except NotProved:
+                tried += 1
+                continue
+            # What is confirmed has the same draws and comparison, or publishes less.
+            read_rounds(forged)
+            try:
+                budget = least(forged)
+            except (ValueError, TypeError, IndexError):
+                budget = None
+            assert budget is None or budget <= 1 or _shows_less(forged), (at, other)
+    assert tried > 100
+
+
+def _shows_less(machine: Any) -> bool:
+    """Whether what is published no longer depends on the samples."""
+    branch = next((each for each in machine["round"] if each[0] == "if"), None)
+    return branch is None or machine["published"]["whenever"] != ["published "]
+
+
+def test_gaussian_noise_is_not_shifted() -> None:
+    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    forged = copy.deepcopy(machine)
+    forged["body"][0][2] = "Gauss"
+    with pytest.raises(Refuted, match="cannot be shifted"):
+        replay(forged, claim, steps)
+
+
+def test_one_sided_noise_is_shifted_to_its_side_only() -> None:
+    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    for family, allowed in (("LapPlus", True), ("LapMinus", False)):
+        forged = copy.deepcopy(machine)
+        forged["body"][0][2] = family
+        shift = Fraction(steps[0]["nodes"][0]["cases"][0]["moves"][0][1][0])
+        if (shift > 0) == allowed:
+            replay(forged, claim, steps)
+        else:
+            with pytest.raises(Refuted, match="cannot be shifted"):
+                replay(forged, claim, steps)
+
+
+def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
+    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    for name in machine:
+        without = {key: value for key, value in machine.items() if key != name}
+        with pytest.raises(BadProof):
+            replay(without, claim, steps)
+    for bad in ({**claim, "eps": 1}, {"budget": 1}, {**claim, "verdict": "Not_DP"}):
+        with pytest.raises(NotProved):
+            replay(machine, bad, steps)
+    with pytest.raises(Refuted):
+        replay(machine, {**claim, "budget": "1/2"}, steps)
+    with pytest.raises(BadProof):
+        replay(machine, claim, [{**steps[0], "more": 1}])
+
+
+def test_an_automaton_is_the_machine_that_its_text_means() -> None:
+    proof = found(SUBJECTS["min_max"])
+    assert isinstance(proof, AutomatonProof)
+    plain, first = machines_of(proof.automaton, False)
+    assert proof.written is not None
+    assert proof.written.machine == first != plain
+
+
+def test_unknown_without_a_proof_names_the_reason() -> None:
+    service = dipapprox.prove(str(PROGRAMS / "services" / "budget.dpg"), options=OPTIONS)
+    assert service.answer is Answer.UNKNOWN
+    assert service.found is Answer.DP
+    assert "the kernel has no proof" in str(service)
+    assert isinstance(service, BudgetAnswer)
+    assert service.to_dict()["reason"] == service.unproved
