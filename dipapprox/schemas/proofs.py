@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.certificates.statement import Count, Statement, Text
+from dipapprox.schemas import answers
 from dipapprox.schemas.answers import Enclosure, Rational, Seconds
 
 Budget = Annotated[Rational, Meta(description="a multiple of ε")]
@@ -191,6 +192,7 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     quotient_states: Count | None
     witness: Witness | None
     seconds: Seconds
+    proved: answers.Proved | UnsetType = UNSET
 
 
 class Proved(ProveAnswer, frozen=True):
