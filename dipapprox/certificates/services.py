@@ -69,14 +69,21 @@ class RecordedEvent(Statement, frozen=True):
 
 
 class RepeatedCalls(Statement, frozen=True):
-    """Calls after which both runs are where they were, and what each time gains, in eps."""
+    """Calls after which both runs are where they were, and what each time gains, in eps.
+
+    Where that is no multiple of eps, `eps` is one at which something is gained.
+    """
 
     events: Annotated[tuple[RecordedEvent, ...], Meta(min_length=1)]
-    gain: Fraction
+    gain: Fraction | None
+    eps: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.gain <= 0:
-            raise ValueError(".gain: expected a number > 0")
+        if (self.gain is None) == (self.eps is None):
+            raise ValueError(".eps: expected it where there is no gain")
+        for name, value in (("gain", self.gain), ("eps", self.eps)):
+            if value is not None and value <= 0:
+                raise ValueError(f".{name}: expected a number > 0")
 
 
 class ServiceEvidence(Statement, frozen=True):

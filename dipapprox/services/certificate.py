@@ -65,9 +65,9 @@ def certify_service(proof: ServiceProof, text: str) -> Certificate:
         raise LimitReached("the certificate would be too large")
     trace, repetition = loss.trace, loss.repetition
     repeated = None
-    if repetition is not None and repetition.gain is not None:
+    if repetition is not None:
         events = tuple(_event(event) for event in repetition.events)
-        repeated = RepeatedCalls(events=events, gain=repetition.gain)
+        repeated = RepeatedCalls(events=events, gain=repetition.gain, eps=repetition.eps)
     shown = trace is not None and (loss.unbounded or loss.lower)
     users = () if proof.examiner.users is None else tuple(sorted(proof.examiner.users))
     stated: dict[str, Any] = {
@@ -103,14 +103,15 @@ def without_evidence(proof: ServiceProof) -> str | None:
         return "the proof is about the service that it implements"
     if proof.eps is not None:
         return "the answer is about one ε"
-    if loss.vanishing or (loss.repetition is not None and loss.repetition.gain is None):
+    if loss.vanishing:
         return "what replies tell is no multiple of ε"
     if loss.repetition is not None and loss.repetition.is_hidden:
         return "replies leave open in which states calls are repeated"
     if not loss.unbounded and loss.upper is None:
         return "no budget is known"
-    if not all(edge.gain.exact is not None for row in loss.graph.edges for edge in row):
-        return "what replies tell is no multiple of ε"
+    exact = all(edge.gain.exact is not None for row in loss.graph.edges for edge in row)
+    if not exact and _kept(proof):
+        return "what replies tell is no multiple of ε, and cells are kept by differences"
     return None
 
 

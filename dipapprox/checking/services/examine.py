@@ -15,7 +15,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.checking.claims import BudgetClaim
+from dipapprox.checking.claims import BudgetClaim, Interval
+from dipapprox.checking.decisions.found_signs import FoundSigns
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.partial_result import PartialResult
 from dipapprox.checking.services.differences import Differences, Pair
@@ -40,7 +41,9 @@ def claim_of_service(record: OfService) -> BudgetClaim:
     upper = None if bounds is None else bounds.upper
     users = " and ".join(record.examiner)
     caveat = f"what others than {users} see" if users else None
-    return BudgetClaim(record.claim.budget, lower, upper, bounds is None, caveat)
+    repeated = record.evidence.repeated
+    anywhere = repeated is None or repeated.eps is None
+    return BudgetClaim(record.claim.budget, lower, upper, bounds is None, caveat, anywhere)
 
 
 def examine_service(record: OfService, partial: PartialResult, limits: Limits) -> None:
@@ -90,12 +93,12 @@ def _examine(record: OfService, service: Service, partial: PartialResult, limits
             values = _differences(record, service)
             Differences(service, kept, values, seen, partial, limits).examine(upper)
         followed = Followed(Ways(service, (), limits))
-        FollowedCalls(record, service, followed, seen, partial).examine()
+        FollowedCalls(record, service, followed, seen, partial, limits).examine()
         return
     transitions = Transitions(service, limits)
     if upper is not None:
         _ByValue(record, service, transitions, seen, partial, limits).examine(upper)
-    FollowedCalls(record, service, Listed(transitions), seen, partial).examine()
+    FollowedCalls(record, service, Listed(transitions), seen, partial, limits).examine()
 
 
 def _differences(record: OfService, service: Service) -> dict[Pair, Fraction]:
@@ -139,6 +142,7 @@ class _ByValue:
         self.seen = seen
         self.partial = partial
         self.limits = limits
+        self.signs = FoundSigns(Interval(Fraction(0), None), limits)
 
     def examine(self, upper: Fraction) -> None:
         values: dict[tuple[Row, Row], Fraction] = {}
@@ -153,7 +157,7 @@ class _ByValue:
             return Fraction(0) if first == second else values.get((first, second))
 
         for left, right in self.covering(calls):
-            if not lose_at_most(left, right, upper, value):
+            if not lose_at_most(left, right, upper, value, self.signs):
                 cost = brief_text(upper)
                 text = f"more than {cost} is stated to be lost from a pair that calls reach"
                 self.partial.differ("evidence.pairs", text)
@@ -203,7 +207,7 @@ class _ByValue:
                 text = f"only one run can answer '{call.handler.name}' so: {_text(reply)}"
                 self.partial.differ("evidence.pairs", text)
                 return
-            if not lose_at_most(outcomes, others, most, value):
+            if not lose_at_most(outcomes, others, most, value, self.signs):
                 text = f"'{call.handler.name}' tells more than the values of its pairs differ"
                 self.partial.differ("evidence.pairs", text)
 

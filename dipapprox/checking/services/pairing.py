@@ -2,7 +2,8 @@
 
 A pairing one to one shows p <= e^(most eps) q term by term, where each two outcomes have
 p <= e^((most - V) eps) q, V what their states may still lose. All with all needs it of the two
-sums, V the most that any two states may still lose.
+sums, V the most that any two states may still lose. Where p / q is no power of e^eps the sign of
+the difference is shown for all eps > 0.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from math import factorial
 
+from dipapprox.checking.decisions.found_signs import FoundSigns
 from dipapprox.checking.decisions.quotients import Quotient, constant
 from dipapprox.checking.services.transitions import Row
 from dipapprox.checking.values import Stuck
@@ -32,6 +34,25 @@ def exponent(p: Quotient, q: Quotient) -> Fraction:
     if ExponentialPolynomial.monomial(1, 0, c) * below == above:
         return c
     raise Stuck("what a reply tells is no multiple of ε")
+
+
+def is_at_most(p: Quotient, q: Quotient, c: Fraction, signs: FoundSigns) -> bool | None:
+    """Whether p <= e^(c eps) q for all eps > 0; None where that is not shown.
+
+    Raises:
+        Stuck: If one of them is 0, or a denominator may be.
+        LimitReached: If the limits of `signs` run out.
+    """
+    far, near = limit(p, q), slope(p, q)
+    above, below = p.top * q.bottom, q.top * p.bottom
+    if ExponentialPolynomial.monomial(1, 0, far) * below == above:
+        return far <= c
+    if max(far, far if near is None else near) > c:
+        return False
+    for bottom in (p.bottom, q.bottom):
+        signs.require_divisor(Quotient(bottom), "a denominator of a probability")
+    difference = ExponentialPolynomial.monomial(1, 0, c) * below - above
+    return signs.compare(signs.same_sign(Quotient(difference, p.bottom * q.bottom)))
 
 
 def limit(p: Quotient, q: Quotient) -> Fraction:
@@ -91,6 +112,7 @@ def lose_at_most(
     right: Outcomes,
     most: Fraction,
     value: Callable[[Row, Row], Fraction | None],
+    signs: FoundSigns,
 ) -> bool:
     """Whether outcomes can be paired so that nothing above a bound is lost.
 
@@ -99,9 +121,11 @@ def lose_at_most(
         right: Of the second run, at least one.
         most: The bound, in eps.
         value: What two states may still lose; None if nothing is stated of them.
+        signs: On all eps > 0.
 
     Raises:
-        Stuck: If they cannot be paired as far as quotients are powers of e^eps, and some are not.
+        Stuck: If they cannot be paired as far as signs are shown, and some are not.
+        LimitReached: If the limits of `signs` run out.
     """
     unclear = False
 
@@ -110,10 +134,11 @@ def lose_at_most(
         if after is None:
             return False
         try:
-            return exponent(p, q) + after <= most
+            found = is_at_most(p, q, most - after, signs)
         except Stuck:
-            unclear = True
-            return False
+            found = None
+        unclear = unclear or found is None
+        return found is True
 
     if len(left) == len(right):
         edges = [

@@ -26,10 +26,12 @@ from dipapprox.checking.services.replies import Replies, plus, times
 from dipapprox.checking.services.transitions import UNASSIGNED, Call, Row
 from dipapprox.checking.services.ways import Values
 from dipapprox.checking.values import Stuck
+from dipapprox.checking.weights import sign_of
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.language.domains import admits
 from dipapprox.language.services import Change, Service
+from dipapprox.limits import Limits
 
 OfService = CertificateOfService | CertificateAgainstService
 
@@ -73,6 +75,7 @@ class FollowedCalls:
         replies: Of that.
         seen: Whether the examiner sees a call.
         partial: Where what is false is noted.
+        limits: Asked where signs are told.
     """
 
     def __init__(
@@ -82,7 +85,9 @@ class FollowedCalls:
         replies: Replies,
         seen: Callable[[Call], bool],
         partial: PartialResult,
+        limits: Limits,
     ) -> None:
+        self.limits = limits
         self.record = record
         self.service = service
         self.replies = replies
@@ -137,7 +142,11 @@ class FollowedCalls:
             return
         if after[0].order != after[1].order:
             raise Stuck("a reply that is a density in one run only")
-        if exponent(after[0].total, after[1].total) != repeated.gain:
+        p, q = (run.total for run in after)
+        if repeated.eps is not None:
+            if sign_of(p.minus(q), repeated.eps, self.limits) <= 0:
+                self.partial.differ("evidence.repeated.eps", "nothing is gained there")
+        elif exponent(p, q) != repeated.gain:
             self.partial.differ("evidence.repeated.gain", "the check finds another gain")
 
     def _go(self, runs: _Runs, event: RecordedEvent, where: str) -> tuple[_Runs, bool]:

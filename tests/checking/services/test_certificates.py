@@ -40,6 +40,12 @@ STORED = (
 """What is stored was chosen by the data: both runs may have stored either."""
 OPEN = (HEAD + COIN).replace("0..1 <- 0", "0..1 <- 1", 1) + ONCE
 """A coin that nobody sees decides whether data is kept."""
+THRESHOLD = (HEAD + DATA + ONCE).replace(
+    "reply <- clamp(DLap(n, 1 / eps), 0, 1)",
+    "z <- Lap(n, 2 / eps)\nif z >= 3/4 then reply <- 1 else reply <- 0 end",
+)
+"""How likely replies are is no power of e^eps times how likely they are in the other run."""
+THRESHOLD_FOR_EVER = THRESHOLD.replace("done <- true", "skip")
 ONE_SIDED = (HEAD + DATA + ONCE).replace("if done then", "if done or n = 0 then")
 
 
@@ -61,7 +67,8 @@ def signed(fields: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "text",
     [TWICE, FOR_EVER, ONE_SIDED, "adjacent replace\n" + TWICE, HEAD + DATA + ONCE,
-     HEAD + COIN + ONCE, "adjacent replace\n" + HEAD + COIN + ONCE, STORED, OPEN],
+     HEAD + COIN + ONCE, "adjacent replace\n" + HEAD + COIN + ONCE, STORED, OPEN,
+     THRESHOLD, THRESHOLD_FOR_EVER],
 )  # fmt: skip
 def test_true_certificates_are_confirmed(text: str) -> None:
     fields = certificate(text)
@@ -144,15 +151,33 @@ def test_values_too_small_for_hidden_coins_are_refuted() -> None:
     assert check(signed(fields)).outcome is Outcome.REFUTED
 
 
+def test_false_ones_about_other_quotients_are_refuted() -> None:
+    fields = certificate(THRESHOLD)
+    assert fields["evidence"]["pairs"]
+    _lower_value(fields)
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+    fields = certificate(THRESHOLD_FOR_EVER)
+    repeated = fields["evidence"]["repeated"]
+    assert repeated["gain"] is None and Fraction(repeated["eps"]) > 0
+    result = check(fields)
+    assert isinstance(result, CheckResult) and "serves every" in str(result.describe())
+    replies = {event["reply"][0] for event in repeated["events"]}
+    for event in repeated["events"]:
+        event["reply"] = [1 - reply for reply in replies if reply in (0, 1)]
+    assert check(signed(fields)).outcome is Outcome.REFUTED
+
+
 def test_malformed_ones_are_errors_of_the_user() -> None:
     fields = certificate(TWICE)
     del fields["evidence"]["pairs"]
     with pytest.raises(UserError, match="malformed"):
         check(signed(fields))
     fields = certificate(FOR_EVER)
-    fields["evidence"]["repeated"]["gain"] = "0"
-    with pytest.raises(UserError, match="malformed"):
-        check(signed(fields))
+    for changes in ({"gain": "0"}, {"gain": None}, {"eps": "1"}, {"gain": None, "eps": "0"}):
+        changed = copy.deepcopy(fields)
+        changed["evidence"]["repeated"] |= changes
+        with pytest.raises(UserError, match="malformed"):
+            check(signed(changed))
 
 
 def test_what_has_no_certificate_says_why(tmp_path: Path) -> None:
