@@ -166,7 +166,7 @@ def _moved(answer: ComposedAnswer, share: Fraction) -> Interval | None:
     if found is None or found.upper is None or answer.answer is not None:
         return None
     lower = found.lower or Fraction(0)
-    width = found.upper - lower if answer.exact is None else _NARROW
+    width = _NARROW if answer.grid is None else found.upper - lower
     more = max(width * share, Fraction(1, 10**15))
     unit = 10 ** (len(str(int(1 / more))) + 1)
     low = max(Fraction(int((lower - more) * unit), unit), Fraction(0))

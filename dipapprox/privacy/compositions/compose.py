@@ -5,8 +5,8 @@
 
 Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
 all ε of few rational outcomes (`exact_profiles`) and of discrete Laplace noise
-(`geometric_profiles`). A claim (ε, δ) is decided by ever narrower
-intervals of the least δ at ε; it is undecided as long as δ lies in them.
+(`geometric_profiles`); Gaussian runs alone need no grid (`gaussian_runs`). A claim (ε, δ) is decided
+by ever narrower intervals of the least δ at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
 way to run them, that violate the claim: independently of one another, and for programs with
@@ -24,6 +24,7 @@ from dipapprox.composition.accountant import STUCK, Composition
 from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, Line, exact_profile
+from dipapprox.composition.gaussian_runs import GaussianRuns, gaussian_runs
 from dipapprox.composition.geometric_profiles import (
     GeometricLine,
     GeometricProfile,
@@ -257,9 +258,8 @@ class Composed:
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
         composition = self._mechanisms.composition(_EXPORT_ACCURACY)
-        grid = Step(unit)
-        losses = composition.dominating(grid, _EXPORT_ACCURACY, limits)
-        return log_masses(losses, grid)
+        losses = composition.dominating(Step(unit), _EXPORT_ACCURACY, limits)
+        return log_masses(losses, Step(unit))
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
         """Record an answer of this pipeline, so that `check` can check it.
@@ -335,7 +335,7 @@ class Composed:
         )
 
     def _ask(
-        self, accuracy: Fraction, ask: Callable[[Composition], Found]
+        self, accuracy: Fraction, ask: Callable[[Composition | GaussianRuns], Found]
     ) -> tuple[Found | None, str | None]:
         """Ask a composition, of ever finer pairs of programs; also return why it is not narrower.
 
@@ -344,7 +344,8 @@ class Composed:
         known: Found | None = None
         with EarlyEnd() as end, limited(self._options.limits):
             while True:
-                found = ask(self._mechanisms.composition(accuracy))
+                composition = self._mechanisms.composition(accuracy)
+                found = ask(gaussian_runs(composition.runs) or composition)
                 if known is not None:
                     both = zip(known.bounds, found.bounds, strict=True)
                     found = replace(found, bounds=tuple(old.meet(new) for old, new in both))

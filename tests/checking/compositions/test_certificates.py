@@ -183,7 +183,7 @@ def test_what_has_no_certificate() -> None:
     with pytest.raises(UserError, match="one of this pipeline"):
         composed.certify(dipapprox.compose(PIPELINES["one"]).epsilon("1e-5", "0.1"))
     limited = dipapprox.compose(
-        [GAUSSIAN], options=dipapprox.Options(limits=dipapprox.Limits(atoms=100))
+        PIPELINES["laplace"], options=dipapprox.Options(limits=dipapprox.Limits(atoms=100))
     )
     with pytest.raises(UserError, match="the verdict is Unknown"):
         limited.certify(limited.verify("3.3", "1e-5"))
