@@ -35,7 +35,7 @@ from dipapprox.kernel.adjacency import Input, Number, Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.closed_forms import every_pair_exactly
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions, Judgement, Private
+from dipapprox.kernel.judgements import Distributions, ExactDistributions, Judgement, Private
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound
@@ -138,6 +138,11 @@ class Sets:
             return None
         return Sets(cells, self.left)
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is one pair."""
+        return all(cell.is_point for cell in self.cells if isinstance(cell, Zone))
+
     def zone(self, place: int) -> Zone:
         """Return the zone of an input."""
         cell = self.cells[place] if 0 <= place < len(self.cells) else None
@@ -222,9 +227,9 @@ def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> 
             where = as_integer(place, "an input"), as_word(side, "a side", SIDES)
             halves = pairs.cut(*where, as_number(at, "where to cut"))
         case ["ends", place, *parts] if len(parts) == 2:
-            if not motion.is_ordered(as_integer(place, "an input")):
+            halves = pairs.ends(as_integer(place, "an input"))
+            if not motion.is_ordered(place):
                 raise Refuted("probabilities do not move in one direction with this input")
-            halves = pairs.ends(place)
         case _:
             raise BadProof("no part of a set")
     for each, half in zip(parts, halves, strict=True):
@@ -278,21 +283,23 @@ def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     eps_prv, delta = claimed(step)
     motion = Motion(proof.machine, proof.ask)
     sets = list(undivided(as_list(step["parts"], "parts"), motion))
-    if premises and isinstance(found := premises[0], Distributions):
-        if len(premises) > 1:
-            raise BadProof("one premise is wanted: distributions")
-        largest = Largest(motion, found, eps_prv)
-        for pairs in sets:
-            most = delta - largest.error(pairs)
-            for pair in pairs.vertices():
-                if not largest.is_at_most(most, *pair):
-                    raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
-        return Private(found.eps, eps_prv, delta, None, len(sets), in_sets=True)
-    if not all(cell.is_point for pairs in sets for cell in pairs.cells if isinstance(cell, Zone)):
-        raise Refuted("closed forms bound delta of single pairs alone")
-    single = tuple(dict.fromkeys(pair for pairs in sets for pair in pairs.vertices()))
-    private = every_pair_exactly(replace(proof, pairs=single), premises, step)
-    return replace(private, pairs=None, in_sets=True)
+    match premises:
+        case [Distributions() as found]:
+            largest = Largest(motion, found, eps_prv)
+            for pairs in sets:
+                most = delta - largest.error(pairs)
+                for pair in pairs.vertices():
+                    if not largest.is_at_most(most, *pair):
+                        raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
+            return Private(found.eps, eps_prv, delta, None, len(sets), in_sets=True)
+        case [ExactDistributions(), *_]:
+            if not all(pairs.is_pair for pairs in sets):
+                raise Refuted("closed forms bound delta of single pairs alone")
+            single = tuple(dict.fromkeys(pair for pairs in sets for pair in pairs.vertices()))
+            private = every_pair_exactly(replace(proof, pairs=single), premises, step)
+            return replace(private, pairs=None, in_sets=True)
+        case _:
+            raise BadProof("one premise is wanted first: distributions")
 
 
 def _plain(value: Value) -> Value:

@@ -125,7 +125,8 @@ class _Search:
             own = [0] * len(self._places), [0] * len(self._places)
             for row, known in zip(own, bounds, strict=True):
                 for output, bound in zip(found.outputs, known, strict=True):
-                    row[self._places[output]] = bound
+                    if output in self._places:
+                        row[self._places[output]] = bound
             self._bounds[each] = own
 
     def _halves(self, part: _Part) -> list[_Part]:

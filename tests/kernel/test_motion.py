@@ -1,0 +1,477 @@
+"""How probabilities move with real inputs, against probabilities at many inputs; sets of pairs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import pytest
+
+from dipapprox import parse
+from dipapprox.kernel.adjacency import Adjacency
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.judgements import Output
+from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.motion import Motion
+from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.reading import number_json
+from dipapprox.kernel.rules import distributions
+from dipapprox.kernel.sets import Sets, Zone, all_sets, tight
+from dipapprox.proof_steps.machines import machine_json
+
+HALF = Fraction(1, 2)
+
+HEAD = """
+input q[2] in real -2..2
+output o in 0..3
+adjacent linf 1
+"""
+
+
+def machine_of(text: str) -> Machine:
+    """Statements stand two blanks apart."""
+    return read_machine(machine_json(parse("\n".join(text.split("  ")))))
+
+
+def motion_of(body: str, head: str = HEAD) -> Motion:
+    return Motion(machine_of(head + body), lambda: None)
+
+
+def probabilities(
+    machine: Machine, inputs: list[tuple[Fraction, ...]], eps: Fraction = HALF
+) -> dict[tuple[Fraction, ...], Mapping[Output, float]]:
+    listed: list[Any] = [[number_json(value) for value in each] for each in inputs]
+    proof = Proof(machine, None, lambda: None)
+    found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 50})
+    return {
+        each: {
+            output: low / 2**found.places
+            for output, low in zip(found.outputs, found.bounds[each][0], strict=True)
+        }
+        for each in inputs
+    }
+
+
+# --- directions ----------------------------------------------------------------------------------
+
+ORDERED = {
+    "a threshold": "x <- Gauss(q[1], 1)  o <- 0  if x >= 1 then o <- 1 end",
+    "a falling threshold": "x <- Gauss(-1 * q[1], 1)  o <- 0  if x >= 1 then o <- 1 end",
+    "levels of which one is left": """
+        x <- Gauss(q[1], 1)  t <- Gauss(0, 1)  y <- Gauss(0, 1)  o <- 3
+        if y >= t then o <- 1 else if x >= t then o <- 2 end end
+        """,
+    "the largest": """
+        x <- Gauss(q[1], 1)  y <- Gauss(q[2], 1)  z <- Gauss(0, 1)
+        o <- 0  b <- x
+        if y > b then b <- y  o <- 1 end
+        if z > b then b <- z  o <- 2 end
+        """,
+    "the least": """
+        x <- Gauss(q[1], 1)  y <- Gauss(q[2], 1)  z <- Gauss(0, 1)
+        o <- 0  b <- x
+        if y < b then b <- y  o <- 1 end
+        if z < b then b <- z  o <- 2 end
+        """,
+    "a coin": """
+        c <- choose {0 : 1/4, 1 : 3/4}
+        x <- Gauss(q[1], 1)  o <- 0
+        if x >= c then o <- 1 end
+        """,
+    "an input that cancels": """
+        x <- Gauss(q[1], 1)  y <- Gauss(q[1], 1)  o <- 0
+        if x >= y then o <- 1 end
+        """,
+    "an input that is compared itself": """
+        x <- Gauss(0, 1)  o <- 0
+        if x + q[1] >= 1 then o <- 1 end
+        """,
+}
+
+UNORDERED = {
+    "a band": "x <- Gauss(q[1], 1)  o <- 0  if x >= 0 and x <= 1 then o <- 1 end",
+    "three levels": """
+        x <- Gauss(q[1], 1)  o <- 0
+        if x >= 1 then o <- 2 else if x >= 0 then o <- 1 end end
+        """,
+    "two outputs on either side": """
+        x <- Gauss(q[1], 1)  y <- Gauss(0, 1)
+        o <- 0
+        if y >= 0 then o <- 1 end
+        if x >= 0 then o <- o + 2 end
+        """,
+    "a coin that turns the threshold round": """
+        c <- choose {0 : 1/2, 1 : 1/2}
+        x <- Gauss(q[1], 1)  o <- 0
+        if c = 1 and x >= 0 then o <- 1 end
+        if c = 0 and x < 0 then o <- 1 end
+        """,
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_probabilities_that_move_in_one_direction(name: str) -> None:
+    assert motion_of(ORDERED[name]).is_ordered(0)
+
+
+@pytest.mark.parametrize("name", UNORDERED)
+def test_probabilities_that_do_not(name: str) -> None:
+    assert not motion_of(UNORDERED[name]).is_ordered(0)
+
+
+def test_the_second_input_is_another_one() -> None:
+    motion = motion_of("x <- Gauss(q[2], 1)  o <- 0  if x >= 0 and x <= 1 then o <- 1 end")
+    assert motion.is_ordered(0)
+    assert not motion.is_ordered(1)
+
+
+def test_the_exception_is_the_same_for_all_values_of_other_inputs() -> None:
+    head = "input q in real 0..1\ninput c in 0..1\noutput o in 0..3\nadjacent linf 1\n"
+    body = "x <- Gauss(q, 1)  o <- {}  if x >= 0 then o <- 3 - {} end"
+    assert motion_of(body.format("0", "c"), head).is_ordered(0)
+    assert motion_of(body.format("c", "0"), head).is_ordered(0)
+    assert not motion_of(body.format("c", "c"), head).is_ordered(0)
+
+
+# --- random machines -----------------------------------------------------------------------------
+
+
+class RandomMachines:
+    """Trees of comparisons of a few samples around two inputs, with outputs at the leaves."""
+
+    def __init__(self, seed: int) -> None:
+        self._source = random.Random(seed)
+
+    def machine(self) -> Any:
+        source, body = self._source, []
+        count = source.randint(1, 3)
+        for k in range(count):
+            mean: Any = source.randint(-1, 1)
+            for name in "uv":
+                slope = source.choice([-1, 0, 0, 1, 1, 2])
+                mean = ["+", mean, ["*", slope, ["cell", name]]]
+            family = source.choice(["Gauss", "Lap"])
+            body.append(["draw", ["cell", f"x{k}"], family, mean, [source.choice([1, 2]), 0]])
+        if source.random() < 0.3:
+            options = [[0, "1/3"], [1, "2/3"]]
+            body.append(["choose", ["cell", "c"], options, False])
+        else:
+            body.append(["set", ["cell", "c"], 0])
+        body.append(self._tree(count, source.randint(1, 3)))
+        reals = {"low": -2, "high": 2}
+        return {
+            "inputs": [["u", reals], ["v", reals]],
+            "outputs": [["o", [0, 1, 2]]],
+            "reals": [],
+            "adjacency": {"norm": "linf", "radius": 1},
+            "body": body,
+        }
+
+    def _tree(self, count: int, depth: int) -> Any:
+        source = self._source
+        if not depth or (depth < 3 and source.random() < 0.3):
+            return ["set", ["cell", "o"], source.randint(0, 2)]
+        left: Any = ["cell", f"x{source.randrange(count)}"]
+        right: Any = source.choice([["cell", "c"], source.randint(-1, 1), ["cell", "x0"]])
+        if left == right:
+            right = 0
+        parts = [[self._tree(count, depth - 1)] for _ in range(2)]
+        return ["if", [source.choice(["<", "<=", ">", ">="]), left, right], *parts]
+
+
+def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
+    return [some for k in range(1, len(outputs)) for some in combinations(sorted(outputs), k)]  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_machines_move_as_is_said(seed: int) -> None:
+    """Directions and second differences, at the points of a grid."""
+    made = RandomMachines(seed)
+    points = [Fraction(k, 2) for k in range(-4, 5)]
+    ordered = moved = 0
+    for _ in range(25):
+        machine = read_machine(made.machine())
+        motion = Motion(machine, lambda: None)
+        try:
+            found = probabilities(machine, list(product(points, points[::4])))
+        except Refused:
+            continue
+        outputs = {output for own in found.values() for output in own if own[output]}
+        assert outputs <= motion.outputs
+        bound, is_ordered = float(motion.curvature(0, HALF)), motion.is_ordered(0)
+        for some in sets_of(outputs):
+            lines = []
+            for other in points[::4]:
+                own = [found[point, other] for point in points]
+                lines.append([sum(each.get(output, 0) for output in some) for each in own])
+            steps = [b - a for line in lines for a, b in pairwise(line)]
+            if is_ordered:
+                assert min(steps) >= -1e-12 or max(steps) <= 1e-12
+                ordered += max(map(abs, steps)) > 1e-3
+            for line in lines:
+                for a, b, c in zip(line, line[1:], line[2:], strict=False):
+                    assert abs(a - 2 * b + c) <= bound / 4 + 1e-12
+                    moved += abs(a - 2 * b + c) > bound / 16
+    assert ordered > 10
+    assert moved > 10
+
+
+# --- curvature -----------------------------------------------------------------------------------
+
+BAND = "x <- {}(q[1], {})  o <- 0  if x >= -{} and x <= {} then o <- 1 end"
+
+
+@pytest.mark.parametrize(
+    ("family", "scale", "end", "largest"),
+    [
+        # Bands whose probability is most curved: |phi''| turns at one sigma; of Laplace noise all
+        # but a peak.
+        ("Gauss", 1, "1", Fraction(484, 1000)),
+        ("Gauss", 2, "2", Fraction(121, 1000)),
+        ("Lap", 1, "1/100", Fraction(1)),
+        ("Lap", 2, "1/50", Fraction(1, 4)),
+    ],
+)
+def test_bounds_of_curvature_are_right_and_hardly_too_large(
+    family: str, scale: int, end: str, largest: Fraction
+) -> None:
+    body = BAND.format(family, scale, end, end)
+    motion, step = motion_of(body), Fraction(1, 50) * scale
+    assert motion.curvature(0, HALF) == largest
+    assert motion.curvature(1, HALF) == 0
+    points = [(k * step, Fraction(0)) for k in (-1, 0, 1)]
+    before, here, after = (
+        each[(1,)] for each in probabilities(motion.machine, points, HALF).values()
+    )
+    found = abs(before - 2 * here + after) / float(step * step)
+    assert 0.45 * float(largest) < found <= float(largest)
+
+
+def test_several_samples_around_an_input() -> None:
+    """Norms of products add up, and multiply."""
+    head = HEAD.replace("q[2]", "q")
+    body = "x <- Gauss(q, 1)  y <- Lap({} * q, {})  o <- 0  if x >= y then o <- 1 end"
+    n, m = Fraction(399, 500), Fraction(121, 125)
+    for slope, scale, steep in ((1, "1", 1), (3, "1", 3), (-3, "1", 3), (3, "2", Fraction(3, 2))):
+        motion = motion_of(body.format(slope, scale), head)
+        assert motion.curvature(0, HALF) == (m + 2 * steep**2 + 2 * n * steep) / 2
+    scaled = motion_of("x <- Gauss(q, 1 / eps)  o <- 0  if x >= 0 then o <- 1 end", head)
+    assert scaled.curvature(0, Fraction(1, 3)) == m / 18
+
+
+U: Any = ["cell", "u"]
+X: Any = ["cell", "x"]
+
+
+def motion_around(*body: Any) -> Motion:
+    machine = {
+        "inputs": [["u", {"low": 0, "high": 1}]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": list(body),
+    }
+    return Motion(read_machine(machine), lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("family", "mean", "left", "right"),
+    [
+        ("Gauss", 0, X, U),
+        ("Gauss", U, X, U),
+        ("Gauss", U, ["+", X, U], 0),
+        ("Lap", ["*", 2, U], X, U),
+        ("LapPlus", U, X, 0),
+        ("DGauss", U, X, 0),
+        ("Gauss", 0, U, 1),
+    ],
+)
+def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) -> None:
+    motion = motion_around(
+        ["draw", X, family, mean, [1, 0]],
+        ["if", [">=", left, right], [["set", ["cell", "o"], 1]], [["set", ["cell", "o"], 0]]],
+    )
+    with pytest.raises(Refused):
+        motion.curvature(0, HALF)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [["set", ["cell", "o"], ["cell", "u"]]],
+        [["draw", ["cell", "x"], "Gauss", 0, [1, 0]], ["set", ["cell", "o"], ["cell", "x"]]],
+        [["choose", ["cell", "o"], [[0, ["cell", "u"]], [1, 1]], True]],
+        [["choose", ["cell", "o"], [[0, ["exp", ["cell", "u"]]], [1, 1]], True]],
+        [["choose", ["cell", "o"], [[0, ["+", 1, ["*", 2, ["cell", "u"]]]], [1, 1]], True]],
+        [["set", ["element", "a", 3, ["cell", "u"]], 0], ["set", ["cell", "o"], 0]],
+        [
+            ["draw", ["cell", "x"], "Gauss", ["cell", "u"], [1, 0]],
+            ["draw", ["cell", "y"], "Gauss", ["cell", "x"], [1, 0]],
+            ["set", ["cell", "o"], 0],
+        ],
+        [
+            ["set", ["cell", "c"], 1],
+            ["while", ["=", ["cell", "c"], 1], [["set", ["cell", "c"], 0]]],
+        ],
+        [["set", ["cell", "c"], ["cell", "nothing"]]],
+        [],
+    ],
+)
+def test_what_reads_an_input_otherwise_is_not_followed(body: Any) -> None:
+    with pytest.raises(NotProved):
+        motion_around(*body)
+
+
+def test_published_numbers_are_not_followed() -> None:
+    head = "input q in real 0..1\noutput y in real\nadjacent all\n"
+    with pytest.raises(Refused):
+        motion_of("y <- Gauss(q, 1)", head)
+
+
+# --- zones and sets ------------------------------------------------------------------------------
+
+GRID = [Fraction(k, 2) for k in range(-2, 5)]
+
+
+def in_zone(zone: Zone | None, u: Any, v: Any) -> bool:
+    if zone is None:
+        return False
+    sides = zip((u, v, v - u), (zone.first, zone.second, zone.change), strict=True)
+    return all(low <= value <= high for value, (low, high) in sides)
+
+
+def zones(seed: int, count: int) -> list[tuple[Any, Zone | None]]:
+    source, found = random.Random(seed), []
+    for _ in range(count):
+        ends: Any = [tuple(sorted(source.choices(GRID, k=2))) for _ in range(3)]
+        found.append((ends, tight(*ends)))
+    return found
+
+
+def test_zones_lose_no_pair_and_their_ends_are_attained() -> None:
+    for ends, zone in zones(1, 200):
+        inside = [
+            (u, v)
+            for u, v in product(GRID, GRID)
+            if all(a <= x <= b for x, (a, b) in zip((u, v, v - u), ends, strict=True))
+        ]
+        assert inside == [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
+        assert (zone is None) == (not inside)
+        if zone is not None:
+            # Ends of the grid meet in its points.
+            for side, get in (("first", 0), ("second", 1), ("change", 2)):
+                values = [(u, v, v - u)[get] for u, v in inside]
+                assert getattr(zone, side) == (min(values), max(values))
+            assert zone.is_point == (len(inside) == 1)
+
+
+def test_vertices_are_in_the_zone_and_span_it() -> None:
+    for _, zone in zones(2, 200):
+        if zone is None:
+            continue
+        vertices = zone.vertices()
+        assert all(in_zone(zone, *vertex) for vertex in vertices)
+        # A linear function is largest at a vertex.
+        for a, b in product(range(-2, 3), repeat=2):
+            inside = [a * u + b * v for u, v in product(GRID, GRID) if in_zone(zone, u, v)]
+            assert max(a * u + b * v for u, v in vertices) == max(inside)
+
+
+def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:
+    for number, (_, zone) in enumerate(zones(3, 200)):
+        if zone is None:
+            continue
+        inside = [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
+        side, at = ("first", "second", "change")[number % 3], GRID[number % 7]
+        below, above = Sets((zone,)).cut(0, side, at)
+        halves = [None if each is None else each.zone(0) for each in (below, above)]
+        for u, v in inside:
+            value = {"first": u, "second": v, "change": v - u}[side]
+            assert in_zone(halves[0], u, v) == (value <= at)
+            assert in_zone(halves[1], u, v) == (value >= at)
+        for half, sign in zip(Sets((zone,)).ends(0), (1, -1), strict=True):
+            assert half is not None
+            stuck = {
+                (u, v)
+                for u, v in inside
+                if not in_zone(zone, u + sign * HALF, v) and not in_zone(zone, u, v - sign * HALF)
+            }
+            assert stuck == {pair for pair in inside if in_zone(half.zone(0), *pair)}
+
+
+def test_no_real_input_is_there() -> None:
+    (zone,) = [zone for _, zone in zones(4, 1)]
+    assert zone is not None
+    for place in (-1, 1, 2):
+        with pytest.raises(BadProof):
+            Sets((zone, (0, 1))).cut(place, "first", Fraction(0))
+
+
+ADJACENCIES = ["linf 1", "linf 1/2", "l1 1", "l1 3/2", "l0 1", "l0 2", "all"]
+ADJACENCIES += ["increasing 1", "decreasing 1/2", "l1 0", "linf 0"]
+
+MIXED = """
+input q[2] in real -1..2
+input c in {{0, 1}}
+output o in 0..1
+adjacent {}
+o <- 0
+"""
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
+    machine = machine_of(MIXED.format(adjacency))
+    sets = list(all_sets(machine))
+    inputs = list(product(GRID[:5], GRID[:5], (0, 1)))
+    # `ends` of a set bound what its pairs do, wherever they are.
+    met = 0
+    for u, v in product(inputs, inputs):
+        held = [
+            each
+            for each in sets
+            if all(
+                in_zone(cell, *pair) if isinstance(cell, Zone) else cell == pair
+                for cell, pair in zip(each.cells, zip(u, v, strict=True), strict=True)
+            )
+        ]
+        if machine.adjacency.holds(u, v):
+            assert held
+            met += 1
+        elif not adjacency.startswith("l1") and u != v:
+            assert not held
+    assert met == 0 if adjacency.endswith(" 0") else met > 0
+
+
+def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
+    """A move to where a change is least may not need more than is left of l1."""
+    machine = machine_of(MIXED.format("l1 1"))
+    for pairs in all_sets(machine):
+        for half in (half for half in pairs.ends(0) if half is not None):
+            low, high = half.zone(0).change
+            assert low == 0 or high == 0
+            assert half.ends(0)[0 if high == 0 else 1] == half
+
+
+def test_sets_without_a_share_are_empty() -> None:
+    machine = machine_of(MIXED.format("l1 1"))
+    (pairs,) = (each for each in all_sets(machine) if each.cells[2] == (0, 0))
+    _, most = pairs.cut(0, "change", Fraction(3, 4))
+    assert most is not None
+    assert most.cut(1, "change", Fraction(1, 2))[1] is None
+    assert most.cut(1, "change", Fraction(1, 4))[1] is not None
+    assert most.cut(1, "change", Fraction(-1, 2))[0] is None
+    assert [each.left for each in all_sets(machine)] == [1, 0, 0, 1]
+
+
+def test_sets_that_are_none() -> None:
+    without_ends = machine_of(MIXED.format("linf 1").replace("real -1..2", "real"))
+    with pytest.raises(Refused):
+        list(all_sets(without_ends))
+    listed = replace(machine_of(MIXED.format("all")), adjacency=Adjacency("pairs"))
+    with pytest.raises(Refused):
+        list(all_sets(listed))

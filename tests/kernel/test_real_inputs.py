@@ -1,0 +1,332 @@
+"""Claims about real inputs: proofs against grids of inputs, and proofs with something changed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import exp
+from typing import Any
+
+import pytest
+
+from dipapprox import Options, profile, verify
+from dipapprox.kernel.adjacency import Input, Range
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.reading import number_json
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import distributions
+from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.privacy.claim import Claim
+from dipapprox.proof_steps.proved import replayed
+from dipapprox.proof_steps.verdicts import Goal, written
+from kernel.forgeries import at, names_of, paths, put, variants
+from kernel.small import program_of
+
+HALF = Fraction(1, 2)
+
+SVT = """
+input q[{n}] in real {domain}
+output out[{n}] in {{0, 1}}
+adjacent {adjacency}
+for i in 1..{n} do
+    out[i] <- 0
+end
+t <- {noise}(0, 2 / eps)
+for i in 1..{n} do
+    r <- {noise}(q[i], 4 / eps)
+    if r >= t then
+        out[i] <- 1
+        exit
+    end
+end
+"""
+
+LARGEST = """
+input q[2] in real 0..1
+output out in 1..2
+adjacent {adjacency}
+for i in 1..2 do
+    v[i] <- {noise}(q[i], 2 / eps)
+end
+out <- argmax(v)
+"""
+
+BAND = """
+input q in real {domain}
+output o in {{0, 1}}
+adjacent {adjacency}
+x <- {noise}(q, 1)
+o <- 0
+if x >= 1/4 and x <= 3/4 then
+    o <- 1
+end
+"""
+
+LEVELS = """
+input q in real 0..1
+output o in 0..2
+adjacent all
+x <- {noise}(q, 1)
+o <- 0
+if x >= 1 then
+    o <- 2
+else
+    if x >= 0 then
+        o <- 1
+    end
+end
+"""
+
+BESIDE = """
+input q in real 0..1
+input c in {{0, 1}}
+output o in {{0, 1}}
+adjacent {adjacency}
+x <- {noise}(q + 1/2 * c, 1)
+y <- {noise}(c, 2)
+o <- 0
+if x >= y then
+    o <- 1
+end
+"""
+
+SUM = """
+input q[2] in real 0..1
+output o in {{0, 1}}
+adjacent {adjacency}
+x <- {noise}(q[1] + 2 * q[2], 2)
+o <- 0
+if x >= 1 then
+    o <- 1
+end
+"""
+
+
+@dataclass
+class Question:
+    """A program and a budget, with the least delta that is known to hold, and largest on a grid."""
+
+    name: str
+    text: str
+    eps_prv: Fraction
+    step: Fraction = field(default=HALF)
+
+    @cached_property
+    def proof(self) -> tuple[Any, Any, list[Any]]:
+        """A proof of a delta that is hardly larger than that of some pair."""
+        program = program_of(self.text)
+        answer = profile(program, eps=HALF, eps_prv=self.eps_prv, width=Fraction(1, 10**4))
+        delta = round(answer.delta_enclosure.upper + Fraction(1, 2000), 4)
+        goal = Goal(Claim(HALF, delta, self.eps_prv), None, Fraction(1, 10**5), 4)
+        found = written(program, goal, AllPairs(), 30)
+        return found.machine, found.claim, list(found.steps)
+
+    @property
+    def delta(self) -> Fraction:
+        return Fraction(self.proof[1]["delta"])
+
+
+def _questions() -> Iterator[Question]:
+    for noise in ("Gauss", "Lap"):
+        smaller = ("linf 1/2", "increasing 1/2", "decreasing 1") if noise == "Gauss" else ()
+        for adjacency in ("linf 1", *smaller):
+            text = SVT.format(n=2, domain="0..1", adjacency=adjacency, noise=noise)
+            yield Question(f"svt {noise} {adjacency}", text, Fraction(1, 20))
+        text = SVT.format(n=1, domain="-2..2", adjacency="l1 1", noise=noise)
+        yield Question(f"svt {noise} wide", text, Fraction(1, 20))
+        for adjacency in ("linf 1", "l0 1"):
+            text = LARGEST.format(adjacency=adjacency, noise=noise)
+            yield Question(f"largest {noise} {adjacency}", text, Fraction(1, 20))
+        for adjacency, domain in (("all", "0..1"), ("linf 1/2", "-1..1")):
+            text = BAND.format(adjacency=adjacency, domain=domain, noise=noise)
+            yield Question(f"band {noise} {adjacency}", text, Fraction(1, 20), Fraction(1, 4))
+        yield Question(f"levels {noise}", LEVELS.format(noise=noise), Fraction(1, 10))
+        for adjacency in ("l1 1", "l0 1") if noise == "Gauss" else ("all", "linf 1"):
+            text = BESIDE.format(adjacency=adjacency, noise=noise)
+            yield Question(f"beside {noise} {adjacency}", text, Fraction(1, 10))
+    yield Question("sum", SUM.format(adjacency="linf 1/2", noise="Gauss"), Fraction(1, 10))
+
+
+QUESTIONS = list(_questions())
+IDS = [question.name for question in QUESTIONS]
+
+
+def largest_on_grid(
+    machine: Machine, eps: Fraction, eps_prv: Fraction, step: Fraction, most: int = 2000
+) -> float:
+    """The largest delta of adjacent pairs on a grid, from below."""
+    sides = []
+    for _, domain in machine.inputs:
+        if isinstance(domain, Range):
+            assert domain.low is not None
+            assert domain.high is not None
+            count = min(int((domain.high - domain.low) / step), 16)
+            sides.append([domain.low + k * step for k in range(count + 1)])
+        else:
+            sides.append(list(domain))  # type: ignore[arg-type]
+    inputs: list[Input] = list(product(*sides))
+    if len(inputs) > most:
+        return 0.0
+    listed: list[Any] = [
+        [{"name": v} if isinstance(v, str) else number_json(Fraction(v)) for v in each]
+        for each in inputs
+    ]
+    proof = Proof(machine, None, lambda: None)
+    found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 30})
+    unit, growth = 2**found.places, exp(eps_prv) + 1e-12
+    bounds = {
+        each: ([x / unit for x in low], [x / unit for x in high])
+        for each, (low, high) in found.bounds.items()
+    }
+    return max(
+        (
+            sum(max(0.0, a - growth * b) for a, b in zip(bounds[u][0], bounds[v][1], strict=True))
+            for u, v in product(inputs, inputs)
+            if machine.adjacency.holds(u, v)
+        ),
+        default=0.0,
+    )
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=IDS)
+def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Question) -> None:
+    machine, claim, steps = question.proof
+    found = replay(machine, claim, steps)
+    assert isinstance(found, Private)
+    assert found.in_sets
+    read = read_machine(machine)
+    grid = largest_on_grid(read, HALF, question.eps_prv, question.step)
+    assert grid <= question.delta
+    # Below what a pair of the grid has, nothing is proved: not with these parts, and with others.
+    lower = {"delta": number_json(Fraction(int(grid * 10**6) - 1, 10**6))}
+    if grid > 1e-5:
+        with pytest.raises(Refuted):
+            replay(machine, {**claim, **lower}, [steps[0], {**steps[1], **lower}])
+        goal = Goal(Claim(HALF, Fraction(lower["delta"]), question.eps_prv), None, None, 4)
+        with pytest.raises(NotProved):
+            written(program_of(question.text), goal, AllPairs(), 40)
+
+
+def changed_parts(part: Any, source: random.Random) -> Any:
+    """The same parts but one."""
+    place = source.choice(list(paths(part)))
+    others = [[*["ends", 0], None, None], ["cut", 0, "first", "1/2", None, None], None]
+    new = source.choice([*variants(at(part, place), ["first", "second", "change"]), *others])
+    return put(part, place, new) if place else new
+
+
+def outcome(machine: Any, claim: Any, steps: Any, step: Fraction) -> str:
+    """What becomes of a proof: "refused", "true" as far as a grid tells, "FALSE", or a crash."""
+    try:
+        replay(machine, claim, steps)
+    except NotProved:
+        return "refused"
+    except Exception as crash:
+        return f"crash: {type(crash).__name__}: {crash}"
+    read, delta = read_machine(machine), Fraction(claim["delta"])
+    eps, eps_prv = Fraction(claim["eps"]), Fraction(claim["eps_prv"])
+    return "true" if largest_on_grid(read, eps, eps_prv, step) <= delta else "FALSE"
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_claim_that_is_too_small_is_not_confirmed_whatever_the_parts(part: int) -> None:
+    """Steps of which anything is changed, for a delta that some pair of the grid exceeds."""
+    source = random.Random(part)
+    for question in QUESTIONS[part::3]:
+        machine, claim, (run, step) = question.proof
+        grid = largest_on_grid(read_machine(machine), HALF, question.eps_prv, question.step)
+        false = number_json(Fraction(int(grid * 10**5) * 9, 10**6))
+        if not false:
+            continue
+        forged = {**claim, "delta": false}
+        for _ in range(6):
+            parts = changed_parts(step["parts"], source)
+            steps = [run, {**step, "delta": false, "parts": parts}]
+            with pytest.raises(NotProved):
+                replay(machine, forged, steps)
+
+
+def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> None:
+    source, counts = random.Random(5), Counter[str]()
+    for _ in range(100):
+        question = source.choice(QUESTIONS)
+        machine, claim, steps = question.proof
+        tree: Any = [machine, claim, steps]
+        for _ in range(source.randint(1, 2)):
+            kind = source.choices([0, 1, 2], [5, 1, 2])[0]
+            places = [path for path in paths(tree[kind], (kind,)) if len(path) > 1]
+            # Names of what is changed would be refused, mostly.
+            place = source.choice([path for path in places if "inputs" not in path[2:]])
+            new = source.choice(variants(at(tree, place), names_of(machine)))
+            tree = put(tree, place, new)
+        machine, claim, steps = tree
+        found = outcome(machine, claim, steps, question.step)
+        counts[found] += 1
+        assert found in {"refused", "true"}, (question.name, tree)
+    assert counts["refused"] > 20
+    assert counts["true"] > 5
+
+
+def test_steps_that_are_none() -> None:
+    question = next(question for question in QUESTIONS if question.name == "band Gauss all")
+    machine, claim, (run, step) = question.proof
+    bad: list[Any] = [
+        {},
+        [],
+        [step["parts"][0], None],
+        [["ends", 0, None, None]],
+        [["ends", 0, None]],
+        [["cut", 0, "both", "1/2", None, None]],
+        [["cut", 0, "first", 0.5, None, None]],
+        [["cut", 1, "first", "1/2", None, None]],
+        [["cut", 0, "first", 2, None, ["cut", 0, "first", "1/2", None, None]]],
+        ["ends"],
+        [None],
+    ]
+    for parts in bad:
+        with pytest.raises(NotProved):
+            replay(machine, claim, [run, {**step, "parts": parts}])
+    for premises in ([], [0, 0]):
+        with pytest.raises(BadProof):
+            replay(machine, claim, [run, {**step, "from": premises}])
+    with pytest.raises(Refuted):
+        replay(machine, claim, [{**run, "inputs": run["inputs"][1:]}, step])
+    # Closed forms are of single pairs.
+    lap = next(question for question in QUESTIONS if question.name == "band Lap all")
+    machine, claim, (run, step) = lap.proof
+    exact = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": run["inputs"]}
+    with pytest.raises(Refuted):
+        replay(machine, claim, [exact, step])
+
+
+def test_a_delta_that_is_attained() -> None:
+    text = SVT.format(n=2, domain="0..1", adjacency="linf 1", noise="Lap")
+    program = program_of(text)
+    proved = Options(proved=True)
+    verdict = verify(program, eps=HALF, delta=0, options=proved)
+    assert verdict.answer.value == "DP"
+    assert verdict.replayed is not None
+    with pytest.raises(NotProved):
+        goal = Goal(Claim(HALF, Fraction(0), Fraction(1, 10)), None, None, 4)
+        replayed(program, goal, AllPairs(), proved.limits)
+
+
+def test_listed_pairs_of_real_inputs() -> None:
+    program = program_of(BAND.format(domain="0..1", adjacency="all", noise="Gauss"))
+    verdict = verify(
+        program,
+        eps=HALF,
+        eps_prv="1/10",
+        delta="1/5",
+        pairs="1/3~1/2",
+        options=Options(proved=True),
+    )
+    assert verdict.replayed is not None
