@@ -14,7 +14,6 @@ from dipapprox.kernel.judgements import (
     ExactDistributions,
     Judgement,
     Private,
-    PrivateThroughout,
     Violated,
     ViolatedSomewhere,
 )
@@ -112,9 +111,7 @@ def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) 
     return Private(eps, eps_prv, delta, listed(proof), count)
 
 
-def every_pair_throughout(
-    proof: Proof, premises: Sequence[Judgement], step: Step
-) -> PrivateThroughout:
+def every_pair_throughout(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
     """delta_{u,u'} = sum over outputs of max(0, g_o) <= delta at all eps of an interval.
 
     Theorem: let g_o = Pr[o | u] - e^eps_prv Pr[o | u'], and let the interval be cut. On a part
@@ -129,7 +126,7 @@ def every_pair_throughout(
     eps_prv, delta = read_weight(step["eps_prv"]), read_weight(step["delta"])
     claim = growth_of(eps_prv, signs), formula_of(delta, signs)
     count = bounded_excesses(proof, found, signs, claim, ascending(step["cuts"]))
-    return PrivateThroughout(found.epsilons, eps_prv, delta, listed(proof), count)
+    return Private(found.epsilons, eps_prv, delta, listed(proof), count)
 
 
 def growth_of(eps_prv: Tree, signs: Signs) -> Ratio:

@@ -93,7 +93,7 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
     points: dict[Fraction, Fraction] = {}
     for premise in premises:
         match premise:
-            case OfRun(run, Private(eps, eps_prv, delta, None)) if run == grid.number:
+            case OfRun(run, Private(Fraction() as eps, eps_prv, delta, None)) if run == grid.number:
                 grid.machine(eps)
                 points[eps_prv] = min(delta, points.get(eps_prv, delta))
             case _:

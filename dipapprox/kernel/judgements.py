@@ -70,16 +70,16 @@ class Private:
     """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv.
 
     Attributes:
-        eps: The machine's eps.
+        eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps.
         eps_prv: The budget.
         delta: The bound.
         pairs: The listed pairs; None for all adjacent ones.
         count: How many they are; or how many sets have all of them, if they are `in_sets`.
     """
 
-    eps: Fraction
-    eps_prv: Fraction
-    delta: Fraction
+    eps: Fraction | Epsilons
+    eps_prv: Tree
+    delta: Tree
     pairs: frozenset[tuple[Input, Input]] | None
     count: int
     in_sets: bool = False
@@ -90,9 +90,10 @@ class Private:
             pairs = f"all {which} pairs (u, u'), bounded on {self.count} sets of them,"
         else:
             pairs = f"each of the {self.count} {which} ordered pairs (u, u')"
+        where = f"all {self.eps}" if isinstance(self.eps, Epsilons) else f"eps = {self.eps}"
         return (
-            f"for {pairs} and every set S of outputs, Pr[S | u] <= e^({self.eps_prv}) "
-            f"Pr[S | u'] + {self.delta}, at eps = {self.eps}"
+            f"for {pairs} and every set S of outputs, Pr[S | u] <= e^({text_of(self.eps_prv)}) "
+            f"Pr[S | u'] + {text_of(self.delta)}, at {where}"
         )
 
 
@@ -112,33 +113,6 @@ class Violated:
             f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and S = "
             f"{{{', '.join(map(_words, self.outputs))}}}, "
             f"Pr[S | u] - e^({self.eps_prv}) Pr[S | u'] > {self.delta}, at eps = {self.eps}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateThroughout:
-    """At all these eps, for all pairs that are meant, delta_{u,u'} <= delta(eps) at eps_prv(eps).
-
-    Attributes:
-        epsilons: The machine's eps.
-        eps_prv: The budget.
-        delta: The bound.
-        pairs: The listed pairs; None for all adjacent ones.
-        count: How many they are.
-    """
-
-    epsilons: Epsilons
-    eps_prv: Tree
-    delta: Tree
-    pairs: frozenset[tuple[Input, Input]] | None
-    count: int
-
-    def __str__(self) -> str:
-        which = "adjacent" if self.pairs is None else "listed"
-        return (
-            f"for {self.epsilons}, each of the {self.count} {which} ordered pairs (u, u') and "
-            f"every set S of outputs, Pr[S | u] <= e^({text_of(self.eps_prv)}) Pr[S | u'] + "
-            f"{text_of(self.delta)}"
         )
 
 
@@ -222,7 +196,6 @@ Judgement = (
     | Private
     | Violated
     | Sign
-    | PrivateThroughout
     | ViolatedSomewhere
     | Budget
     | OfRun

@@ -29,7 +29,6 @@ from dipapprox.kernel.judgements import (
     Composed,
     Judgement,
     Private,
-    PrivateThroughout,
     Violated,
     ViolatedSomewhere,
 )
@@ -50,35 +49,17 @@ class Claim:
 
     Attributes:
         verdict: "DP" or "Not_DP".
-        eps: The machine's eps, > 0.
+        eps: The machine's, > 0: one, or an interval. Then eps_prv and delta are formulas in eps.
         eps_prv: The budget, >= 0.
         delta: In [0, 1].
         pairs: The ordered pairs that are meant; None for all adjacent ones.
     """
 
     verdict: str
-    eps: Fraction
-    eps_prv: Fraction
-    delta: Fraction
-    pairs: tuple[tuple[Input, Input], ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimThroughout:
-    """The same about all eps of an interval; eps_prv and delta are formulas in eps."""
-
-    verdict: str
-    eps: Epsilons
+    eps: Fraction | Epsilons
     eps_prv: Tree
     delta: Tree
     pairs: tuple[tuple[Input, Input], ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetClaim:
-    """That the machine is (budget * eps, 0)-differentially private for every eps > 0."""
-
-    budget: Fraction
 
 
 def is_budget(json: object) -> bool:
@@ -86,14 +67,14 @@ def is_budget(json: object) -> bool:
     return isinstance(json, dict) and "budget" in json
 
 
-def read_budget(json: object) -> BudgetClaim:
+def read_budget(json: object) -> Budget:
     """Read a claim of a budget."""
     record = as_record(json, "the claim", ("verdict", "budget"))
     as_word(record["verdict"], "the verdict", ("DP",))
-    return BudgetClaim(as_number(record["budget"], "the budget"))
+    return Budget(as_number(record["budget"], "the budget"))
 
 
-def read_claim(json: object, machine: Machine) -> Claim | ClaimThroughout:
+def read_claim(json: object, machine: Machine) -> Claim:
     """Read a claim about a machine."""
     record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
@@ -109,7 +90,7 @@ def read_claim(json: object, machine: Machine) -> Claim | ClaimThroughout:
     if not isinstance(record["eps"], dict):
         return Claim(verdict, positive(record["eps"], "eps"), *claimed(record), pairs)
     eps_prv, delta = (read_weight(record[name]) for name in ("eps_prv", "delta"))
-    return ClaimThroughout(verdict, read_epsilons(record["eps"]), eps_prv, delta, pairs)
+    return Claim(verdict, read_epsilons(record["eps"]), eps_prv, delta, pairs)
 
 
 def replay(
@@ -135,7 +116,7 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            stated: Claim | ClaimThroughout | BudgetClaim | Composed
+            stated: Claim | Budget | Composed
             proof: Proof | Bounded | Pipeline
             rules: Rules
             if is_budget(claim):
@@ -161,15 +142,13 @@ def replay(
     return last
 
 
-def _concludes(
-    judgement: Judgement, claim: Claim | ClaimThroughout | BudgetClaim | Composed
-) -> bool:
+def _concludes(judgement: Judgement, claim: Claim | Budget | Composed) -> bool:
     if isinstance(claim, Composed):
         return judgement == claim
-    if isinstance(claim, BudgetClaim):
+    if isinstance(claim, Budget):
         return isinstance(judgement, Budget) and judgement.budget <= claim.budget
     match judgement:
-        case Private(eps, eps_prv, delta, pairs) | PrivateThroughout(eps, eps_prv, delta, pairs):
+        case Private(eps, eps_prv, delta, pairs):
             listed = None if claim.pairs is None else frozenset(claim.pairs)
             same = pairs == listed and claim.verdict == "DP"
         case Violated(eps, eps_prv, delta) | ViolatedSomewhere(eps, eps_prv, delta):

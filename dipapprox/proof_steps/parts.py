@@ -59,24 +59,27 @@ def parts_for(
     """
     read = read_machine(machine)
     stated = read_claim(claim, read)
-    if not isinstance(stated, Claim):
+    if not isinstance(stated.eps, Fraction):
         raise NoCertificate("sets of pairs of real inputs are bounded at one eps only")
-    search = _Search(read, stated, bits, ask)
+    search = _Search(read, stated, stated.eps, bits, ask)
     roots = [_Part(pairs) for pairs in all_sets(read)]
     search.divide(roots)
     return [root.json() for root in roots], [_json(each) for each in search.inputs]
 
 
 class _Search:
-    def __init__(self, machine: Machine, claim: Claim, bits: int, ask: Callable[[], None]) -> None:
+    def __init__(
+        self, machine: Machine, claim: Claim, eps: Fraction, bits: int, ask: Callable[[], None]
+    ) -> None:
         self._proof = Proof(machine, None, ask)
         self._claim = claim
+        self._eps = eps
         self._bits = bits
         self._motion = Motion(machine, ask)
         outputs = tuple(self._motion.outputs)
         self._places = {output: place for place, output in enumerate(outputs)}
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
-        found = Distributions(claim.eps, bits + 16, outputs, self._bounds)
+        found = Distributions(eps, bits + 16, outputs, self._bounds)
         self._largest = Largest(self._motion, found, claim.eps_prv)
         self._count = 0
 
@@ -119,7 +122,7 @@ class _Search:
         if not new:
             return
         inputs = [_json(each) for each in new]
-        step = {"eps": number_json(self._claim.eps), "inputs": inputs, "bits": self._bits}
+        step = {"eps": number_json(self._eps), "inputs": inputs, "bits": self._bits}
         found = distributions(self._proof, [], step)
         for each, bounds in found.bounds.items():
             own = [0] * len(self._places), [0] * len(self._places)
@@ -157,7 +160,7 @@ class _Search:
         costs = {}
         for place, cell in enumerate(pairs.cells):
             if isinstance(cell, Zone):
-                curvature = self._motion.curvature(place, self._claim.eps)
+                curvature = self._motion.curvature(place, self._eps)
                 for side, factor in (("first", Fraction(1)), ("second", self._largest.growth)):
                     low, high = getattr(cell, side)
                     costs[place, side] = curvature * factor * (high - low) ** 2

@@ -21,7 +21,7 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.published import Label, Published
-from dipapprox.kernel.replay import Claim, read_claim
+from dipapprox.kernel.replay import read_claim
 from dipapprox.kernel.signs import Signs
 from dipapprox.privacy.notation import NumberSet, finite
 from dipapprox.privacy.verdict import Witness
@@ -106,9 +106,10 @@ def cuts_for(
         return []
     read, graph = read_machine(machine), Graph()
     stated = read_claim(claim, read)
-    assert isinstance(stated, Claim)
-    run = Run(read, Signs.at(stated.eps), graph, ask)
-    excesses = Excesses(graph, stated.eps, stated.eps_prv)
+    eps = stated.eps
+    assert isinstance(eps, Fraction)
+    run = Run(read, Signs.at(eps), graph, ask)
+    excesses = Excesses(graph, eps, stated.eps_prv)
     found: dict[Input, dict[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], None] = {}
     for pair in adjacent_pairs(read) if stated.pairs is None else stated.pairs:
@@ -119,7 +120,7 @@ def cuts_for(
     allowed = float(gap) / (2 * max(map(len, sums), default=1) + 1)
     cuts: set[Fraction] = set()
     for part in {part for parts in sums for part in parts if part.functions is not None}:
-        cuts.update(_Search(graph, part, stated, bits, ask).cuts(allowed))
+        cuts.update(_Search(graph, part, eps, stated.eps_prv, bits, ask).cuts(allowed))
     return [number_json(cut) for cut in sorted(cuts)]
 
 
@@ -127,11 +128,18 @@ class _Search:
     """Cuts for one label, with the masses of both functions up to each."""
 
     def __init__(
-        self, graph: Graph, part: Excess, claim: Claim, bits: int, ask: Callable[[], None]
+        self,
+        graph: Graph,
+        part: Excess,
+        eps: Fraction,
+        eps_prv: Fraction,
+        bits: int,
+        ask: Callable[[], None],
     ) -> None:
         self._graph = graph
         self._part = part
-        self._claim = claim
+        self._eps = eps
+        self._eps_prv = eps_prv
         self._bits = bits
         self._ask = ask
 
@@ -159,9 +167,9 @@ class _Search:
         masses = self._part.cells(self._graph, cuts)
         wanted = {node for pair in masses for node in pair}
         aim = accuracy(self._bits, most_factors(self._graph, wanted))
-        values = evaluate(self._graph, wanted, self._claim.eps, aim, self._ask)
+        values = evaluate(self._graph, wanted, self._eps, aim, self._ask)
         with precision(aim.precision):
-            growth = to_ball(self._claim.eps_prv).exp()
+            growth = to_ball(self._eps_prv).exp()
             found = [(float(values[f].mid()), float((growth * values[g]).mid())) for f, g in masses]
         ends: list[Cell] = list(pairwise([None, *cuts, None]))
         order = ends if self._part.falls else ends[::-1]
