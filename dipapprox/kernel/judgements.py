@@ -117,6 +117,16 @@ class Violated:
 
 
 @dataclass(frozen=True, slots=True)
+class Representatives:
+    """For every adjacent pair, whatever eps and eps_prv, one of these has at least its delta."""
+
+    pairs: tuple[tuple[Input, Input], ...]
+
+    def __str__(self) -> str:
+        return f"no adjacent pair has a larger delta than all of {len(self.pairs)} pairs have"
+
+
+@dataclass(frozen=True, slots=True)
 class ViolatedSomewhere:
     """At one of these eps a pair violates (eps_prv(eps), delta(eps))."""
 
@@ -194,6 +204,7 @@ Judgement = (
     Distributions
     | ExactDistributions
     | Private
+    | Representatives
     | Violated
     | Sign
     | ViolatedSomewhere

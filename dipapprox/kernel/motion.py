@@ -16,6 +16,12 @@ with the same noise, through all decisions that are not seen to be impossible to
    n_j and m_j of the first two derivatives of the standard densities (`laws`), that is at most
 
        sum_j a_ji^2 m_j / s_j^2 + sum_(j != k) |a_ji a_ki| n_j n_k / (s_j s_k).
+3. Shifts. Let real numbers be published, all else be decided by finite inputs, and let what is
+   published be A u + b + w, where b depends on finite inputs, A and the law of w on nothing. Then
+   delta is 1, or that of w and w + v for v = A (u' - u) + b' - b. If w is Gaussian, it depends on
+   a norm of v (infinite where w has no share), and grows with it. If v is one number and w a sum of
+   samples with log-concave densities, w has one, and the best S is a half-line (likelihood ratios
+   are monotone), so delta grows with |v|. In either case, on a segment it is largest at an end.
 """
 
 from __future__ import annotations
@@ -72,8 +78,6 @@ class Motion:
     """
 
     def __init__(self, machine: Machine, ask: Callable[[], None]) -> None:
-        if machine.reals:
-            raise Refused("real numbers are published")
         self.machine = machine
         self.ask = ask
         self._turn = 0
@@ -85,11 +89,26 @@ class Motion:
         self._real: set[int] = set()
         self._compared: set[int] = set()
         self._ordered: dict[int, bool] = {}
+        self._published: set[tuple[Form, ...]] = set()
+        self._is_straight = True
         self.outputs = {output for (output,) in self._ends(None)}
         self._samples = list(self._noise)
 
+    @property
+    def is_shift(self) -> bool:
+        """Whether delta depends on u' - u alone, and is largest at ends of each change: 3."""
+        atoms = {atom for row in self._published for form in row for atom, _ in form.terms}
+        families = {key[1] for key, atom in self._noise.items() if atom in atoms}
+        known = families <= {"Gauss"} or (
+            len(self.machine.reals) == 1
+            and all(isinstance(FAMILIES[name], RealFamily) for name in families)
+        )
+        return self._is_straight and len(self._published) == 1 and known
+
     def is_ordered(self, place: int) -> bool:
         """Whether every P_S moves in one direction with an input: 1."""
+        if self.machine.reals:
+            return self.is_shift
         if place not in self._ordered:
             ends = [(one, other) for one, other in self._ends(place) if one != other]
             self._ordered[place] = any(len({end[k] for end in ends}) <= 1 for k in (0, 1))
@@ -137,6 +156,11 @@ class Motion:
                 if value is None or isinstance(value, Form) or value not in domain:
                     raise NotProved(f"'{name}' ends without a value of its domain")
                 output.append(value)
+            numbers = [state.stores[side].get(name) for name in self.machine.reals]
+            known = [value for value in numbers if value is not None and not isinstance(value, str)]
+            if len(known) < len(numbers):
+                raise NotProved("a real output ends without a number")
+            self._published.add(tuple([Form(Fraction(0), form_of(value).terms) for value in known]))
             state.stores[side].clear()
             outputs = list(state.outputs)
             outputs[side] = tuple(output)
@@ -225,6 +249,7 @@ class Motion:
             [self._weight(weight, state.stores[side]) for _, weight in options] for side in active
         ]
         together = [tuple(active)] if weights[1:] == weights[:-1] else [(s,) for s in active]
+        self._is_straight = self._is_straight and len(options) == 1
         found = [state]
         for group in together:
             before, found = found, []
@@ -267,6 +292,7 @@ class Motion:
                 (holds if form else fails).append(state)
                 continue
             self._note(form)
+            self._is_straight = False
             for relation, found in ((word, holds), (NEGATED[word], fails)):
                 guards = self._guards(relation, form)
                 if self._may_hold(state.guards, guards):

@@ -8,7 +8,9 @@ than the kernel spends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input
@@ -32,6 +34,7 @@ from dipapprox.kernel.judgements import (
     Judgement,
     Output,
     Private,
+    Representatives,
     Violated,
 )
 from dipapprox.kernel.machine import Machine, read_input, read_value
@@ -50,7 +53,7 @@ from dipapprox.kernel.proofs import (
 )
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
-from dipapprox.kernel.sets import every_real_pair
+from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.kernel.signs import Signs
 
 
@@ -246,6 +249,19 @@ def _distributions(premises: Sequence[Judgement]) -> Distributions:
             raise BadProof("one premise is wanted: distributions")
 
 
+def _represented(rule: Callable[..., Private]) -> Callable[..., Judgement]:
+    """Let a rule go through representatives in place of all pairs, if they are its last premise."""
+
+    @wraps(rule)
+    def applied(proof: Proof, premises: Sequence[Judgement], step: Step) -> Judgement:
+        if not premises or not isinstance(found := premises[-1], Representatives):
+            return rule(proof, premises, step)
+        private = rule(replace(proof, pairs=found.pairs), premises[:-1], step)
+        return replace(private, pairs=None, in_sets=True)
+
+    return applied
+
+
 Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
 
 RULES: Rules = {
@@ -253,11 +269,15 @@ RULES: Rules = {
     "exact distributions": (exact_distributions, ("eps", "inputs")),
     "distributions by intervals": (distributions, ("eps", "inputs", "bits", "cuts")),
     "exact distributions by intervals": (exact_distributions, ("eps", "inputs", "cuts")),
-    "every published pair": (published_pairs, ("eps", "eps_prv", "delta", "bits", "cuts")),
-    "every pair exactly": (every_pair_exactly, ("eps_prv", "delta")),
-    "every pair": (every_pair, ("eps_prv", "delta")),
+    "every published pair": (
+        _represented(published_pairs),
+        ("eps", "eps_prv", "delta", "bits", "cuts"),
+    ),
+    "every pair exactly": (_represented(every_pair_exactly), ("eps_prv", "delta")),
+    "every pair": (_represented(every_pair), ("eps_prv", "delta")),
     "sign": (sign, ("eps", "factors")),
-    "every pair throughout": (every_pair_throughout, ("eps_prv", "delta", "cuts")),
+    "every pair throughout": (_represented(every_pair_throughout), ("eps_prv", "delta", "cuts")),
+    "representatives": (representatives, ("parts",)),
     "every real pair": (every_real_pair, ("eps_prv", "delta", "parts")),
     "violated somewhere": (violated_somewhere, ("eps", "eps_prv", "delta")),
     "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),

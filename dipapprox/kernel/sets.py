@@ -27,15 +27,14 @@ let f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product, zip_longest
 
 from dipapprox.kernel.adjacency import Input, Number, Range, Value
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.closed_forms import every_pair_exactly
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions, ExactDistributions, Judgement, Private
+from dipapprox.kernel.judgements import Distributions, Judgement, Private, Representatives
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound
@@ -137,11 +136,6 @@ class Sets:
         if self.left is not None and least > self.left:
             return None
         return Sets(cells, self.left)
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether it is one pair."""
-        return all(cell.is_point for cell in self.cells if isinstance(cell, Zone))
 
     def zone(self, place: int) -> Zone:
         """Return the zone of an input."""
@@ -274,32 +268,54 @@ class Largest:
         return largest * most.denominator <= most.numerator << self._found.places
 
 
+def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> Representatives:
+    """Pairs of which one has at least the delta of any adjacent pair, at every eps and eps_prv.
+
+    They are what is left of all adjacent pairs when sets of real inputs are replaced by their ends
+    (`sets`), or when delta depends on the change alone (`motion`).
+
+    Step: "parts": one for each of `all_sets`.
+    """
+    motion, found = _motion(proof, premises), []
+    for pairs in undivided(as_list(step["parts"], "parts"), motion):
+        zones = [cell for cell in pairs.cells if isinstance(cell, Zone)]
+        fixed = all(zone.change[0] == zone.change[1] for zone in zones)
+        if not (motion.is_shift and fixed) and not all(zone.is_point for zone in zones):
+            raise Refuted("a set of more pairs than one")
+        found.append(next(pairs.vertices()))
+    return Representatives(tuple(dict.fromkeys(found)))
+
+
 def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
     """delta of all adjacent pairs of real inputs, bounded part by part from vertices (`sets`).
 
     Step: "eps_prv", "delta", "parts": one for each of `all_sets`; one premise: distributions for
-    all vertices. With those in closed form parts have to be single pairs.
+    all vertices.
     """
-    eps_prv, delta = claimed(step)
-    motion = Motion(proof.machine, proof.ask)
-    sets = list(undivided(as_list(step["parts"], "parts"), motion))
     match premises:
         case [Distributions() as found]:
-            largest = Largest(motion, found, eps_prv)
-            for pairs in sets:
-                most = delta - largest.error(pairs)
-                for pair in pairs.vertices():
-                    if not largest.is_at_most(most, *pair):
-                        raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
-            return Private(found.eps, eps_prv, delta, None, len(sets), in_sets=True)
-        case [ExactDistributions(), *_]:
-            if not all(pairs.is_pair for pairs in sets):
-                raise Refuted("closed forms bound delta of single pairs alone")
-            single = tuple(dict.fromkeys(pair for pairs in sets for pair in pairs.vertices()))
-            private = every_pair_exactly(replace(proof, pairs=single), premises, step)
-            return replace(private, pairs=None, in_sets=True)
+            motion = _motion(proof, [])
         case _:
-            raise BadProof("one premise is wanted first: distributions")
+            raise BadProof("one premise is wanted: distributions")
+    if proof.machine.reals:
+        raise BadProof("intervals of real outputs do not bound delta")
+    eps_prv, delta = claimed(step)
+    largest, count = Largest(motion, found, eps_prv), 0
+    for pairs in undivided(as_list(step["parts"], "parts"), motion):
+        count += 1
+        most = delta - largest.error(pairs)
+        for pair in pairs.vertices():
+            if not largest.is_at_most(most, *pair):
+                raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
+    return Private(found.eps, eps_prv, delta, None, count, in_sets=True)
+
+
+def _motion(proof: Proof, premises: Sequence[Judgement]) -> Motion:
+    if premises:
+        raise BadProof("no premise is wanted")
+    if proof.pairs is not None:
+        raise BadProof("listed pairs are no sets")
+    return Motion(proof.machine, proof.ask)
 
 
 def _plain(value: Value) -> Value:

@@ -20,7 +20,7 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import Claim, read_claim
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Largest, Sets, Zone, all_sets
+from dipapprox.kernel.sets import Largest, Sets, Zone, all_sets, representatives
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 
 MOST_PARTS = 50_000
@@ -42,6 +42,28 @@ class _Part:
         return [*self.word, *(part.json() for part in self.parts)]
 
 
+def single_pairs(
+    machine: Json, ask: Callable[[], None]
+) -> tuple[dict[str, Json], tuple[tuple[Input, Input], ...]] | None:
+    """Return a step that says of which pairs delta is largest, and these; None if there is none.
+
+    Args:
+        machine: As the kernel reads it.
+        ask: Called all the time.
+    """
+    read = read_machine(machine)
+    motion = Motion(read, ask)
+    roots = [_Part(pairs) for pairs in all_sets(read)]
+    for root in roots:
+        _ends(root, motion)
+    parts = [root.json() for root in roots]
+    step: dict[str, Json] = {"rule": "representatives", "from": [], "parts": parts}
+    try:
+        return step, representatives(Proof(read, None, ask), [], step).pairs
+    except Refuted:
+        return None
+
+
 def parts_for(
     machine: Json, claim: Json, bits: int, ask: Callable[[], None]
 ) -> tuple[list[Json], list[Json]]:
@@ -50,7 +72,7 @@ def parts_for(
     Args:
         machine: As the kernel reads it.
         claim: DP, for all adjacent pairs.
-        bits: How exactly probabilities are enclosed; 0: in closed form.
+        bits: How exactly probabilities are enclosed.
         ask: Called all the time.
 
     Raises:
@@ -64,7 +86,21 @@ def parts_for(
     search = _Search(read, stated, stated.eps, bits, ask)
     roots = [_Part(pairs) for pairs in all_sets(read)]
     search.divide(roots)
-    return [root.json() for root in roots], [_json(each) for each in search.inputs]
+    return [root.json() for root in roots], [values_json(each) for each in search.inputs]
+
+
+def _ends(part: _Part, motion: Motion) -> list[_Part]:
+    """Replace a set by its ends, as often as that tells more."""
+    pairs = part.pairs
+    if pairs is None:
+        return []
+    for place, cell in enumerate(pairs.cells):
+        if isinstance(cell, Zone) and not cell.is_point and motion.is_ordered(place):
+            halves = pairs.ends(place)
+            if pairs not in halves:
+                part.word, part.parts = ["ends", place], [_Part(half) for half in halves]
+                return [end for half in part.parts for end in _ends(half, motion)]
+    return [part]
 
 
 class _Search:
@@ -90,24 +126,10 @@ class _Search:
 
     def divide(self, roots: list[_Part]) -> None:
         """Divide sets until the kernel bounds delta on every part."""
-        waiting = [end for root in roots for end in self._ends(root)]
+        waiting = [end for root in roots for end in _ends(root, self._motion)]
         while waiting:
             self._evaluate(waiting)
             waiting = [half for part in waiting for half in self._halves(part)]
-
-    def _ends(self, part: _Part) -> list[_Part]:
-        """Replace a set by its ends, as often as that tells more."""
-        pairs = part.pairs
-        if pairs is None:
-            return []
-        for place, cell in enumerate(pairs.cells):
-            moves = isinstance(cell, Zone) and not cell.is_point
-            if moves and self._motion.is_ordered(place):
-                halves = pairs.ends(place)
-                if pairs not in halves:
-                    part.word, part.parts = ["ends", place], [_Part(half) for half in halves]
-                    return [end for half in part.parts for end in self._ends(half)]
-        return [part]
 
     def _evaluate(self, parts: list[_Part]) -> None:
         """Enclose the probabilities at new vertices."""
@@ -116,12 +138,9 @@ class _Search:
             if part.pairs is not None:
                 for pair in part.pairs.vertices():
                     new.update(dict.fromkeys(each for each in pair if each not in self._bounds))
-        if not self._bits:
-            self._bounds.update(dict.fromkeys(new, ([], [])))
-            return
         if not new:
             return
-        inputs = [_json(each) for each in new]
+        inputs = [values_json(each) for each in new]
         step = {"eps": number_json(self._eps), "inputs": inputs, "bits": self._bits}
         found = distributions(self._proof, [], step)
         for each, bounds in found.bounds.items():
@@ -136,7 +155,7 @@ class _Search:
         """Return nothing if a part is bounded, else its halves."""
         self._proof.ask()
         pairs = part.pairs
-        if pairs is None or not self._bits:
+        if pairs is None:
             return []
         self._count += 1
         if self._count > MOST_PARTS:
@@ -167,5 +186,6 @@ class _Search:
         return max(costs, key=lambda each: costs[each])
 
 
-def _json(input: Input) -> Json:
+def values_json(input: Input) -> Json:
+    """Return an input of the kernel as it reads it."""
     return [value_json(each if isinstance(each, str) else Fraction(each)) for each in input]

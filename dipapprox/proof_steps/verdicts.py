@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import Refused
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
@@ -18,7 +19,7 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
-from dipapprox.proof_steps.parts import parts_for
+from dipapprox.proof_steps.parts import parts_for, single_pairs, values_json
 from dipapprox.proof_steps.published import cuts_for, intervals
 
 LEAST_BITS = 24
@@ -115,7 +116,7 @@ def written(
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     machine = machine_json(program)
-    eps = number_json(claim.eps)
+    eps: Json = number_json(claim.eps)
     stated: dict[str, Json] = {
         "eps_prv": number_json(claim.eps_prv),
         "delta": number_json(claim.delta),
@@ -128,30 +129,67 @@ def written(
         inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
-    if program.real_outputs and witness is None:
-        cuts = cuts_for(machine, said, goal.gap, bits, ask)
-        every = {"rule": "every published pair", "from": [], "eps": eps, "bits": bits}
-        return WrittenProof(machine, said, ({**every, **stated, "cuts": cuts},))
-    step: dict[str, Json] = {"from": [-1], **stated}
-    if witness is None and pairs is None and has_real_inputs(program):
-        parts, vertices = parts_for(machine, said, bits, ask)
-        step |= {"rule": "every real pair", "parts": parts}
-        inputs = vertices
-    run: dict[str, Json] = {"from": [], "eps": eps, "inputs": inputs}
-    run |= {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
-    if witness is None and "rule" not in step:
-        step["rule"] = "every pair" if bits else "every pair exactly"
-    elif witness is not None:
-        if witness.at_least is not None:
-            raise NoCertificate("the violating outputs are too many to be recorded")
-        first, second = input_json(witness.input), input_json(witness.adjacent)
-        outputs: Json
-        if program.real_outputs:
-            ends, outputs = intervals(witness, len(program.outputs))
-            run["cuts"] = list(ends)
-            run["rule"] = f"{run['rule']} by intervals"
-        else:
-            outputs = [input_json(finite(row.output)) for row in witness.rows]
-        step |= {"rule": "violation", "input": first, "adjacent": second, "outputs": outputs}
-        run["inputs"] = [first, second]
-    return WrittenProof(machine, said, (run, step))
+    if witness is None:
+        steps = _kept(program, machine, said, inputs, goal.gap, bits, ask)
+    else:
+        steps = _broken(program, witness, said, bits)
+    return WrittenProof(machine, said, tuple(steps))
+
+
+def _kept(
+    program: Program,
+    machine: Json,
+    said: dict[str, Json],
+    inputs: Json,
+    gap: Fraction | None,
+    bits: int,
+    ask: Callable[[], None],
+) -> list[Json]:
+    """Steps to a claim that is kept, for all adjacent pairs or those that it lists."""
+    stated = {name: said[name] for name in ("eps_prv", "delta")}
+    before: list[Json] = []
+    meant = said
+    if said["pairs"] is None and has_real_inputs(program):
+        single = single_pairs(machine, ask)
+        if single is None and not program.real_outputs and bits:
+            parts, inputs = parts_for(machine, said, bits, ask)
+            bound: dict[str, Json] = {"rule": "every real pair", "from": [-1], "parts": parts}
+            return [_run(said, inputs, bits), {**bound, **stated}]
+        if single is None:
+            raise Refused("a set of pairs of real inputs is bounded by none of them")
+        before = [single[0]]
+        meant = {**said, "pairs": [[values_json(u), values_json(v)] for u, v in single[1]]}
+        inputs = [
+            values_json(each) for each in dict.fromkeys(u for pair in single[1] for u in pair)
+        ]
+    if program.real_outputs:
+        cuts = cuts_for(machine, meant, gap, bits, ask)
+        every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
+        return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
+    last = {"rule": "every pair" if bits else "every pair exactly", **stated}
+    run = _run(said, inputs, bits)
+    return [*before, run, {**last, "from": [-2, -1] if before else [-1]}]
+
+
+def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int) -> list[Json]:
+    """Steps to a claim that is broken."""
+    if witness.at_least is not None:
+        raise NoCertificate("the violating outputs are too many to be recorded")
+    first, second = input_json(witness.input), input_json(witness.adjacent)
+    run = _run(said, [first, second], bits)
+    outputs: Json
+    if program.real_outputs:
+        ends, outputs = intervals(witness, len(program.outputs))
+        run |= {"cuts": list(ends), "rule": f"{run['rule']} by intervals"}
+    else:
+        outputs = [input_json(finite(row.output)) for row in witness.rows]
+    step: dict[str, Json] = {"rule": "violation", "from": [-1], "input": first, "adjacent": second}
+    stated = {name: said[name] for name in ("eps_prv", "delta")}
+    return [run, {**step, **stated, "outputs": outputs}]
+
+
+def _run(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
+    run: dict[str, Json] = {"from": [], "eps": said["eps"], "inputs": inputs}
+    return run | (
+        {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
+    )

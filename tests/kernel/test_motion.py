@@ -326,10 +326,67 @@ def test_what_reads_an_input_otherwise_is_not_followed(body: Any) -> None:
         motion_around(*body)
 
 
-def test_published_numbers_are_not_followed() -> None:
-    head = "input q in real 0..1\noutput y in real\nadjacent all\n"
-    with pytest.raises(Refused):
-        motion_of("y <- Gauss(q, 1)", head)
+PUBLISHED = """
+input q[2] in real 0..1
+input c in {0, 1}
+output y in real
+output z in real
+adjacent linf 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_shift"),
+    [
+        ("y <- Gauss(q[1], 1)  z <- Gauss(q[1] + 2 * q[2], 1)", True),
+        ("x <- Gauss(q[1] + c, 1)  y <- x  z <- x + q[2]", True),
+        ("y <- Gauss(q[1], 1)  z <- c", True),
+        ("y <- Gauss(q[1], 1)  z <- Lap(q[2], 1)", False),
+        ("y <- Gauss(q[1], 1)  z <- Lap(0, 1)", False),
+        ("y <- Gauss(q[1], 1 + c)  z <- Gauss(q[2], 1)", False),
+        ("y <- Gauss(q[1], 1)  z <- c * y", False),
+        ("y <- Gauss(c * q[1], 1)  z <- 0", False),
+        ("y <- Gauss(q[1], 1)  z <- 0  if y >= 0 then z <- 1 end", False),
+        ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(b * q[1], 1)  z <- 0", False),
+        ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(q[1], 1)  z <- b", False),
+    ],
+)
+def test_published_numbers_that_are_shifted(body: str, is_shift: bool) -> None:
+    if "1 + c" in body:
+        body = "if c = 0 then y <- Gauss(q[1], 1) else y <- Gauss(q[1], 2) end  z <- 0"
+    motion = motion_of(body, PUBLISHED)
+    assert motion.is_shift == motion.is_ordered(0) == motion.is_ordered(1) == is_shift
+
+
+@pytest.mark.parametrize(
+    ("body", "is_shift"),
+    [
+        ("y <- Lap(q[1], 1)", True),
+        ("x <- Lap(q[1], 1)  t <- Gauss(q[2], 1)  y <- x + t", True),
+        ("y <- q[1] + q[2]", True),
+        ("y <- Gauss(q[1], 1)  if y >= 0 then y <- 0 end", False),
+    ],
+)
+def test_one_published_number_that_is_shifted(body: str, is_shift: bool) -> None:
+    head = PUBLISHED.replace("output z in real\n", "")
+    assert motion_of(body, head).is_shift == is_shift
+
+
+def test_integer_noise_shifts_nothing() -> None:
+    """Half a step is told apart for certain, a whole one is not."""
+    for family, is_shift in (("Lap", True), ("DLap", False), ("DGauss", False)):
+        machine = {
+            "inputs": [["u", {"low": 0, "high": 1}]],
+            "outputs": [],
+            "reals": ["y"],
+            "adjacency": {"norm": "all"},
+            "body": [["draw", X, family, 0, [1, 0]], ["set", ["cell", "y"], ["+", X, U]]],
+        }
+        assert Motion(read_machine(machine), lambda: None).is_shift == is_shift
+
+
+def test_machines_without_published_numbers_shift_nothing() -> None:
+    assert not motion_of(ORDERED["a threshold"]).is_shift
 
 
 # --- zones and sets ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Options, profile, verify
+from dipapprox import Limits, Options, profile, verify
 from dipapprox.kernel.adjacency import Input, Range
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Private
@@ -198,8 +198,8 @@ def largest_on_grid(
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=IDS)
 def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Question) -> None:
-    machine, claim, steps = question.proof
-    found = replay(machine, claim, steps)
+    machine, claim, (*before, last) = question.proof
+    found = replay(machine, claim, [*before, last])
     assert isinstance(found, Private)
     assert found.in_sets
     read = read_machine(machine)
@@ -209,10 +209,10 @@ def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Questio
     lower = {"delta": number_json(Fraction(int(grid * 10**6) - 1, 10**6))}
     if grid > 1e-5:
         with pytest.raises(Refuted):
-            replay(machine, {**claim, **lower}, [steps[0], {**steps[1], **lower}])
+            replay(machine, {**claim, **lower}, [*before, {**last, **lower}])
         goal = Goal(Claim(HALF, Fraction(lower["delta"]), question.eps_prv), None, None, 4)
         with pytest.raises(NotProved):
-            written(program_of(question.text), goal, AllPairs(), 40)
+            replayed(program_of(question.text), goal, AllPairs(), Limits())
 
 
 def changed_parts(part: Any, source: random.Random) -> Any:
@@ -241,17 +241,19 @@ def test_a_claim_that_is_too_small_is_not_confirmed_whatever_the_parts(part: int
     """Steps of which anything is changed, for a delta that some pair of the grid exceeds."""
     source = random.Random(part)
     for question in QUESTIONS[part::3]:
-        machine, claim, (run, step) = question.proof
+        machine, claim, steps = question.proof
         grid = largest_on_grid(read_machine(machine), HALF, question.eps_prv, question.step)
         false = number_json(Fraction(int(grid * 10**5) * 9, 10**6))
         if not false:
             continue
         forged = {**claim, "delta": false}
         for _ in range(6):
-            parts = changed_parts(step["parts"], source)
-            steps = [run, {**step, "delta": false, "parts": parts}]
+            new = [
+                {**step, "parts": changed_parts(step["parts"], source)} if "parts" in step else step
+                for step in [*steps[:-1], {**steps[-1], "delta": false}]
+            ]
             with pytest.raises(NotProved):
-                replay(machine, forged, steps)
+                replay(machine, forged, new)
 
 
 def test_changes_of_machines_claims_and_steps_make_nothing_false_confirmed() -> None:
@@ -299,12 +301,39 @@ def test_steps_that_are_none() -> None:
             replay(machine, claim, [run, {**step, "from": premises}])
     with pytest.raises(Refuted):
         replay(machine, claim, [{**run, "inputs": run["inputs"][1:]}, step])
-    # Closed forms are of single pairs.
-    lap = next(question for question in QUESTIONS if question.name == "band Lap all")
-    machine, claim, (run, step) = lap.proof
-    exact = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": run["inputs"]}
-    with pytest.raises(Refuted):
-        replay(machine, claim, [exact, step])
+
+
+def test_steps_that_are_no_representatives() -> None:
+    question = next(question for question in QUESTIONS if question.name == "svt Gauss linf 1")
+    machine, claim, (single, run, step) = question.proof
+    assert single["rule"] == "representatives"
+    replay(machine, claim, [single, run, step])
+    others: list[Any] = [
+        [{**single, "parts": [None]}, run, step],
+        [{**single, "parts": []}, run, step],
+        [{**single, "parts": [*single["parts"], None]}, run, step],
+        [single, {**run, "inputs": run["inputs"][1:]}, step],
+        [run, {**single, "from": [0]}, step],
+        [single, run, {**step, "from": [1]}],
+        [single, run, {**step, "from": [0, 1]}],
+        [single, run, {**step, "from": [0]}],
+        [single],
+        [single, run],
+    ]
+    for steps in others:
+        with pytest.raises(NotProved):
+            replay(machine, claim, steps)
+    # Listed pairs are claimed, and others shown.
+    first, second = run["inputs"][:2]
+    with pytest.raises(NotProved):
+        replay(machine, {**claim, "pairs": [[first, second]]}, [single, run, step])
+    # They may be adjacent or not: they show no violation.
+    violation = {"rule": "violation", "from": [1, 0], "eps_prv": 0, "delta": 0}
+    violation |= {"input": first, "adjacent": second, "outputs": [[0, 0]]}
+    violated = {**claim, "verdict": "Not_DP", "eps_prv": 0, "delta": 0}
+    for premises in ([1, 0], [0, 1], [0]):
+        with pytest.raises(NotProved):
+            replay(machine, violated, [single, run, {**violation, "from": premises}])
 
 
 def test_a_delta_that_is_attained() -> None:
