@@ -42,15 +42,20 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
     return Measure(scalar, tuple(components))
 
 
-def _neighbours(component: Component, atom: Atom) -> dict[Atom, list[Inequality]] | None:
-    """The inequalities of a sample by the other one in them; None if one has three samples."""
-    found: dict[Atom, list[Inequality]] = {}
-    for terms, bounds in component.bounds:
-        if any(atom == own for own, _ in terms):
-            if len(terms) > 2:
-                return None
-            other = terms[0][0] if terms[1][0] == atom else terms[1][0]
-            found.setdefault(other, []).append((terms, bounds))
+Around = dict[Atom, dict[Atom, list[Inequality]] | None]
+
+
+def _around(component: Component) -> Around:
+    """The inequalities of every sample by the other one in them; None if one has three samples."""
+    found: Around = {atom: {} for atom, _ in component.functions}
+    for inequality in component.bounds:
+        atoms = [atom for atom, _ in inequality[0]]
+        for atom, other in zip(atoms, atoms[::-1], strict=True):
+            near = found[atom]
+            if len(atoms) > 2:
+                found[atom] = None
+            elif near is not None:
+                near.setdefault(other, []).append(inequality)
     return found
 
 
@@ -59,26 +64,23 @@ def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Comp
 
     Whole laws come first: their integrals are known, and shared by many states.
     """
-    progress = True
-    while progress:
-        progress = False
-        waiting = sorted(component.functions, key=lambda own: not graph.is_law(own[1]))
-        for atom, function in waiting:
-            if atom in kept:
-                continue
-            around = _neighbours(component, atom)
-            if around is None or len(around) != 1:
-                continue
-            ((other, inequalities),) = around.items()
-            if len(inequalities) > 1:
-                continue
-            factor = _between(graph, function, atom, inequalities[0])
-            if factor is None:
-                continue
-            component = _multiplied(graph, component, atom, other, factor)
-            progress = True
-            break
+    found: Component | None = component
+    while found is not None:
+        component, found = found, _without_one(graph, found, kept)
     return component
+
+
+def _without_one(graph: Graph, component: Component, kept: frozenset[Atom]) -> Component | None:
+    around = _around(component)
+    for atom, function in sorted(component.functions, key=lambda own: not graph.is_law(own[1])):
+        near = around[atom]
+        if atom in kept or near is None or [len(each) for each in near.values()] != [1]:
+            continue
+        ((other, (inequality,)),) = near.items()
+        factor = _between(graph, function, atom, inequality)
+        if factor is not None:
+            return _multiplied(graph, component, atom, other, factor)
+    return None
 
 
 def _multiplied(
@@ -140,9 +142,9 @@ def _integral(graph: Graph, component: Component) -> Node:
             raise Refused(f"samples split into more than {MOST_PIECES} parts")
         value, part = pending.pop()
         part = _absorbed(graph, part, frozenset())
-        rest = []
+        around, rest = _around(part), []
         for atom, function in part.functions:
-            if _neighbours(part, atom) == {}:
+            if around[atom] == {}:
                 value = graph.times(value, graph.total(function))
             else:
                 rest.append((atom, function))
@@ -196,18 +198,14 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
     side, L(y) <= x <= U(z), G the integral of f_x from the left: the integral over x is
     G(U(z)) - G(L(y)) where L(y) <= U(z), else 0; on the integers G(U(z)) - G(L(y) - 1).
     """
-    counts = [
-        (sum(len(each) for each in around.values()), atom)
-        for atom, _ in component.functions
-        if (around := _neighbours(component, atom)) is not None
-    ]
-    if not counts:
+    around = {atom: near for atom, near in _around(component).items() if near is not None}
+    if not around:
         raise Refused("samples that only sums compare")
-    atom = min(counts)[1]
+    atom = min(around, key=lambda atom: (sum(map(len, around[atom].values())), atom))
     function = dict(component.functions)[atom]
     integers = graph.discrete[function]
     sides: tuple[list[_Bound], list[_Bound]] = [], []
-    for other, inequalities in (_neighbours(component, atom) or {}).items():
+    for other, inequalities in around[atom].items():
         for terms, bounds in inequalities:
             for side, line in enumerate(_lines(atom, (terms, bounds))):
                 if line is not None:
