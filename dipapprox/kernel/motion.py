@@ -231,12 +231,15 @@ class Motion:
         form = form_of(mean)
         if any(atom > len(self._inputs) for atom, _ in form.terms):
             raise NotProved("a mean that is random")
+        is_real = isinstance(FAMILIES[family], RealFamily)
+        if not is_real and (form.terms or form.constant.denominator != 1):
+            raise NotProved("integer noise around a number that is none")
         slopes = Form(Fraction(0), tuple([term for term in form.terms if term[0] in self._inputs]))
         key = self._draws, family, *scale, slopes
         if key not in self._noise:
             self._noise[key] = len(self._inputs) + 1 + len(self._slopes)
             self._slopes.append(slopes)
-            if isinstance(FAMILIES[family], RealFamily):
+            if is_real:
                 self._real.add(self._noise[key])
         return form.plus(Form(Fraction(0), ((self._noise[key], Fraction(1)),)))
 
@@ -303,6 +306,8 @@ class Motion:
 
     def _note(self, form: Form) -> None:
         """Note the inputs that a form has otherwise than by its samples."""
+        if all(atom <= len(self._inputs) for atom, _ in form.terms):
+            raise NotProved("inputs are compared without noise")
         for atom, coefficient in form.terms:
             if atom > len(self._inputs):
                 form = form.plus(self._slopes[atom - len(self._inputs) - 1].scaled(-coefficient))

@@ -51,6 +51,8 @@ BOUNDS_FIRST = (
     "evaluate",
     "machine",
     "replay",
+    "motion",
+    "sets",
     "reading",
     "judgements",
     "accuracy",
@@ -67,6 +69,8 @@ NEAREST = {
     "nodes": ["panels", "lattice"],
     "evaluate": ["panels", "lattice"],
     "balls": ["panels"],
+    "motion": ["motion", "real_inputs"],
+    "sets": ["motion", "real_inputs"],
 }
 """Of a module, the tests that know it best; then come all of them."""
 

@@ -286,8 +286,6 @@ def motion_around(*body: Any) -> Motion:
         ("Gauss", U, ["+", X, U], 0),
         ("Lap", ["*", 2, U], X, U),
         ("LapPlus", U, X, 0),
-        ("DGauss", U, X, 0),
-        ("Gauss", 0, U, 1),
     ],
 )
 def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) -> None:
