@@ -16,25 +16,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from typing import Any, TypeVar
 
+from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import between, precision, to_ball
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import (
     Composed,
     Distributions,
     Judgement,
     LossesOf,
-    OfRun,
+    Of,
     Private,
 )
-from dipapprox.kernel.losses import MOST_LOSSES, Losses, above, below, require_grid
+from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
 from dipapprox.kernel.proofs import Proof, Step, claimed, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import RULES as OF_MACHINES
 from dipapprox.kernel.rules import Rules, apply
+
+Found = TypeVar("Found")
 
 MOST_RUNS = 10**9
 """Of one thing."""
@@ -47,6 +50,7 @@ BOTH = frozenset(("removed", "added"))
 class PipelineRun:
     """What is run: a machine at an eps; or None, and a mechanism as JSON."""
 
+    name: str
     machine: tuple[Machine, Fraction] | None
     mechanism: object
     rate: Fraction | None
@@ -61,64 +65,86 @@ class Pipeline:
     ask: Callable[[], None]
 
 
-def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> OfRun:
+def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Of:
     """What a rule about machines concludes holds of the machine of a run.
 
     Step: "run", "step": without its "from"; its premises are about the same run.
     """
-    number = _run(pipeline, step)
-    own = pipeline.runs[number].machine
-    if own is None or not isinstance(step["step"], dict):
-        raise BadProof("a run of no machine, or no step")
+    run = _run(pipeline, step)
+    if run.machine is None:
+        raise BadProof("a run of no machine")
+    return about(Proof(run.machine[0], None, pipeline.ask), run.name, premises, step["step"])
+
+
+def about(proof: Proof, what: str, premises: Sequence[Judgement], step: object) -> Of:
+    """Conclude something by a rule about machines, from premises about the same one."""
     known: dict[int, Judgement] = {}
     for place, premise in enumerate(premises):
-        if not isinstance(premise, OfRun) or premise.run != number:
+        if not isinstance(premise, Of) or premise.what != what:
             raise BadProof("a premise is about something else")
         known[place] = premise.judgement
-    inner = {**step["step"], "from": list(known)}
-    return OfRun(number, apply(OF_MACHINES, Proof(own[0], None, pipeline.ask), known, inner))
+    if not isinstance(step, dict) or "from" in step:
+        raise BadProof("no step without premises of its own")
+    return Of(what, apply(OF_MACHINES, proof, known, {**step, "from": list(known)}))
 
 
 def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """Losses through bounds of H at some knots are above a run (`losses.above`).
+    """Losses through bounds of H at some knots are above a run (`Grid.above`).
 
     Theorem: where all that may be run, whatever came before, has H <= h at every knot, so has their
     supremum, and the losses are above each. For mechanisms that is `mechanisms`. For machines the
     premises bound delta for all adjacent inputs, which is H at e^eps_prv.
 
-    Step: "run", "added", "step", "offset", "places"; "knots": [first, last, stride] of losses, in
-    steps; "orders": of zCDP.
+    Step: "run", "added", grid (`losses`), "orders": of zCDP.
     """
-    grid = _Grid(pipeline, step)
+    run, grid = _run(pipeline, step), Grid(step)
+    with precision(grid.bits):
+        if run.machine is not None:
+            known: Pair = known_deltas(premises, run.name, run.machine[1], None)
+        else:
+            orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
+            known = read_mechanism(_alone(run, premises), orders)
+        return _bounded(run, step, lambda pair: grid.above(asking(pipeline.ask, pair.most)), known)
+
+
+def known_deltas(
+    premises: Sequence[Judgement],
+    what: str,
+    wanted: Fraction,
+    meant: frozenset[tuple[Input, Input]] | None,
+) -> Known:
+    """Bounds of delta for some pairs, all of them with their reverse, at one eps."""
     points: dict[Fraction, Fraction] = {}
     for premise in premises:
         match premise:
-            case OfRun(run, Private(Fraction() as eps, eps_prv, delta, None)) if run == grid.number:
-                grid.machine(eps)
+            case Of(name, Private(Fraction() as eps, Fraction() as eps_prv, Fraction() as delta, pairs)):
+                if (name, eps, pairs) != (what, wanted, meant):
+                    raise BadProof("a premise is about something else")
                 points[eps_prv] = min(delta, points.get(eps_prv, delta))
             case _:
-                raise BadProof("a premise bounds no delta of the run")
-    with precision(grid.bits):
-        orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
-        known = Known(points) if points else read_mechanism(grid.run.mechanism, orders)
-        pair, bounds = grid.sampled(known), []
-        for k in grid.knots:
-            pipeline.ask()
-            bounds.append(pair.most(k * grid.step + grid.offset))
-        return grid.bounded(above(grid.knots, bounds, grid.step, grid.offset, grid.places))
+                raise BadProof("a premise bounds no delta")
+    return Known(points)
+
+
+def asking(ask: Callable[[], None], of: Callable[[Fraction], Found]) -> Callable[[Fraction], Found]:
+    """Ask at every loss."""
+
+    def asked(loss: Fraction) -> Found:
+        ask()
+        return of(loss)
+
+    return asked
 
 
 def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """Sets that are about best between two knots give losses below a pair (`losses.below`).
+    """Sets that are about best between two knots give losses below a pair (`Grid.below`).
 
-    Step: "run", "added", "step", "offset", "places", "knots" as above; "lean": where between two
-    knots, 0 to 1.
+    Step: "run", "added", grid (`losses`), "lean": where between two knots, 0 to 1.
     """
-    if premises:
-        raise BadProof("mechanisms have no premises")
-    grid = _Grid(pipeline, step)
+    run, grid = _run(pipeline, step), Grid(step)
     with precision(grid.bits):
-        return _below(grid, read_mechanism(grid.run.mechanism, ()), step)
+        known = read_mechanism(_alone(run, premises), ())
+        return _bounded(run, step, lambda pair: lowered(pipeline.ask, grid, pair, step), known)
 
 
 def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -126,39 +152,57 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
 
     Step: as "losses from below"; "input", "adjacent"; one premise: distributions for both inputs.
     """
-    grid = _Grid(pipeline, step)
-    match premises:
-        case [OfRun(run, Distributions() as found)] if run == grid.number:
-            machine = grid.machine(found.eps)
-        case _:
-            raise BadProof("one premise is wanted: distributions of the run")
+    run, grid = _run(pipeline, step), Grid(step)
+    if run.machine is None:
+        raise BadProof("a run of no machine")
+    machine, eps = run.machine
     domains = tuple(domain for _, domain in machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
     if not machine.adjacency.holds(first, second):
         raise Refuted("the inputs are not adjacent")
-    if first not in found.bounds or second not in found.bounds:
+    with precision(grid.bits):
+        known = outcomes_of(premises, run.name, eps, (first, second))
+        return _bounded(run, step, lambda pair: lowered(pipeline.ask, grid, pair, step), known)
+
+
+def outcomes_of(
+    premises: Sequence[Judgement], what: str, eps: Fraction, inputs: tuple[Input, Input]
+) -> Finite:
+    """The outputs of two inputs as a pair, from one premise: distributions for both."""
+    match premises:
+        case [Of(name, Distributions() as found)] if (name, found.eps) == (what, eps):
+            pass
+        case _:
+            raise BadProof("one premise is wanted: distributions of the same machine")
+    if any(input not in found.bounds for input in inputs):
         raise Refuted("an input has no distribution")
-    with precision(max(grid.bits, found.places + 8)):
-        unit = Fraction(1, 1 << found.places)
-        rows = []
-        for input in (first, second):
-            both = zip(*found.bounds[input], strict=True)
-            rows.append([between(to_ball(a * unit), to_ball(b * unit)) for a, b in both])
-        return _below(grid, Finite(list(zip(*rows, strict=True))), step)
+    unit = Fraction(1, 1 << found.places)
+    rows = []
+    for input in inputs:
+        both = zip(*found.bounds[input], strict=True)
+        rows.append([between(to_ball(a * unit), to_ball(b * unit)) for a, b in both])
+    return Finite(list(zip(*rows, strict=True)))
 
 
-def _below(grid: _Grid, known: Pair, step: Step) -> LossesOf:
-    lean, lines = as_number(step["lean"], "where between knots"), []
-    pair = grid.sampled(known)
-    for left, right in pairwise(grid.knots):
-        grid.pipeline.ask()
-        lines.append(pair.line((left + lean * (right - left)) * grid.step + grid.offset))
-    found = below(grid.knots, lines, pair.infinite, grid.step, grid.offset, grid.places)
-    return grid.bounded(found)
+def lowered(ask: Callable[[], None], grid: Grid, pair: Pair, step: Step) -> Losses:
+    """Losses below a pair."""
+    lean = as_number(step["lean"], "where between knots")
+    return grid.below(asking(ask, pair.line), pair.infinite, lean)
 
 
-def composed(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """Losses of runs that follow each other are convolved (`losses`).
+def _bounded(run: PipelineRun, step: Step, bound: Callable[[Pair], Losses], pair: Pair) -> LossesOf:
+    """Bound a pair on the sample of a run, for the directions that are meant."""
+    added = step["added"]
+    if type(added) is not bool:
+        raise BadProof("'added' is true or false")
+    if run.rate is None:
+        return LossesOf({run.name: 1}, BOTH, bound(pair))
+    own = frozenset(("added" if added else "removed",))
+    return LossesOf({run.name: 1}, own, bound(Sampled(pair, run.rate, added)))
+
+
+def composed(proof: Any, premises: Sequence[Judgement], step: Step) -> LossesOf:
+    """Losses of what follows each other, or is independent, are convolved (`losses`).
 
     Step: two premises, which may be one step; "cut": units of mass to be cut off, low and high.
     """
@@ -168,8 +212,10 @@ def composed(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> L
         case _:
             raise BadProof("two premises are wanted: losses")
     low, high = (as_integer(each, "a cut") for each in as_list(step["cut"], "cuts", 2))
-    times = tuple(a + b for a, b in zip(one.times, other.times, strict=True))
-    pipeline.ask()
+    proof.ask()
+    times = dict(one.times)
+    for what, count in other.times.items():
+        times[what] = times.get(what, 0) + count
     losses = one.losses.composed(other.losses, (low, high))
     return LossesOf(times, one.directions & other.directions, losses)
 
@@ -184,7 +230,7 @@ def private(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Co
     for premise in premises:
         if not isinstance(premise, LossesOf) or not premise.losses.above:
             raise BadProof("a premise is no losses from above")
-        if premise.times != tuple(run.times for run in pipeline.runs):
+        if premise.times != {run.name: run.times for run in pipeline.runs}:
             raise Refuted("not all runs are composed, or too many")
         if premise.losses.delta(eps_prv) > delta:
             raise Refuted("the bound of delta is larger")
@@ -207,20 +253,20 @@ def violated(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> C
             pass
         case _:
             raise BadProof("one premise is wanted: losses from below")
-    if any(n > run.times for n, run in zip(times, pipeline.runs, strict=True)):
+    if any(times.get(run.name, 0) > run.times for run in pipeline.runs):
         raise Refuted("there are not so many runs")
     if losses.delta(eps_prv) <= delta:
         raise Refuted("the bound of delta is not larger")
     return Composed("Not_DP", eps_prv, delta)
 
 
-_GRID = ("run", "added", "step", "offset", "places", "knots")
+GRID = ("step", "offset", "places", "knots")
 
 RULES: Rules = {
     "about run": (about_run, ("run", "step")),
-    "losses from above": (from_above, (*_GRID, "orders")),
-    "losses from below": (from_below, (*_GRID, "lean")),
-    "losses of inputs": (of_inputs, (*_GRID, "lean", "input", "adjacent")),
+    "losses from above": (from_above, ("run", "added", *GRID, "orders")),
+    "losses from below": (from_below, ("run", "added", *GRID, "lean")),
+    "losses of inputs": (of_inputs, ("run", "added", *GRID, "lean", "input", "adjacent")),
     "composed": (composed, ("cut",)),
     "private composition": (private, ("eps_prv", "delta")),
     "violated composition": (violated, ("eps_prv", "delta")),
@@ -240,7 +286,7 @@ def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipel
     """Read a pipeline."""
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
-    runs = []
+    runs: list[PipelineRun] = []
     for each in as_list(record["runs"], "runs"):
         run = as_record(each, "a run", ("what", "subsample", "times"))
         times, rate, what = as_integer(run["times"], "times"), run["subsample"], run["what"]
@@ -259,7 +305,7 @@ def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipel
         else:
             with precision(64):
                 read_mechanism(what, ())
-        runs.append(PipelineRun(machine, what, rate, times))
+        runs.append(PipelineRun(f"run {len(runs)}", machine, what, rate, times))
     if not runs:
         raise BadProof("a pipeline of no runs")
     return Pipeline(tuple(runs), ask)
@@ -271,48 +317,14 @@ def read_composed(json: object) -> Composed:
     return Composed(as_word(record["verdict"], "the verdict", ("DP", "Not_DP")), *claimed(record))
 
 
-def _run(pipeline: Pipeline, step: Step) -> int:
+def _run(pipeline: Pipeline, step: Step) -> PipelineRun:
     number = as_integer(step["run"], "a run")
     if not 0 <= number < len(pipeline.runs):
         raise BadProof(f"there is no run {number}")
-    return number
+    return pipeline.runs[number]
 
 
-class _Grid:
-    """What a step says of where the losses of a run lie."""
-
-    def __init__(self, pipeline: Pipeline, step: Step) -> None:
-        self.pipeline = pipeline
-        self.number = _run(pipeline, step)
-        self.run = pipeline.runs[self.number]
-        self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
-        self.places, self._added = as_integer(step["places"], "places"), step["added"]
-        require_grid(self.step, self.offset, self.places)
-        if type(self._added) is not bool:
-            raise BadProof("'added' is true or false")
-        # What is lost to differences at neighbouring losses does not matter.
-        self.bits = self.places + 3 * self.step.denominator.bit_length() + 64
-        self.knots: list[int] = []
-        for each in as_list(step["knots"], "knots"):
-            first, last, stride = (as_integer(n, "a knot") for n in as_list(each, "knots", 3))
-            if stride < 1 or (last - first) // stride + len(self.knots) > MOST_LOSSES:
-                raise Refused(f"more than {MOST_LOSSES} losses")
-            self.knots += range(first, last + 1, stride)
-        if not self.knots or any(a >= b for a, b in pairwise(self.knots)):
-            raise BadProof("knots do not ascend, or there are none")
-
-    def machine(self, eps: Fraction) -> Machine:
-        """The machine of the run, if what is known of it holds at its eps."""
-        if self.run.machine is None or self.run.machine[1] != eps:
-            raise BadProof("a premise is about no machine, or about another eps")
-        return self.run.machine[0]
-
-    def sampled(self, pair: Pair) -> Pair:
-        """A pair on the sample of the run."""
-        return pair if self.run.rate is None else Sampled(pair, self.run.rate, self._added)
-
-    def bounded(self, losses: Losses) -> LossesOf:
-        """One run has these losses, for the directions that were looked at."""
-        times = tuple(int(k == self.number) for k in range(len(self.pipeline.runs)))
-        own = frozenset(("added" if self._added else "removed",))
-        return LossesOf(times, BOTH if self.run.rate is None else own, losses)
+def _alone(run: PipelineRun, premises: Sequence[Judgement]) -> object:
+    if premises:
+        raise BadProof("mechanisms have no premises")
+    return run.mechanism

@@ -156,30 +156,42 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class OfRun:
-    """What holds of the machine of a run."""
+class Of:
+    """What holds of the machine of a run, or of the machine that a part is."""
 
-    run: int
+    what: str
     judgement: Judgement
 
     def __str__(self) -> str:
-        return f"of run {self.run}: {self.judgement}"
+        return f"of {self.what}: {self.judgement}"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A part of a machine, whose inputs are one of these pairs, or its reverse."""
+
+    part: str
+    eps: Fraction
+    pairs: frozenset[tuple[Input, Input]]
+
+    def __str__(self) -> str:
+        return f"{self.part} for {len(self.pairs)} pairs of its inputs, at eps = {self.eps}"
 
 
 @dataclass(frozen=True, slots=True)
 class LossesOf:
-    """Losses on one side of what so many of the runs reveal, for some directions.
+    """Losses on one side of what so many of some runs or parts reveal, for some directions.
 
     From above that is all that they may reveal, chosen by what came before; from below it is what
     some that are run independently do.
     """
 
-    times: tuple[int, ...]
+    times: Mapping[str | Changed, int]
     directions: frozenset[str]
     losses: Losses
 
     def __str__(self) -> str:
-        runs = " and ".join(f"{n} times run {k}" for k, n in enumerate(self.times) if n)
+        runs = " and ".join(f"{n} times {what}" for what, n in self.times.items())
         side = "all that they reveal is" if self.losses.above else "what they may reveal is"
         records = " and ".join(sorted(self.directions))
         return f"{runs}, a record is {records}: {side} bounded from {self.losses}"
@@ -209,7 +221,7 @@ Judgement = (
     | Sign
     | ViolatedSomewhere
     | Budget
-    | OfRun
+    | Of
     | LossesOf
     | Composed
 )

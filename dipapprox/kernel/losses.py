@@ -20,16 +20,18 @@ Source: Sommer, Meiser, Mohammadi, Privacy loss classes, 2019; Zhu, Dong, Wang 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from flint import arb, fmpz_poly
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.reading import as_integer, as_list, as_number
 
 MOST_LOSSES = 1 << 21
 
@@ -103,85 +105,83 @@ class Losses:
             return Fraction((upper_at if self.above else lower_at)(found, 0), 1 << self.places)
 
 
-def above(
-    knots: Sequence[int], bounds: Sequence[arb], step: Fraction, offset: Fraction, places: int
-) -> Losses:
-    """Return losses above every H that has these bounds at some knots.
+class Grid:
+    """What a step says of where losses lie: knots, at the losses k * step + offset.
 
-    Theorem: F with F(0) = 1 that passes through the points (a, bound), a = e^(k step + offset), k
-    a knot, goes on straight between them and is constant beyond the last one, is above H <= 1,
-    which is convex and does not increase.
+    Step: "step", "offset", "places" of the masses; "knots": [first, last, stride], ascending.
     """
-    values = [bound.upper().max(arb(0)) for bound in bounds]
-    return _through(knots, values, step, offset, places, True)
 
+    def __init__(self, step: Mapping[str, Any]) -> None:
+        self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
+        self.places = as_integer(step["places"], "places")
+        long = max(self.step.denominator, self.offset.denominator) >> 256
+        if self.step <= 0 or not 1 <= self.places <= 2000 or long:
+            raise BadProof("no such grid of losses")
+        # What is lost to differences at neighbouring losses does not matter.
+        self.bits = self.places + 3 * self.step.denominator.bit_length() + 64
+        self.knots: list[int] = []
+        for each in as_list(step["knots"], "knots"):
+            first, last, stride = (as_integer(n, "a knot") for n in as_list(each, "knots", 3))
+            if stride < 1 or (last - first) // stride + len(self.knots) > MOST_LOSSES:
+                raise Refused(f"more than {MOST_LOSSES} losses")
+            self.knots += range(first, last + 1, stride)
+        if not self.knots or any(a >= b for a, b in pairwise(self.knots)):
+            raise BadProof("knots do not ascend, or there are none")
 
-def below(
-    knots: Sequence[int],
-    lines: Sequence[tuple[arb, arb]],
-    infinite: arb,
-    step: Fraction,
-    offset: Fraction,
-    places: int,
-) -> Losses:
-    """Return losses below a pair (P, Q), of whose H some lines are known.
+    def above(self, most: Callable[[Fraction], arb]) -> Losses:
+        """Return losses above every H that is at most `most` at the knots.
 
-    Theorem: for any set S, H >= P(S) - a Q(S). F as in `above` is below H if, at both ends of each
-    of its straight pieces, it is at most one such line: that of everything up to the first knot,
-    that of a set where Q has no mass beyond the last one.
+        Theorem: F with F(0) = 1 that passes through the points (a, bound), a = e^loss, goes on
+        straight between them and is constant beyond the last one, is above H <= 1, which is convex
+        and does not increase.
+        """
+        values = [most(k * self.step + self.offset).upper().max(arb(0)) for k in self.knots]
+        return self._through(values, True)
 
-    Args:
-        knots: In steps, ascending.
-        lines: (P(S), Q(S)), one for two neighbouring knots each.
-        infinite: P(S) of a set with Q(S) = 0.
-        step, offset: Of the grid.
-        places: Of the masses.
-    """
-    factors = [to_ball(k * step + offset).exp() for k in knots]
-    end = infinite, arb(0)
-    pieces = [(arb(1), arb(1)), *lines, end]
-    for k, (p, q) in enumerate(lines, 1):
-        # Any line will do; this one does not fall below the last.
-        pieces[k] = (p, q) if p - factors[k] * q > infinite else end
-    values = [
-        (p - a * q).min(r - a * t).lower()
-        for a, ((p, q), (r, t)) in zip(factors, pairwise(pieces), strict=True)
-    ]
-    return _through(knots, values, step, offset, places, False)
+    def below(
+        self, line: Callable[[Fraction], tuple[arb, arb]], infinite: arb, lean: Fraction
+    ) -> Losses:
+        """Return losses below a pair (P, Q), of whose H some lines are known.
 
+        Theorem: for any set S, H >= P(S) - a Q(S). F as in `above` is below H if, at both ends of
+        each of its straight pieces, it is at most one such line: that of everything up to the first
+        knot, that of a set where Q has no mass beyond the last one.
 
-def _through(
-    knots: Sequence[int],
-    values: Sequence[arb],
-    step: Fraction,
-    offset: Fraction,
-    places: int,
-    above: bool,
-) -> Losses:
-    """Return losses of F, or on one side of it.
+        Args:
+            line: (P(S), Q(S)), for some set that is about best at a loss.
+            infinite: P(S) of a set with Q(S) = 0.
+            lean: Where between two knots that is asked, 0 to 1.
+        """
+        end = infinite, arb(0)
+        factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
+        lines = [(arb(1), arb(1))]
+        for (left, right), factor in zip(pairwise(self.knots), factors[1:], strict=True):
+            p, q = line((left + lean * (right - left)) * self.step + self.offset)
+            # Any line will do; this one does not fall below the last.
+            lines.append((p, q) if p - factor * q > infinite else end)
+        pieces = zip(factors, pairwise([*lines, end]), strict=True)
+        return self._through([(p - a * q).min(r - a * t).lower() for a, ((p, q), (r, t)) in pieces])
 
-    F has the masses a (s' - s), where s is its slope before a and s' that after it. From above a
-    mass below 0 counts as 0; from below greater losses pay it, as (1 - x / a)_+ grows with a.
-    """
-    first, last = knots[0], knots[-1]
-    if last - first >= MOST_LOSSES:
-        raise Refused(f"more than {MOST_LOSSES} losses")
-    spend(30 * len(knots) + last - first)
-    factors = [to_ball(k * step + offset).exp() for k in knots]
-    points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
-    slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]
-    masses, debt = [0] * (last - first + 1), 0
-    rounded = upper_at if above else lower_at
-    for k, factor, (slope, after) in zip(knots, factors, pairwise(slopes), strict=True):
-        mass = rounded(factor * (after - slope), places) - debt
-        masses[k - first], debt = max(mass, 0), 0 if above else max(-mass, 0)
-    infinite = rounded(values[-1], places) - debt
-    if infinite < 0:
-        raise Refuted("the greatest losses do not pay what is owed")
-    return Losses(step, offset, first, tuple(masses), infinite, places, above)
+    def _through(self, values: Sequence[arb], above: bool = False) -> Losses:
+        """Return losses of F, or on one side of it.
 
-
-def require_grid(step: Fraction, offset: Fraction, places: int) -> None:
-    """Check what says where losses lie."""
-    if step <= 0 or not 1 <= places <= 2000 or max(step.denominator, offset.denominator) >> 256:
-        raise BadProof("no such grid of losses")
+        F has the masses a (s' - s), where s is its slope before a and s' that after it. From above
+        a mass below 0 counts as 0; from below greater losses pay it: (1 - x / a)_+ grows with a.
+        """
+        first, last = self.knots[0], self.knots[-1]
+        if last - first >= MOST_LOSSES:
+            raise Refused(f"more than {MOST_LOSSES} losses")
+        spend(30 * len(self.knots) + last - first)
+        factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
+        points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
+        slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]
+        masses, debt = [0] * (last - first + 1), 0
+        rounded = upper_at if above else lower_at
+        for k, factor, (slope, after) in zip(self.knots, factors, pairwise(slopes), strict=True):
+            mass = rounded(factor * (after - slope), self.places) - debt
+            masses[k - first], debt = max(mass, 0), 0 if above else max(-mass, 0)
+        infinite = rounded(values[-1], self.places) - debt
+        if infinite < 0:
+            raise Refuted("the greatest losses do not pay what is owed")
+        whole = tuple(masses), infinite, self.places, above
+        return Losses(self.step, self.offset, first, *whole)

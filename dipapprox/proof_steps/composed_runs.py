@@ -9,7 +9,7 @@ from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.compositions import Pipeline
-from dipapprox.kernel.judgements import Distributions, OfRun
+from dipapprox.kernel.judgements import Distributions, Of
 from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
@@ -55,7 +55,7 @@ class ComposedProgram:
         assert machine is not None
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]
-        assert isinstance(found, OfRun) and isinstance(found.judgement, Distributions)
+        assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
         bounds = found.judgement.bounds
         rows = dict.fromkeys(
             tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))

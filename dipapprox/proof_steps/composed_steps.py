@@ -73,7 +73,7 @@ class ComposedSteps:
 
     def product(self, one: int, other: int, cut: tuple[int, int]) -> int:
         """Compose two; the cut is that of one run."""
-        count = sum(sum(found.times) for found in map(self._losses, (one, other)))
+        count = sum(sum(found.times.values()) for found in map(self._losses, (one, other)))
         return self.add("composed", [one, other], {"cut": [each * count for each in cut]})
 
     def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
