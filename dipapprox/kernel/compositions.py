@@ -76,7 +76,7 @@ def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
     return about(Proof(run.machine[0], None, pipeline.ask), run.name, premises, step["step"])
 
 
-def about(proof: Proof, what: str, premises: Sequence[Judgement], step: object) -> Of:
+def about(proof: Proof, what: str | Machine, premises: Sequence[Judgement], step: object) -> Of:
     """Conclude something by a rule about machines, from premises about the same one."""
     known: dict[int, Judgement] = {}
     for place, premise in enumerate(premises):
@@ -109,7 +109,7 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
 
 def known_deltas(
     premises: Sequence[Judgement],
-    what: str,
+    what: str | Machine,
     wanted: Fraction,
     meant: frozenset[tuple[Input, Input]] | None,
 ) -> Known:
@@ -166,7 +166,7 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
 
 
 def outcomes_of(
-    premises: Sequence[Judgement], what: str, eps: Fraction, inputs: tuple[Input, Input]
+    premises: Sequence[Judgement], what: str | Machine, eps: Fraction, inputs: tuple[Input, Input]
 ) -> Finite:
     """The outputs of two inputs as a pair, from one premise: distributions for both."""
     match premises:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.losses import Losses
-from dipapprox.kernel.machine import Tree
+from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.signs import Epsilons, Sign
 from dipapprox.kernel.weights import text_of
 
@@ -99,19 +99,20 @@ class Private:
 
 @dataclass(frozen=True, slots=True)
 class Violated:
-    """For this pair and this set of outputs, Pr[S | u] - e^eps_prv Pr[S | u'] > delta."""
+    """For this pair, and these outputs or some, Pr[S | u] - e^eps_prv Pr[S | u'] > delta."""
 
     eps: Fraction
     eps_prv: Fraction
     delta: Fraction
     input: Input
     adjacent: Input
-    outputs: tuple[Output, ...]
+    outputs: tuple[Output, ...] | None
 
     def __str__(self) -> str:
+        said = None if self.outputs is None else ", ".join(map(_words, self.outputs))
         return (
-            f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and S = "
-            f"{{{', '.join(map(_words, self.outputs))}}}, "
+            f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and "
+            f"{'some set S' if said is None else f'S = {{{said}}}'}, "
             f"Pr[S | u] - e^({self.eps_prv}) Pr[S | u'] > {self.delta}, at eps = {self.eps}"
         )
 
@@ -159,7 +160,7 @@ class Budget:
 class Of:
     """What holds of the machine of a run, or of the machine that a part is."""
 
-    what: str
+    what: str | Machine
     judgement: Judgement
 
     def __str__(self) -> str:
@@ -170,12 +171,13 @@ class Of:
 class Changed:
     """A part of a machine, whose inputs are one of these pairs, or its reverse."""
 
-    part: str
+    part: Machine
     eps: Fraction
     pairs: frozenset[tuple[Input, Input]]
 
     def __str__(self) -> str:
-        return f"{self.part} for {len(self.pairs)} pairs of its inputs, at eps = {self.eps}"
+        pairs = ", ".join(f"{_words(u)} to {_words(v)}" for u, v in sorted(self.pairs, key=repr))
+        return f"{self.part} where its inputs change from {pairs}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,10 @@ class Machine:
     adjacency: Adjacency
     body: Block
 
+    def __str__(self) -> str:
+        names = [name for name, _ in (*self.inputs, *self.outputs)] + list(self.reals)
+        return f"the machine of {', '.join(names)}"
+
 
 def read_machine(json: object) -> Machine:
     """Read a machine that is not too large."""

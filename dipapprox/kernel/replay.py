@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel import compositions, potential
+from dipapprox.kernel import compositions, parts, potential
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.compositions import Pipeline, is_pipeline, read_composed, read_pipeline
@@ -127,7 +127,7 @@ def replay(
                 proof = read_pipeline(machine, ask)
             else:
                 read = read_machine(machine)
-                stated, rules = read_claim(claim, read), RULES
+                stated, rules = read_claim(claim, read), {**RULES, **parts.RULES}
                 proof = Proof(read, stated.pairs, ask)
         for number, step in enumerate(steps):
             if number >= MOST_STEPS:
