@@ -271,8 +271,10 @@ class Largest:
 def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> Representatives:
     """Pairs of which one has at least the delta of any adjacent pair, at every eps and eps_prv.
 
-    They are what is left of all adjacent pairs when sets of real inputs are replaced by their ends
-    (`sets`), or when delta depends on the change alone (`motion`).
+    Theorem: where for every set S of outputs Pr[S | u] moves in one direction with u_i (`motion`),
+    Pr[S | u] - e^eps_prv Pr[S | u'] is largest where u'_i - u_i is least or largest, so a set of
+    pairs may be replaced by these ends. So it may where delta depends on u' - u alone, and is
+    largest at ends of each change; then one pair with this change is enough.
 
     Step: "parts": one for each of `all_sets`.
     """
