@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, floor
+from typing import Any
 
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
@@ -69,69 +70,55 @@ class _Evaluation:
         self._graph = graph
         self._signs = signs
         self._ask = ask
-        self._functions: dict[Node, Pieces] = {}
-        self._scalars: dict[Node, Ratio] = {}
         self._primitives: dict[tuple[int, Fraction, bool], Piece] = {}
         self._work = 0
 
     def run(self, wanted: set[Node]) -> dict[Node, Ratio]:
-        for number in sorted(self._graph.needed(wanted)):
+        values: dict[Node, Any] = {}
+        for number, parts in sorted(self._graph.needed(wanted).items()):
             self._ask()
-            if self._graph.discrete[number] is None:
-                self._scalars[number] = self._scalar(number)
-            else:
-                self._functions[number] = self._function(number)
-        return {number: self._scalars[number] for number in wanted}
+            values[number] = self._value(number, [values[part] for part in parts])
+        return {number: values[number] for number in wanted}
 
-    def _scalar(self, number: Node) -> Ratio:
-        known = self._scalars
-        match self._graph.nodes[number]:
-            case "rational", _, (value,):
-                return Ratio.constant(value)
-            case "weight", _, (Ratio() as value,):
-                return value
-            case "total", (function,), _:
-                pieces, integers = self._functions[function], self._graph.discrete[function]
+    def _value(self, number: Node, known: list[Any]) -> Any:
+        kind, parts, data = self._graph.nodes[number]
+        integers = any(self._graph.discrete[part] for part in (number, *parts))
+        match kind:
+            case "density":
+                return self._density(*data)
+            case "restrict":
+                return _restricted(known[0], data[0], data[1], integers)
+            case "running":
+                return self._running(known[0], data[0], integers)
+            case "rise":
+                return _sum(known[0], _times(known[1], _MINUS_ONE))
+            case "convolved":
+                return self._convolved(known[0], data[0], integers)
+            case "total":
+                (pieces,) = known
                 numbers = range(len(pieces.pieces))
-                return sum((self._total(pieces, each, bool(integers)) for each in numbers), _ZERO)
-            case "product", _, _:
-                left, right = self._graph.via[number]
-                return known[left] * known[right]
-            case "sum", _, _:
-                left, right = self._graph.via[number]
-                return known[left] + known[right]
-            case "star", (again,), _:
-                rest = _ONE + known[again].scaled(Fraction(-1))
+                return sum((self._total(pieces, each, integers) for each in numbers), _ZERO)
+            case "mix":
+                found = Pieces((), ({},))
+                for scalar, function in zip(known[::2], known[1::2], strict=True):
+                    found = _sum(found, _times(function, scalar))
+                return found
+            case "product" if self._graph.discrete[number] is not None:
+                return self._product(*known)
+            case "product":
+                return known[0] * known[1]
+            case "sum":
+                return known[0] + known[1]
+            case "rational":
+                return Ratio.constant(*data)
+            case "weight":
+                return data[0]
+            case "star":
+                rest = _ONE + known[0].scaled(Fraction(-1))
                 if not self._signs.tell(rest.numerator, positive=True):
                     raise NotProved("a loop that is not known to end")
                 return rest.inverse()
-        raise Refused("a number without a closed form")
-
-    def _function(self, number: Node) -> Pieces:
-        known, integers = self._functions, bool(self._graph.discrete[number])
-        match self._graph.nodes[number]:
-            case "density", _, (law, factor):
-                return self._density(law, factor)
-            case "restrict", (function,), (lower, upper):
-                if integers:
-                    lower = None if lower is None else ceil(lower) - _HALF
-                    upper = None if upper is None else floor(upper) + _HALF
-                return _restricted(known[function], lower, upper)
-            case "running", (function,), (from_left,):
-                return self._running(known[function], from_left, integers)
-            case "rise", (upper_node, lower_node), _:
-                return _sum(known[upper_node], _times(known[lower_node], _MINUS_ONE))
-            case "product", _, _:
-                left, right = self._graph.via[number]
-                return self._product(known[left], known[right])
-            case "mix", parts, _:
-                found = Pieces((), ({},))
-                for scalar, function in zip(parts[::2], parts[1::2], strict=True):
-                    found = _sum(found, _times(known[function], self._scalars[scalar]))
-                return found
-            case "convolved", (function,), (law,):
-                return self._convolved(known[function], law, integers)
-        raise Refused("a function without a closed form")
+        raise Refused(f"a {kind} without a closed form")
 
     def _density(self, law: Law, factor: Fraction) -> Pieces:
         if law.family not in _SIDES:
@@ -305,7 +292,12 @@ def _tilted(function: Pieces, rate: Fraction) -> Pieces:
     return Pieces(function.points, tuple(found))
 
 
-def _restricted(function: Pieces, lower: Fraction | None, upper: Fraction | None) -> Pieces:
+def _restricted(
+    function: Pieces, lower: Fraction | None, upper: Fraction | None, integers: bool
+) -> Pieces:
+    if integers:
+        lower = None if lower is None else ceil(lower) - _HALF
+        upper = None if upper is None else floor(upper) + _HALF
     if lower is not None and upper is not None and lower >= upper:
         return Pieces((), ({},))
     ends = {end for end in (lower, upper) if end is not None}
