@@ -29,15 +29,7 @@ Panel = tuple[Fraction, Fraction]
 
 
 class Kernel:
-    """The law of Y on a grid.
-
-    Args:
-        law: With the mean 0, about which its density is symmetric and from which on it falls.
-        eps: > 0.
-        panels: Their ends.
-        rule: On each of them.
-        ellipses: Their parameters, the first of which is 1.
-    """
+    """The law of Y on a grid: its mean is 0, about which it is symmetric and from which it falls."""
 
     def __init__(
         self, law: Law, eps: Fraction, panels: list[Panel], rule: Rule, ellipses: Sequence[Fraction]
@@ -78,12 +70,7 @@ class Kernel:
         ]
 
     def applied(self, f: Sampled, masses: list[arb]) -> Sampled:
-        """Return the density of X + Y.
-
-        Args:
-            f: That of X.
-            masses: Its integrals over panels.
-        """
+        """Return the density of X + Y, for that of X and its integrals over panels."""
         n, most = len(self._rule.points), [mass.upper() for mass in masses]
         spend(self._entries // 8 + 4 * len(most) ** 2)
         beyond = (f.left.whole + f.right.whole).upper()

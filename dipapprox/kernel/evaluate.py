@@ -34,15 +34,7 @@ def evaluate(
     accuracy: Accuracy,
     ask: Callable[[], None] = lambda: None,
 ) -> dict[Node, arb]:
-    """Return balls that contain scalars of a graph at eps > 0.
-
-    Args:
-        graph: Its functions are >= 0; scalars are those of mixes, too.
-        scalars: Nodes.
-        eps: > 0.
-        accuracy: How finely functions are sampled.
-        ask: Called before every node; what it raises ends the evaluation.
-    """
+    """Return balls that contain scalars of a graph at eps > 0; `ask` may end it."""
     wanted = set(scalars)
     if any(graph.discrete[number] is not None for number in wanted):
         raise Refuted("a function is no number")

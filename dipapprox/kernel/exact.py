@@ -54,14 +54,7 @@ class Pieces:
 def exact_values(
     graph: Graph, scalars: Iterable[Node], signs: Signs, ask: Callable[[], None]
 ) -> dict[Node, Ratio]:
-    """Return scalars of a graph as functions of eps.
-
-    Args:
-        graph: The graph.
-        scalars: Nodes.
-        signs: What is known at the eps where the functions are to hold.
-        ask: Called all the time; what it raises ends the evaluation.
-    """
+    """Return scalars of a graph as functions of eps, where signs are known; `ask` may end it."""
     return _Evaluation(graph, signs, ask).run(set(scalars))
 
 

@@ -16,11 +16,6 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
 
     They span where all laws have all but a negligible part of their mass; kinks are among them,
     and all bounds in between.
-
-    Args:
-        leaves: What functions are made of.
-        eps: > 0.
-        accuracy: How far and how wide.
     """
     marks = set(leaves.bounds)
     means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
@@ -58,16 +53,12 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
 
 
 def _width(start: Fraction, around: dict[tuple[Fraction, Fraction], list[Fraction]]) -> Fraction:
-    """Return how wide a panel may be that begins at a place.
+    """Return how wide a panel may be that begins at a place, for the means by w and g, ascending.
 
     A law with the width w at its mean and the growth g allows w(t) = w + g * distance from it.
     That falls by at most g times the way: a panel of the width w(start) / (1 + g) is nowhere wider
     than w(t). So on the ellipses around panels, densities are hardly larger than on the panel, and
     where the distance is large, tiny.
-
-    Args:
-        start: The place.
-        around: By w and g, the means, ascending.
     """
     return min(
         (width + growth * _distance(start, means)) / (1 + growth)

@@ -89,14 +89,7 @@ def draw(measure: Measure, atom: Atom, function: Node) -> Measure:
 
 
 def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Measure]:
-    """Return disjoint parts, together the measure where `form` relation 0 holds.
-
-    Args:
-        graph: Of the functions.
-        measure: What is known.
-        form: With samples.
-        relation: One of <, <=, >, >=, =, !=.
-    """
+    """Return disjoint parts, together the measure where `form`, of samples, relation 0 holds."""
     involved = {atom for atom, _ in form.terms}
     components = [c for c in measure.components if any(a in involved for a, _ in c.functions)]
     kinds = {
