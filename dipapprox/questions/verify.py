@@ -94,7 +94,10 @@ class Verify(Question):
             if options.proved:
                 return proving.proved(program, found, selection, options.limits)
             if has_real_inputs(program):
-                return budget_verdict.with_budget(program, found, selection, options.limits)
+                eps = claim.eps, claim.eps
+                return budget_verdict.with_budget(
+                    program, found, self.formulas(), eps, selection, options.limits
+                )
             return found
         if options.proved:
             raise UserError(
@@ -104,12 +107,23 @@ class Verify(Question):
         formulas = self.formulas()
         if isinstance(self.eps, ClosedInterval):
             lower, upper = self.eps.lower, self.eps.upper
-            return interval_verifier.verify_interval(
+            over = interval_verifier.verify_interval(
                 program, formulas, lower, upper, selection, options, progress
             )
-        return formula_verifier.verify_formula(
+            if has_real_inputs(program):
+                return budget_verdict.with_budget(
+                    program, over, formulas, (lower, upper), selection, options.limits
+                )
+            return over
+        found = formula_verifier.verify_formula(
             program, formulas, self.eps, selection, options, progress
         )
+        if has_real_inputs(program):
+            eps = self.eps, self.eps
+            return budget_verdict.with_budget(
+                program, found, formulas, eps, selection, options.limits
+            )
+        return found
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import dipapprox
@@ -43,6 +45,27 @@ def test_a_budget_answers_where_inputs_are_compared(
     assert found.answer is answer
     if answer is Answer.DP:
         assert found.reason is None and found.delta_enclosure == Enclosure.exact(0)
+
+
+@pytest.mark.parametrize(
+    ("eps", "eps_prv", "delta", "answer"),
+    [
+        ("1/2..1", "eps", "0", Answer.DP),
+        ("1/2..1", "eps/5", "eps/10", Answer.DP),  # nothing is left over
+        ("1/2..1", "eps/6", "0", Answer.UNKNOWN),
+        ("1/2..1", "1/5", "0", Answer.DP),
+        ("1/2..1", "19/100", "0", Answer.UNKNOWN),
+        ("1/2..1", "log(1 + eps)", "0", Answer.DP),
+        ("1/2..1", "eps/10 + delta/10", "1/100", Answer.UNKNOWN),
+        ("1", "sqrt(eps)/4", "exp(-3)", Answer.DP),
+        ("1", "sqrt(eps)/6", "exp(-3)", Answer.UNKNOWN),
+    ],
+)
+def test_claims_that_vary_with_eps(eps: str, eps_prv: str, delta: str, answer: Answer) -> None:
+    found = dipapprox.verify(dipapprox.parse(COMPARED), eps=eps, eps_prv=eps_prv, delta=delta)
+    assert found.answer is answer
+    assert json.loads(found.to_json())["verdict"] == answer.value
+    assert found.describe()
 
 
 def test_its_certificate_is_that_of_the_budget() -> None:
