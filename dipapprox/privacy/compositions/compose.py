@@ -5,8 +5,8 @@
 
 Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
 all ε of few rational outcomes (`exact_profiles`) and of discrete Laplace noise
-(`geometric_profiles`); Gaussian runs alone need no grid (`gaussian_runs`). A claim (ε, δ) is decided
-by ever narrower intervals of the least δ at ε; it is undecided as long as δ lies in them.
+(`geometric_profiles`); Gaussian runs alone need no grid (`gaussian_runs`). A claim (ε, δ) is
+decided by ever narrower intervals of the least δ at ε; it is undecided as long as δ lies in them.
 
 Not_DP means that there are mechanisms as they are described, a pair of adjacent data sets, and a
 way to run them, that violate the claim: independently of one another, and for programs with
