@@ -174,23 +174,22 @@ class OutcomeSets:
             sets: None of them mentions a larger choice.
             choice: If it is mentioned inside a union, nothing is returned.
         """
-        columns: dict[int, list[int]] = {}
+        columns: list[list[int]] = [[] for _ in range(self._counts.get(choice, 0))]
         others = []
         for each in sets:
             head, outcomes, children = self.nodes[each]
             if head == choice:
                 for outcome, child in zip(outcomes, children, strict=True):
-                    columns.setdefault(outcome, []).append(child)
+                    columns[outcome].append(child)
             elif self._largest[each] == choice:
                 return {}
             else:
                 others.append(each)
-        cell = self._cells.get(choice, 0)
-        for outcome in range(self._counts[choice]) if others else ():
-            columns.setdefault(outcome, []).extend(
-                [self.given(each, cell, outcome) for each in others] if cell else others
-            )
-        return columns
+        if others:
+            cell = self._cells.get(choice, 0)
+            for outcome, own in enumerate(columns):
+                own += [self.given(each, cell, outcome) for each in others] if cell else others
+        return {outcome: own for outcome, own in enumerate(columns) if own}
 
     def _node(self, choice: int, children: dict[int, int]) -> int:
         """Return the node with some children, by outcome; none of them is `NEVER`."""

@@ -69,9 +69,11 @@ class Run:
         choice_numbers: By site and law.
         laws: What must be a probability law, by site and law.
         shared_laws: The one object that stands for equal laws.
+        the_laws: These objects, by identity.
         weights: For a choice in the text the number of its weights, and the expressions in them.
         weight_numbers: By weights.
         weighings: By such a number, the values of the expressions, and which options are alike.
+        fixed_choices: The laws and values of choices that no state changes, likewise.
         numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
         uses: What blocks do with cells, by identity.
         selections: The selections in blocks, likewise.
@@ -117,9 +119,13 @@ class Run:
     choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     laws: dict[tuple[int, int], Choice] = field(default_factory=dict)
     shared_laws: dict[ChoiceLaw, ChoiceLaw] = field(default_factory=dict)
+    the_laws: dict[int, ChoiceLaw] = field(default_factory=dict)
     weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = field(default_factory=dict)
     weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)
     weighings: dict[Hashable, Weighing] = field(default_factory=dict)
+    fixed_choices: dict[int, tuple[core.Choose, Weighing, tuple[core.Value, ...]]] = field(
+        default_factory=dict
+    )
     numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
     uses: dict[int, Use] = field(default_factory=dict)
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)

@@ -172,6 +172,11 @@ def weighed(
     Values of probability 0 for all eps are left out. The weights as they are written are one of
     the `laws` from now on.
     """
+    fixed = run.fixed_choices.get(id(statement))
+    if fixed is not None:
+        _, known, values = fixed
+        require_law(run, known.written, statement.site, name)
+        return known.law, values
     values = tuple([concrete(run, value, state) for value, _ in statement.options])
     first: dict[core.Value, int] = {}
     alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
@@ -184,7 +189,10 @@ def weighed(
     require_law(run, known.written, statement.site, name)
     if not known.places:
         raise PathFault("value error", "all weights of a choice are 0", statement.span)
-    return known.law, tuple([values[place] for place in known.places])
+    values = tuple([values[place] for place in known.places])
+    if not expressions and all(isinstance(value, core.Constant) for value, _ in statement.options):
+        run.fixed_choices[id(statement)] = statement, known, values
+    return known.law, values
 
 
 def _weights_of(run: Run, statement: core.Choose) -> tuple[int, tuple[core.Expression, ...]]:
@@ -218,8 +226,11 @@ def _weighing(run: Run, statement: core.Choose, alike: tuple[int, ...], state: S
 
 
 def _shared(run: Run, law: L) -> L:
-    """Return the one object that stands for equal laws: they hash slowly."""
+    """Return the one object that stands for equal laws: they hash slowly, and that one is known."""
+    if run.the_laws.get(id(law)) is law:
+        return law
     found = run.shared_laws.setdefault(law, law)
+    run.the_laws[id(found)] = found
     assert isinstance(found, type(law))
     return found
 
