@@ -117,7 +117,9 @@ def known_deltas(
     points: dict[Fraction, Fraction] = {}
     for premise in premises:
         match premise:
-            case Of(name, Private(Fraction() as eps, Fraction() as eps_prv, Fraction() as delta, pairs)):
+            case Of(
+                name, Private(Fraction() as eps, Fraction() as eps_prv, Fraction() as delta, pairs)
+            ):
                 if (name, eps, pairs) != (what, wanted, meant):
                     raise BadProof("a premise is about something else")
                 points[eps_prv] = min(delta, points.get(eps_prv, delta))

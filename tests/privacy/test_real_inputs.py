@@ -488,10 +488,12 @@ def test_what_is_not_covered_names_prove_where_it_answers(noise: str, named: boo
         f"a <- {noise}\nb <- {noise}\ny[1] <- a\ny[2] <- a + b\n"
     )
     program = parse(text)
-    found = verify(program, eps=1, delta=0)
+    found = verify(program, eps=1, eps_prv="9/10", delta=0)
     assert found.answer is Answer.UNKNOWN
     assert ("for δ = 0 there is 'prove'" in str(found.reason)) is named
     assert "no pair of infinitely many; 1 output, 1 final state" in str(found.describe())
+    whole = verify(program, eps=1, delta=0)  # the budget is 1
+    assert whole.answer is (Answer.DP if named else Answer.UNKNOWN)
     if named:
         assert prove(program).answer is Answer.DP
 
