@@ -18,6 +18,7 @@ from dipapprox.kernel.judgements import (
     ViolatedSomewhere,
 )
 from dipapprox.kernel.machine import Tree, read_weight
+from dipapprox.kernel.nodes import Node
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -27,6 +28,7 @@ from dipapprox.kernel.proofs import (
     listed,
     outcomes,
     pairs_of,
+    rows_of,
 )
 from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.signs import (
@@ -82,18 +84,12 @@ def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
     values = exact_values(graph, wanted, signs, proof.ask)
     nothing, point = Ratio.constant(Fraction(0)), signs.epsilons.point
-    sums: dict[tuple[int, ...], Ratio] = {}
-    rows = {}
-    for input, own in found.items():
-        row = []
-        for output in outputs:
-            key = tuple(own.get(output, ()))
-            if key not in sums:
-                total = sum((values[scalar] for scalar in key), nothing)
-                sums[key] = total if point is None else total.at(point)
-            row.append(sums[key])
-        rows[input] = row
-    return ExactDistributions(signs.epsilons, outputs, rows)
+
+    def total(scalars: Sequence[Node]) -> Ratio:
+        found = sum((values[scalar] for scalar in scalars), nothing)
+        return found if point is None else found.at(point)
+
+    return ExactDistributions(signs.epsilons, outputs, dict(rows_of(found, outputs, total)))
 
 
 def every_pair_exactly(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
@@ -170,12 +166,8 @@ def bounded_excesses(
     bounds = _Bounds(signs, *claim, cuts)
     values, count = found.values, 0
     known: set[tuple[int, ...]] = set()
-    for first, second in pairs_of(proof):
+    for first, second in pairs_of(proof, 10 + 2 * len(found.outputs), values):
         count += 1
-        proof.ask()
-        spend(10 + 2 * len(found.outputs))
-        if first not in values or second not in values:
-            raise Refuted("an input of a pair has no distribution")
         excesses = bounds.numbers(zip(values[first], values[second], strict=True))
         if excesses not in known:
             known.add(excesses)

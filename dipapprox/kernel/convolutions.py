@@ -29,7 +29,7 @@ Panel = tuple[Fraction, Fraction]
 
 
 class Kernel:
-    """The law of Y on a grid: its mean is 0, about which it is symmetric and from which it falls."""
+    """The law of Y on a grid: about its mean 0 it is symmetric, and from there it falls."""
 
     def __init__(
         self, law: Law, eps: Fraction, panels: list[Panel], rule: Rule, ellipses: Sequence[Fraction]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Output
 from dipapprox.kernel.machine import Machine, read_input
-from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Signs
@@ -30,6 +30,8 @@ MOST_PAIRS = 20_000_000
 """Most pairs of inputs that one step may go through."""
 
 Step = Mapping[str, Any]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Proof:
 
 def outcomes(
     proof: Proof, signs: Signs, step: Step
-) -> tuple[Graph, dict[Input, dict[Output, list[int]]], tuple[Output, ...]]:
+) -> tuple[Graph, dict[Input, dict[Output, list[Node]]], tuple[Output, ...]]:
     """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
     domains = tuple(domain for _, domain in proof.machine.inputs)
     inputs: Iterable[Input] = (
@@ -60,7 +62,7 @@ def outcomes(
     cuts = tuple(ascending(each) for each in as_list(step.get("cuts", []), "cuts"))
     graph = Graph()
     run = Run(proof.machine, signs, graph, proof.ask)
-    found: dict[Input, dict[Output, list[int]]] = {}
+    found: dict[Input, dict[Output, list[Node]]] = {}
     entries = 0
     for input in inputs:
         spend(100)
@@ -78,13 +80,35 @@ def outcomes(
     return graph, found, outputs
 
 
-def pairs_of(proof: Proof) -> Iterator[tuple[Input, Input]]:
-    """Yield the pairs that are meant."""
+def rows_of(
+    found: Mapping[Input, Mapping[Output, Sequence[Node]]],
+    outputs: Sequence[Output],
+    total: Callable[[Sequence[Node]], T],
+) -> Iterator[tuple[Input, list[T]]]:
+    """Yield for every input the sums of the scalars of outputs; equal sums are made once."""
+    known: dict[tuple[Node, ...], T] = {}
+    for input, own in found.items():
+        keys = [tuple(own.get(output, ())) for output in outputs]
+        for key in keys:
+            if key not in known:
+                known[key] = total(key)
+        yield input, [known[key] for key in keys]
+
+
+def pairs_of(
+    proof: Proof, work: int = 1, inputs: Container[Input] | None = None
+) -> Iterator[tuple[Input, Input]]:
+    """Yield the pairs that are meant, each of which takes some work; inputs have distributions."""
     pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
-    for count, pair in enumerate(pairs):
+    for count, (first, second) in enumerate(pairs):
+        if not count & 63:
+            proof.ask()
+        spend(work)
         if count >= MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")
-        yield pair
+        if inputs is not None and not (first in inputs and second in inputs):
+            raise Refuted("an input of a pair has no distribution")
+        yield first, second
 
 
 def listed(proof: Proof) -> frozenset[tuple[Input, Input]] | None:

@@ -15,7 +15,7 @@ from functools import wraps
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.budget import budget, spend
+from dipapprox.kernel.budget import budget
 from dipapprox.kernel.closed_forms import (
     every_pair_exactly,
     every_pair_throughout,
@@ -38,7 +38,7 @@ from dipapprox.kernel.judgements import (
     Violated,
 )
 from dipapprox.kernel.machine import Machine, read_input, read_value
-from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import (
     MOST_INPUTS,
     Proof,
@@ -50,6 +50,7 @@ from dipapprox.kernel.proofs import (
     outcomes,
     pairs_of,
     positive,
+    rows_of,
 )
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
@@ -76,19 +77,14 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     values = evaluate(graph, wanted, eps, aim, proof.ask)
     places = bits + 16
     bounds = {}
+
+    def ends(scalars: Sequence[Node]) -> tuple[int, int]:
+        ball = sum((values[scalar] for scalar in scalars), to_ball(0))
+        return max(lower_at(ball, places), 0), min(upper_at(ball, places), 1 << places)
+
     with precision(aim.precision):
-        sums: dict[tuple[int, ...], tuple[int, int]] = {}
-        for input, own in found.items():
-            low, high = [], []
-            for output in outputs:
-                key = tuple(own.get(output, ()))
-                if key not in sums:
-                    ball = sum((values[scalar] for scalar in key), to_ball(0))
-                    top = 1 << places
-                    ends = max(lower_at(ball, places), 0), min(upper_at(ball, places), top)
-                    sums[key] = ends
-                low.append(sums[key][0])
-                high.append(sums[key][1])
+        for input, row in rows_of(found, outputs, ends):
+            low, high = [low for low, _ in row], [high for _, high in row]
             if not sum(low) <= 1 << places <= sum(high):
                 raise Refuted("probabilities that do not add up to 1")
             bounds[input] = low, high
@@ -113,13 +109,8 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     bounds = found.bounds
     scaled: dict[Input, list[int]] = {}
     count = 0
-    for first, second in pairs_of(proof):
+    for first, second in pairs_of(proof, 1 + len(found.outputs) // 16, bounds):
         count += 1
-        if not count & 1023:
-            proof.ask()
-        spend(1 + len(found.outputs) // 16)
-        if first not in bounds or second not in bounds:
-            raise Refuted("an input of a pair has no distribution")
         if second not in scaled:
             scaled[second] = [factor * low >> shift for low in bounds[second][0]]
         high = bounds[first][1]
@@ -143,10 +134,8 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     found: dict[Input, Mapping[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
     count = 0
-    for pair in pairs_of(proof):
+    for pair in pairs_of(proof, 100):
         count += 1
-        proof.ask()
-        spend(100)
         if len(found) > MOST_INPUTS:
             raise Refused(f"more than {MOST_INPUTS} inputs")
         for input in pair:
