@@ -117,13 +117,7 @@ def known_deltas(
     points: dict[Fraction, Fraction] = {}
     for premise in premises:
         match premise:
-<<<<<<< HEAD
-            case Of(
-                name, Private(Fraction() as eps, Fraction() as eps_prv, Fraction() as delta, pairs)
-            ):
-=======
             case Of(name, Private(Fraction() as eps, eps_prv, delta, pairs)):
->>>>>>> 7b87d210 (Rules share the loops over pairs and over rows of probabilities)
                 if (name, eps, pairs) != (what, wanted, meant):
                     raise BadProof("a premise is about something else")
                 points[eps_prv] = min(delta, points.get(eps_prv, delta))
