@@ -82,6 +82,14 @@ ORDERED = {
         x <- Gauss(q[1], 1)  o <- 0
         if x >= c then o <- 1 end
         """,
+    "integer noise that is not on both sides": """
+        k <- DLap(0, 1)  x <- Gauss(q[1], 1)  o <- 0
+        if k >= 0 and k < 0 then
+        if x >= 0 and x <= 1 then o <- 1 end
+        else
+        if x >= 0 then o <- 1 end
+        end
+        """,
     "an input that cancels": """
         x <- Gauss(q[1], 1)  y <- Gauss(q[1], 1)  o <- 0
         if x >= y then o <- 1 end
@@ -103,6 +111,14 @@ UNORDERED = {
         o <- 0
         if y >= 0 then o <- 1 end
         if x >= 0 then o <- o + 2 end
+        """,
+    "integer noise that may attain both bounds": """
+        k <- DLap(0, 1)  x <- Gauss(q[1], 1)  o <- 0
+        if k >= 0 and k <= 0 then
+        if x >= 0 and x <= 1 then o <- 1 end
+        else
+        if x >= 0 then o <- 1 end
+        end
         """,
     "a coin that turns the threshold round": """
         c <- choose {0 : 1/2, 1 : 1/2}
