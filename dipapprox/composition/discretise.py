@@ -44,27 +44,38 @@ from flint import arb
 from dipapprox.composition.grid import Knot, Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
 from dipapprox.composition.profile import Ends
+from dipapprox.limits import Limits
 from dipapprox.numerics.precision import to_ball
 
 
-def from_above(knots: Sequence[Knot], bits: int, cut: int) -> LossDistribution:
+def from_above(knots: Sequence[Knot], bits: int, cut: int, limits: Limits) -> LossDistribution:
     """Bound a profile from above.
 
     Args:
         knots: At whole steps, ascending, at least one.
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
+        limits: Of atoms.
+
+    Raises:
+        LimitReached: If there are too many.
     """
     places = [knot.place for knot in knots]
     values = [knot.point.bound for knot in knots]
     masses = _masses([knot.alpha for knot in knots], values)
     whole = [max(_ceiling(mass, bits), 0) for mass in masses]
     infinite = max(_ceiling(values[-1], bits), 0)
-    return _spread(places, whole, infinite, bits, Side.ABOVE, cut)
+    return _spread(places, whole, infinite, bits, Side.ABOVE, cut, limits)
 
 
 def from_below(
-    knots: Sequence[Knot], ends: Ends, step: Step, slip: Fraction, bits: int, cut: int
+    knots: Sequence[Knot],
+    ends: Ends,
+    step: Step,
+    slip: Fraction,
+    bits: int,
+    cut: int,
+    limits: Limits,
 ) -> LossDistribution:
     """Bound the profile of a pair that the mechanism has, from below; true losses are less by slip.
 
@@ -75,13 +86,17 @@ def from_below(
         slip: By how much to go below whole steps, > 0.
         bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
+        limits: Of atoms.
+
+    Raises:
+        LimitReached: If there are too many.
     """
     first, last = knots[0].place, knots[-1].place
     reach = first - 2 * abs(first) - 2, last + 2 * abs(last) + 2
     kept = [knot for knot in knots if not _is_at_an_end(knot, ends)]
     fewer = 1
     while True:
-        found = _from_lines(kept, reach, ends, step, slip, bits, cut)
+        found = _from_lines(kept, reach, ends, step, slip, bits, cut, limits)
         if found is not None:
             return found
         if not kept:
@@ -107,6 +122,7 @@ def _from_lines(
     slip: Fraction,
     bits: int,
     cut: int,
+    limits: Limits,
 ) -> LossDistribution | None:
     """Round (1) down, for the lines of knots; None if debts cannot be paid."""
     lines = [(arb(1), 1 - ends.lost), *((knot.point.first, knot.point.second) for knot in knots)]
@@ -129,7 +145,7 @@ def _from_lines(
     infinite = _floor(values[-1], bits) - debt
     if infinite < 0:
         return None
-    return _spread(bends, whole, infinite, bits, Side.BELOW, cut)
+    return _spread(bends, whole, infinite, bits, Side.BELOW, cut, limits)
 
 
 def _bend(
@@ -163,10 +179,18 @@ def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
 
 
 def _spread(
-    places: Sequence[int], masses: Sequence[int], infinite: int, bits: int, side: Side, cut: int
+    places: Sequence[int],
+    masses: Sequence[int],
+    infinite: int,
+    bits: int,
+    side: Side,
+    cut: int,
+    limits: Limits,
 ) -> LossDistribution:
     """Put masses at places, in half steps but all whole ones, on the grid between them."""
-    dense = [0] * ((places[-1] - places[0]) // 2 + 1)
+    atoms = (places[-1] - places[0]) // 2 + 1
+    limits.check_atoms(atoms)
+    dense = [0] * atoms
     for place, mass in zip(places, masses, strict=True):
         dense[(place - places[0]) // 2] += mass
     return loss_distribution(places[0], dense, infinite, bits, side, cut)

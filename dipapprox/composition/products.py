@@ -139,10 +139,10 @@ def factors_of(runs: Sequence[Run], grid: Grid, limits: Limits, *, added: bool) 
                 knots = all_knots(profile, step, knots[0].place, knots[-1].place, limits)
             if Side.BELOW in piece.sides:
                 lines = between(profile, step, knots)
-                low = from_below(lines, profile.ends, step, slip / number, bits, cut)
+                low = from_below(lines, profile.ends, step, slip / number, bits, cut, limits)
                 below.append(Factor(low, piece.times, piece))
             if Side.ABOVE in piece.sides:
-                above.append(Factor(from_above(knots, bits, cut), piece.times, piece))
+                above.append(Factor(from_above(knots, bits, cut, limits), piece.times, piece))
     return Factors(tuple(below), tuple(above), slip)
 
 

@@ -10,6 +10,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discretise import from_above, from_below
 from dipapprox.composition.grid import Knot, Step, between, choose_knots, knot_at
@@ -26,7 +27,9 @@ from dipapprox.composition.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    Subsampled,
 )
+from dipapprox.composition.pieces import Run
 from dipapprox.composition.profile import Ends, Point
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
@@ -175,9 +178,9 @@ def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
     with precision(160):
         profile = profile_of(Gaussian(F(1), F(1)), 160)
         knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
-        above = from_above(knots, bits, 0)
+        above = from_above(knots, bits, 0, Limits())
         lines = between(profile, step, knots)
-        below = from_below(lines, profile.ends, step, slip, bits, 0)
+        below = from_below(lines, profile.ends, step, slip, bits, 0, Limits())
         places = [F(k, 7) for k in range(30)]
         truths = [float(profile.at(to_ball(place).exp()).bound) for place in places]
     assert above.total > 1 << bits > below.total
@@ -192,9 +195,9 @@ def test_mass_at_infinity_is_rounded_to_the_safe_side() -> None:
     with precision(100):
         profile = profile_of(ApproximateStatement(F(1), third), 100)
         knots = choose_knots(profile, step, 2.0**-40, 2.0**-20, Limits())
-        above = from_above(knots, bits, 0)
+        above = from_above(knots, bits, 0, Limits())
         lines = between(profile, step, knots)
-        below = from_below(lines, profile.ends, step, F(1, 2**60), bits, 0)
+        below = from_below(lines, profile.ends, step, F(1, 2**60), bits, 0, Limits())
     assert third * 32 < above.infinite < third * 32 + 2
     assert third * 32 - 4 < below.infinite < third * 32
 
@@ -204,9 +207,11 @@ def test_doubt_of_a_profile_counts() -> None:
     step = Step(F(1))
     with precision(64):
         wide = Point(arb("0.5", "0.1"), arb("0.5", "0.1"), arb("0.25", "0.1"))
-        above = from_above([Knot(0, arb(1), wide)], 20, 0)
+        above = from_above([Knot(0, arb(1), wide)], 20, 0, Limits())
         ends = Ends(arb("0.5", "0.1"), arb(0))
-        below = from_below([Knot(1, step.factor(1), wide)], ends, step, F(1, 2**30), 20, 0)
+        below = from_below(
+            [Knot(1, step.factor(1), wide)], ends, step, F(1, 2**30), 20, 0, Limits()
+        )
     assert above.infinite >= F(6, 10) * 2**20
     assert below.infinite <= F(4, 10) * 2**20
 
@@ -228,7 +233,7 @@ def test_any_lines_give_lower_bounds(
     with precision(160):
         profile = profile_of(mechanism, 160)
         knots = [knot_at(profile, step, place) for place in sorted(places)]
-        found = from_below(knots, profile.ends, step, slip, bits, 0)
+        found = from_below(knots, profile.ends, step, slip, bits, 0, Limits())
         budgets = [F(k, 3) for k in range(24)]
         truths = [profile.at(to_ball(budget - slip).exp()).bound for budget in budgets]
         assert found.total <= 1 << bits
@@ -304,3 +309,9 @@ def test_masses_below_a_unit_are_rounded_up() -> None:
     uneven = loss_distribution(0, [5, 0, 1], 0, 10, Side.ABOVE)
     other = loss_distribution(0, [1024], 0, 10, Side.ABOVE)
     assert composed(uneven, other, 0, Limits()).masses() == [5, 0, 1]
+
+
+def test_losses_far_apart_are_counted_before_they_are_kept() -> None:
+    runs = (Run(Subsampled(Gaussian(F(1), F(1, 10**4)), F(1, 2)), 2),)
+    found = Composition(runs).epsilon(F(1, 10**5), F(1, 1000), Limits())
+    assert found.reason is not None and found.reason.startswith("atom limit")
