@@ -157,6 +157,31 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class NoBudget:
+    """No budget below this one serves, at any eps > 0; None: no budget at all."""
+
+    below: Fraction | None
+
+    def __str__(self) -> str:
+        which = "no B" if self.below is None else f"no B < {self.below}"
+        return (
+            f"for no eps > 0 and {which} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
+            "pairs of adjacent inputs and every set S of publications"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeastBudget:
+    """A budget that serves, and one below which none does."""
+
+    budget: Fraction
+    below: Fraction
+
+    def __str__(self) -> str:
+        return f"{Budget(self.budget)}; and {NoBudget(self.below)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Of:
     """What holds of the machine of a run, or of the machine that a part is."""
 
@@ -223,6 +248,8 @@ Judgement = (
     | Sign
     | ViolatedSomewhere
     | Budget
+    | NoBudget
+    | LeastBudget
     | Of
     | LossesOf
     | Composed

@@ -34,7 +34,7 @@ linear in them. Of `is_alone` machines all inputs may be parted at once: one cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -42,7 +42,6 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.judgements import Budget, Judgement
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
@@ -54,24 +53,17 @@ from dipapprox.kernel.regions import (
     contradiction,
     implied,
     known_forms,
+    number_form,
     read_form,
     read_guards,
     with_regions,
 )
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.rounds import Bounded, Rounds
 from dipapprox.kernel.states import Stored, size_of
 
 MOST_NODES = 100_000
 MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounded:
-    """What all steps are about: a machine; `ask` is called all the time."""
-
-    machine: Rounds
-    ask: Callable[[], None]
 
 
 Head = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...], tuple[Guard, ...]]
@@ -159,10 +151,6 @@ def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, 
     return Budget(places[0].allowances[0][0])
 
 
-RULES = {"potential": (potential, ("nodes",))}
-"""As in `rules`."""
-
-
 class _Step:
     """A path from a node, for all changes of its inputs."""
 
@@ -215,7 +203,7 @@ class _Step:
             store = self._path.store
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
-            cells = [self._held(name) for name in held]
+            cells = [number_form(self._path.store.get(name)) for name in held]
             for (form, strict), row in zip(
                 place.facts, as_list(facts, "facts", len(place.facts)), strict=True
             ):
@@ -288,15 +276,8 @@ class _Step:
             if isinstance(said, Form) and _image(said, shifts) != Form(ZERO):
                 raise Refuted("another number is published after the shifts")
         for name, there in zip(held, kept, strict=True):
-            if _image(self._held(name), shifts) != Form(there):
+            if _image(number_form(self._path.store.get(name)), shifts) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
-
-    def _held(self, name: str) -> Form:
-        """What a cell of the next node holds."""
-        value = self._path.store.get(name)
-        if value is None or isinstance(value, str):
-            raise Refuted(f"'{name}' of the next node holds no number")
-        return form_of(value)
 
     def _cost(self, family: str, shift: Form, change: Form) -> Fraction:
         """The largest |shift - change|; it has to be one that the family can be shifted by."""

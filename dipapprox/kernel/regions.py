@@ -20,11 +20,12 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Atom, Guard, Path, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
-from dipapprox.kernel.states import size_of
+from dipapprox.kernel.states import Stored, size_of
 
 ZERO = Fraction(0)
 
@@ -54,6 +55,13 @@ def read_form(json: object, atoms: int) -> Form:
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
+
+
+def number_form(value: Stored | None) -> Form:
+    """Return what a cell holds that has to hold a number."""
+    if value is None or isinstance(value, str):
+        raise Refuted("a cell holds no number")
+    return form_of(value)
 
 
 def with_regions(
@@ -95,8 +103,8 @@ def with_regions(
     return [path for number, path in enumerate(paths) if number not in used] + found
 
 
-def _combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
-    """The sum of multiples >= 0 of forms, and whether one of them is > 0."""
+def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
+    """Return the sum of multiples >= 0 of forms, and whether one of them is > 0."""
     total, strict = Form(ZERO), False
     for each in as_list(json, "multipliers"):
         number, factor = as_list(each, "a multiplier", 2)
@@ -113,7 +121,7 @@ def _combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
 
 def implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> None:
     """Make sure that a form is >= 0, or > 0, where others are."""
-    total, above = _combined(json, known)
+    total, above = combined(json, known)
     rest = form.plus(total.scaled(Fraction(-1)))
     if rest.terms or rest.constant < 0 or not (rest.constant or above or not strict):
         raise Refuted("a fact, or the form of a region, does not follow")
@@ -121,7 +129,7 @@ def implied(form: Form, strict: bool, json: object, known: Sequence[Guard]) -> N
 
 def contradiction(json: object, known: Sequence[Guard]) -> None:
     """Make sure that forms contradict each other."""
-    total, strict = _combined(json, known)
+    total, strict = combined(json, known)
     if total.terms or total.constant > 0 or not (strict or total.constant):
         raise Refuted("a path is possible, or meets a region that it is no part of")
 

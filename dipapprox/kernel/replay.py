@@ -3,7 +3,7 @@
     proof    {"machine": machine, "claim": claim, "steps": [step, …]}
     claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
               "pairs": null | [[input, input], …]}
-             | {"verdict": "DP", "budget": number}
+             | a claim of `budgets`
              the same with "eps": {"from": number, "to": number | null}; then "eps_prv" and
              "delta" are weights (`machine`) without cells
     step     {"rule": name, "from": [numbers of earlier steps], …}
@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel import compositions, parts, potential
+from dipapprox.kernel import budgets, compositions, parts
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
+from dipapprox.kernel.budgets import BudgetClaim, is_budget, read_budget
 from dipapprox.kernel.compositions import Pipeline, is_pipeline, read_composed, read_pipeline
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import (
-    Budget,
     Composed,
     Judgement,
     Private,
@@ -33,10 +33,9 @@ from dipapprox.kernel.judgements import (
     ViolatedSomewhere,
 )
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_machine, read_weight
-from dipapprox.kernel.potential import Bounded
 from dipapprox.kernel.proofs import Proof, claimed, positive
-from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
-from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.reading import as_list, as_record, as_word
+from dipapprox.kernel.rounds import Bounded, read_rounds
 from dipapprox.kernel.rules import RULES, Rules, apply
 from dipapprox.kernel.signs import Epsilons, read_epsilons
 
@@ -60,18 +59,6 @@ class Claim:
     eps_prv: Tree
     delta: Tree
     pairs: tuple[tuple[Input, Input], ...] | None
-
-
-def is_budget(json: object) -> bool:
-    """Whether a claim is one of a budget."""
-    return isinstance(json, dict) and "budget" in json
-
-
-def read_budget(json: object) -> Budget:
-    """Read a claim of a budget."""
-    record = as_record(json, "the claim", ("verdict", "budget"))
-    as_word(record["verdict"], "the verdict", ("DP",))
-    return Budget(as_number(record["budget"], "the budget"))
 
 
 def read_claim(json: object, machine: Machine) -> Claim:
@@ -116,11 +103,11 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            stated: Claim | Budget | Composed
+            stated: Claim | BudgetClaim | Composed
             proof: Proof | Bounded | Pipeline
             rules: Rules
             if is_budget(claim):
-                stated, rules = read_budget(claim), potential.RULES
+                stated, rules = read_budget(claim), budgets.RULES
                 proof = Bounded(read_rounds(machine), ask)
             elif is_pipeline(machine):
                 stated, rules = read_composed(claim), compositions.RULES
@@ -142,11 +129,11 @@ def replay(
     return last
 
 
-def _concludes(judgement: Judgement, claim: Claim | Budget | Composed) -> bool:
+def _concludes(judgement: Judgement, claim: Claim | BudgetClaim | Composed) -> bool:
     if isinstance(claim, Composed):
         return judgement == claim
-    if isinstance(claim, Budget):
-        return isinstance(judgement, Budget) and judgement.budget <= claim.budget
+    if isinstance(claim, BudgetClaim):
+        return claim.follows_from(judgement)
     match judgement:
         case Private(eps, eps_prv, delta, pairs):
             listed = None if claim.pairs is None else frozenset(claim.pairs)

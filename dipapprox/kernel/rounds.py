@@ -2,26 +2,29 @@
 
     machine    {"inputs": [cell, …], "whole": boolean, "adjacency": adjacency,
                 "body": block, "round": null | block, "published": published}
-    published  {"whenever": [name, …], "first": [name, …], "each": [name, …], "ends": boolean}
+    published  {"whenever": [name, …], "first": [name, …], "each": [name, …], "ends": boolean,
+                "padding": null | [value, …]}
 
 Cells, blocks and adjacency are those of `machine`. An input is any number of a domain {"low": end,
 "high": end}; if `whole`, an integer. Without a round the inputs are cells, and the program ends
 after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
 input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
 cells `whenever`, the cells `first` once the body has ended, the cells `each` once a round has
-ended, and that the program `exit`s; or, if not `ends`, runs that do not `exit` only. Adjacent are
-runs whose inputs, all of them one after another, are.
+ended, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if there
+is padding, these values are seen in every round after an `exit`, and not the `exit` itself.
+Adjacent are runs whose inputs, all of them one after another, are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from dipapprox.kernel.adjacency import Adjacency, Range
+from dipapprox.kernel.adjacency import Adjacency, Range, Value
 from dipapprox.kernel.errors import BadProof, Refused
-from dipapprox.kernel.machine import Block, read_adjacency, read_block, read_cell
+from dipapprox.kernel.machine import Block, read_adjacency, read_block, read_cell, read_value
 from dipapprox.kernel.reading import as_list, as_name, as_record
 
 
@@ -34,6 +37,7 @@ class Rounds:
         round: None if there are no rounds.
         whenever, first, each: The cells that are published.
         ends: Whether runs that `exit` are seen.
+        padding: What is published after an `exit`; None if that is seen.
     """
 
     inputs: dict[str, Range]
@@ -45,6 +49,7 @@ class Rounds:
     first: tuple[str, ...]
     each: tuple[str, ...]
     ends: bool
+    padding: tuple[Value, ...] | None
 
     def change(self, name: str) -> tuple[Fraction, Fraction]:
         """Return the least and the largest change of an input between adjacent runs."""
@@ -97,7 +102,7 @@ def read_rounds(json: object) -> Rounds:
     if adjacency.norm == "pairs":
         raise BadProof("pairs of real numbers are not listed")
     cells = as_record(
-        record["published"], "what is published", ("whenever", "first", "each", "ends")
+        record["published"], "what is published", ("whenever", "first", "each", "ends", "padding")
     )
     if not isinstance(record["whole"], bool) or not isinstance(cells["ends"], bool):
         raise BadProof("'whole' and 'ends' are true or false")
@@ -109,4 +114,15 @@ def read_rounds(json: object) -> Rounds:
     turn = None if record["round"] is None else read_block(record["round"])
     whenever, first, each = published
     whole, ends = record["whole"], cells["ends"]
-    return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends)
+    padding = None
+    if cells["padding"] is not None:
+        padding = tuple(map(read_value, as_list(cells["padding"], "padding")))
+    return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """What all steps of a proof are about: a machine; `ask` is called all the time."""
+
+    machine: Rounds
+    ask: Callable[[], None]

@@ -1,34 +1,81 @@
-"""Budgets as proofs: the machines that they are about, and potentials that the kernel replays."""
+"""Budgets as proofs: potentials and rays that the kernel replays."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from time import perf_counter
 
 from dipapprox.automata.model import Automaton
+from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.paths import Follower, Read
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rounds import read_rounds
-from dipapprox.language.core import Program
+from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.potentials import Search
+from dipapprox.proof_steps.potentials import Dearer, Search
+from dipapprox.proof_steps.rays import Growth, ray_step
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.verdicts import WrittenProof
 
+MOST_RUNS = 50
+"""Runs of one walk that are tried."""
+
+MOST_ENTRIES = 20_000
+"""Of vectors, where a walk is looked for that costs more than a budget."""
+
+_LITTLE = Fraction(1, 1_000_000)
+
+_ORDERS = tuple(product((True, False), (False, True)))
+"""Whether to join paths of rounds, and whether to keep facts: what is tried in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """Inputs of a program without rounds that lose the most, and the output that does.
+
+    Attributes:
+        grows: What the inputs grow by, by name.
+        output: Values of the finite output cells, by name; others are as they come.
+    """
+
+    grows: dict[str, Fraction]
+    output: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is to be proved of a subject.
+
+    Attributes:
+        serves: A budget that serves; None for none.
+        fails: A budget that does not; None for none, or if `serves` is None for all of them.
+        ray: Where the most is lost, if it is known.
+    """
+
+    serves: Fraction | None
+    fails: Fraction | None
+    ray: Ray | None
+
 
 def replayed(
-    subject: Program | Automaton, stops_are_seen: bool, budget: Fraction, limits: Limits
+    subject: Program | Automaton, stops_are_seen: bool, bounds: Bounds, limits: Limits
 ) -> tuple[WrittenProof, Replayed]:
-    """Return a proof that a budget serves every eps, which the kernel has replayed.
+    """Return a proof, which the kernel has replayed.
+
+    That a budget serves is proved, and if possible that none below `fails` does; or that `fails`
+    does not.
 
     Args:
         subject: As for `machines_of`.
         stops_are_seen: Likewise.
-        budget: The budget.
+        bounds: What is to be proved.
         limits: Asked all the time.
 
     Raises:
@@ -36,18 +83,106 @@ def replayed(
         NotProved: If the kernel does not follow.
         LimitReached: If a limit is reached.
     """
-    claim: Json = {"verdict": Answer.DP.value, "budget": number_json(budget)}
     missing: NotProved | NoCertificate = NoCertificate("there is no machine")
     for machine in machines_of(subject, stops_are_seen):
-        for with_joins, with_facts in product((True, False), (False, True)):
-            try:
-                search = Search(read_rounds(machine), budget, limits, with_facts, with_joins)
-                step: Json = {"rule": "potential", "from": [], "nodes": search.nodes()}
-                start = perf_counter()
-                replay(machine, claim, [step], ask=limits.check)
-            except (NoCertificate, NotProved) as none:
-                missing = none
-            else:
-                seconds = perf_counter() - start
-                return WrittenProof(machine, claim, (step,)), Replayed(1, seconds, 0)
+        try:
+            claim, steps = _written(machine, bounds, limits)
+            start = perf_counter()
+            replay(machine, claim, steps, ask=limits.check)
+        except (NoCertificate, NotProved) as none:
+            missing = none
+        else:
+            seconds = perf_counter() - start
+            return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
     raise missing
+
+
+def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[Json]]:
+    read = read_rounds(machine)
+    if bounds.serves is None:
+        fails = bounds.fails
+        step, lost = _ray(read, Fraction(0) if fails is None else fails, bounds, limits)
+        if lost is not None and (fails is None or lost <= fails):
+            raise NoCertificate("a ray was found, which loses no more than the budget")
+        budget = None if fails is None else number_json(fails)
+        return {"verdict": Answer.NOT_DP.value, "budget": budget}, [step]
+    steps = [_potential(read, bounds.serves, limits)]
+    claim: dict[str, Json] = {"verdict": Answer.DP.value, "budget": number_json(bounds.serves)}
+    if not bounds.fails:
+        return {**claim, "at least": None}, steps
+    try:
+        step, lost = _ray(read, bounds.fails - _LITTLE, bounds, limits)
+    except (NoCertificate, NotProved):
+        return {**claim, "at least": None}, steps  # that it serves is proved
+    if lost is None or lost < bounds.fails:
+        return {**claim, "at least": None}, steps
+    least: Json = {"rule": "least budget", "from": [-1, -2]}
+    return {**claim, "at least": number_json(lost)}, [*steps, step, least]
+
+
+def _potential(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
+    missing = NoCertificate("there is nothing to try")
+    for joins, facts in _ORDERS:
+        try:
+            nodes = Search(machine, budget, limits, facts, joins).nodes()
+        except NoCertificate as none:
+            missing = none
+        else:
+            return {"rule": "potential", "from": [], "nodes": nodes}
+    raise missing
+
+
+def _ray(
+    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+) -> tuple[Json, Fraction | None]:
+    """Return a step, and what is lost: more than the budget, or the most that was found."""
+    missing: NoCertificate | NotProved = NoCertificate("no ray is known that loses so much")
+    best: tuple[Json, Fraction] | None = None
+    for numbers, grows in _runs(machine, budget, bounds, limits):
+        try:
+            step, lost = ray_step(machine, numbers, grows, limits)
+        except (NoCertificate, NotProved) as none:
+            missing = none
+            continue
+        if lost is None or lost > budget:
+            return step, lost
+        if best is None or lost > best[1]:
+            best = step, lost
+    if best is None:
+        raise missing
+    return best
+
+
+def _runs(
+    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+) -> Iterator[tuple[list[int], Growth]]:
+    """Yield runs that may lose more than a budget, with what their inputs grow by."""
+    if machine.round is None:
+        if bounds.ray is None:
+            return
+        grows = {name: (value,) for name, value in bounds.ray.grows.items()}
+        for number, path in enumerate(Follower(machine, limits.check).start()):
+            said = dict(zip(machine.first, path.said, strict=True))
+            if all(said.get(name) == value for name, value in bounds.ray.output.items()):
+                yield [number], grows
+        return
+    for joins, facts in reversed(_ORDERS):
+        try:
+            Search(machine, budget, limits, facts, joins, MOST_ENTRIES).nodes()
+        except NoCertificate as none:
+            if not isinstance(none, Dearer):
+                continue
+            grown = _growth(none.walk)
+            ways = product(*(way.numbers for way, _ in none.walk))
+            for numbers in islice(ways, MOST_RUNS):
+                yield list(numbers), grown
+
+
+def _growth(walk: Sequence[tuple[Way, Changes]]) -> Growth:
+    found: dict[str, list[Fraction]] = {}
+    for way, changes in walk:
+        left = iter(changes)
+        for atom in way.path.atoms:
+            if isinstance(atom, Read):
+                found.setdefault(atom.name, []).append(next(left))
+    return found

@@ -48,6 +48,7 @@ class Way:
     """A path, as the search looks at it.
 
     Attributes:
+        numbers: Of the paths that are joined to it; its own.
         path: The path.
         target: Where it leads; None for an end.
         reasons: Why each fact of the target follows.
@@ -57,6 +58,7 @@ class Way:
             cost, and the shifts of its samples.
     """
 
+    numbers: list[int]
     path: Path
     target: Head | None
     reasons: tuple[Reason, ...]
@@ -110,10 +112,11 @@ class Heads:
                 paths = self._follower.start()
             else:
                 paths = self._follower.round(dict(head.values), head.held)
+            numbered = [([number], path) for number, path in enumerate(paths)]
             if self._with_joins or head.is_first:
                 ask = self._limits.check
-                paths, self.joined[head] = joined(paths, self._live, head.facts, ask)
-            ways = self.ways[head] = [self._way(head, path) for path in paths]
+                numbered, self.joined[head] = joined(paths, self._live, head.facts, ask)
+            ways = self.ways[head] = [self._way(head, own, path) for own, path in numbered]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
                 for atom in path.atoms:
@@ -121,13 +124,13 @@ class Heads:
                         self.unit = max(self.unit, self._most(path, atom.mean))
         self.unit = self.unit or Fraction(1)
 
-    def _way(self, head: Head, path: Path) -> Way:
+    def _way(self, head: Head, own: list[int], path: Path) -> Way:
         ends = tuple(self._ends(path))
         known = (
             closure([*head.facts, *known_forms(path)]) if self._with_facts or head.is_first else {}
         )
         if isinstance(known, tuple):
-            return Way(path, None, (), known, ends)
+            return Way(own, path, None, (), known, ends)
         target = self._target(path)
         reasons: list[Reason] = []
         if target is not None and self._with_facts and known:
@@ -146,7 +149,7 @@ class Heads:
                     facts.append((form, found.strict))
                     reasons.append(found.reason)
             target = Head(target.values, target.held, tuple(facts))
-        return Way(path, target, tuple(reasons), None, ends)
+        return Way(own, path, target, tuple(reasons), None, ends)
 
     def needs_nothing(self, way: Way) -> bool:
         """Whether a way is impossible, or seen by nobody."""

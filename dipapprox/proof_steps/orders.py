@@ -47,7 +47,7 @@ def closure(known: Sequence[Guard]) -> Differences | Reason:
     """Return all differences that follow, or why what is known is impossible."""
     found: dict[tuple[int, int], Difference] = {}
     for number, (form, strict) in enumerate(known):
-        ends = _ends(form)
+        ends = ends_of(form)
         if ends is None:
             continue
         high, low, factor = ends
@@ -85,7 +85,7 @@ def form_json(form: Form) -> Json:
     return [number_json(form.constant), terms]
 
 
-def _ends(form: Form) -> tuple[int, int, Fraction] | None:
+def ends_of(form: Form) -> tuple[int, int, Fraction] | None:
     """Return (i, j, c) for the form c (x_i - x_j) + constant, c > 0."""
     match form.terms:
         case ((atom, factor),):

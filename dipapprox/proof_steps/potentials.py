@@ -46,14 +46,29 @@ class Member:
     """A vector of a closed family.
 
     Attributes:
+        before: The member that it was made of first, with the way and the changes; None at the
+            start.
         links: For each way and case the member that it leads to; None at ends.
         needed: The entries that have to be allowances.
     """
 
     head: Head
     vector: Vector
+    before: tuple[int, Way, Changes] | None = None
     links: dict[tuple[int, Changes], int | None] = field(default_factory=dict)
     needed: set[Shift] = field(default_factory=set)
+
+
+class Dearer(NoCertificate):
+    """A walk costs more than the budget, whatever its samples are shifted by.
+
+    Attributes:
+        walk: Its ways, with the changes of their inputs.
+    """
+
+    def __init__(self, walk: Sequence[tuple[Way, Changes]]) -> None:
+        super().__init__("no shifts were found for the budget")
+        self.walk = walk
 
 
 class Search:
@@ -65,10 +80,17 @@ class Search:
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_joins: Whether to join paths of rounds.
         limits: Of time and states.
+        most: Entries that all vectors may have.
     """
 
     def __init__(
-        self, machine: Rounds, budget: Fraction, limits: Limits, with_facts: bool, with_joins: bool
+        self,
+        machine: Rounds,
+        budget: Fraction,
+        limits: Limits,
+        with_facts: bool,
+        with_joins: bool,
+        most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
         self._budget = budget
@@ -77,12 +99,13 @@ class Search:
         self._ways, self._unit = self._heads.ways, self._heads.unit
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
-        self._entries = 0
+        self._entries, self._most = 0, most
 
     def nodes(self) -> list[Json]:
         """Return the nodes of a proof.
 
         Raises:
+            Dearer: If there is none: the walk costs more, if shifts are as they say above.
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
@@ -103,10 +126,10 @@ class Search:
                         continue
                     found = self._after(member.vector, way, case)
                     if not found:
-                        raise NoCertificate("no shifts were found for the budget")
+                        raise Dearer([*self._walk(number), (way, case)])
                     if way.target is None:
                         continue
-                    if self._add(way.target, found):
+                    if self._add(way.target, found, (number, way, case)):
                         last = len(self._members) - 1
                         heappush(waiting, (-min(found.values()), next(order), last))
         return self._written()
@@ -192,17 +215,26 @@ class Search:
             if all(end.denominator == 1 for end in ends):
                 yield tuple(map(int, ends)), cost, chosen
 
-    def _add(self, head: Head, vector: Vector) -> bool:
+    def _walk(self, number: int) -> list[tuple[Way, Changes]]:
+        """Return the walk that led to a member."""
+        found = []
+        before = self._members[number].before
+        while before is not None:
+            found.append(before[1:])
+            before = self._members[before[0]].before
+        return found[::-1]
+
+    def _add(self, head: Head, vector: Vector, before: tuple[int, Way, Changes]) -> bool:
         """Add a vector, unless it is within one that is there; drop those within it."""
         front = self._front.setdefault(head, [])
         if any(_within(vector, self._members[k].vector) for k in front):
             return False
         self._entries += len(vector)
-        if self._entries > MOST_ENTRIES:
+        if self._entries > self._most:
             raise NoCertificate("the proof is too large")
         front[:] = [k for k in front if not _within(self._members[k].vector, vector)]
         front.append(len(self._members))
-        self._members.append(Member(head, vector))
+        self._members.append(Member(head, vector, before))
         return True
 
     # --- writing -----------------------------------------------------------------------------

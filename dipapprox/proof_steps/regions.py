@@ -25,7 +25,7 @@ from dipapprox.proof_steps.orders import (
 
 def joined(
     paths: Sequence[Path], live: Collection[str], facts: Sequence[Guard], ask: Callable[[], None]
-) -> tuple[list[Path], list[Json]]:
+) -> tuple[list[tuple[list[int], Path]], list[Json]]:
     """Join paths of a block where that is possible.
 
     Args:
@@ -35,7 +35,8 @@ def joined(
         ask: Called all the time; what it raises ends the search.
 
     Returns:
-        The paths that stand alone and then the joined ones, as the kernel has them; the JSON.
+        The paths that stand alone and then the joined ones, as the kernel has them, each with the
+        numbers of the paths that it is; and the JSON.
     """
     groups: dict[object, list[int]] = {}
     for number, path in enumerate(paths):
@@ -48,8 +49,8 @@ def joined(
             if made is not None:
                 found.append(made)
     used = {number for numbers, _, _ in found for number in numbers}
-    alone = [path for number, path in enumerate(paths) if number not in used]
-    return alone + [path for _, path, _ in found], [json for _, _, json in found]
+    alone = [([number], path) for number, path in enumerate(paths) if number not in used]
+    return alone + [(own, path) for own, path, _ in found], [json for _, _, json in found]
 
 
 def _region(

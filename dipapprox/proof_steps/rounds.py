@@ -11,7 +11,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
-from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json
+from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
 from dipapprox.semantics.cells import statements_in
 
 STATE = "state"
@@ -61,6 +61,14 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
             raise NoCertificate(f"the input '{cell.name}' has named values")
         low, high = (None, None) if bounds is None else map(number_json, bounds)
         inputs.append([prefix + cell.name, {"low": low, "high": high}])
+    padding: Json = None
+    if (
+        rounds is not None
+        and rounds.padding is not None
+        and len(rounds.padding) == len(rounds.each)
+    ):
+        # Otherwise no round ends the program.
+        padding = [value_json(value) for value in rounds.padding]
     if rounds is None:
         shown: dict[str, Json] = {
             "whenever": [],
@@ -80,7 +88,7 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
             "adjacency": adjacency_json(program.adjacency),
             "body": block_json(program.body),
             "round": None if rounds is None else block_json(rounds.body),
-            "published": {**shown, "ends": True},
+            "published": {**shown, "ends": True, "padding": padding},
         }
     )
 
@@ -122,7 +130,13 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
             "adjacency": {"norm": "linf", "radius": 1},
             "body": [start, *states * first],
             "round": states,
-            "published": {"whenever": [_SHOWN], "first": [], "each": [], "ends": ends},
+            "published": {
+                "whenever": [_SHOWN],
+                "first": [],
+                "each": [],
+                "ends": ends,
+                "padding": None,
+            },
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.data_classes import replace
@@ -13,7 +14,7 @@ from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.real_proof import RealProof, family_of
 from dipapprox.proofs.streams.stream_proof import StreamProof
 
 Answered = TypeVar("Answered", bound=BudgetAnswer)
@@ -42,14 +43,27 @@ def proved(answer: Answered, limits: Limits) -> Answered:
 
 
 def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
-    if answer.answer is Answer.NOT_DP or answer.upper is None:
-        raise NoCertificate("it has no rules for lower bounds of budgets")
+    private = answer.answer is Answer.DP
+    fails: Fraction | None = answer.lower if private or answer.budget is None else answer.budget
+    if not private and answer.has_none:
+        fails = answer.budget
+    bounds = budgets.Bounds(answer.upper if private else None, fails, None)
     match answer:
         case AutomatonProof(automaton=subject, stops=stops):
-            return budgets.replayed(subject, stops is Stops.VISIBLE, answer.upper, limits)
+            return budgets.replayed(subject, stops is Stops.VISIBLE, bounds, limits)
         case StreamProof(subject=subject):
-            return budgets.replayed(subject, True, answer.upper, limits)
+            return budgets.replayed(subject, True, bounds, limits)
         case RealProof(proof=found):
-            return budgets.replayed(found.program, True, answer.upper, limits)
+            bounds = replace(bounds, ray=_ray(answer))
+            return budgets.replayed(found.program, True, bounds, limits)
         case _:
             raise NoCertificate("it has no rules for services")
+
+
+def _ray(answer: RealProof) -> budgets.Ray | None:
+    """Return the ray of a program's proof, if it has one from where nothing is known to be lost."""
+    family = family_of(answer.proof)
+    if family is None or any(family.origin):
+        return None
+    names = [cell.name for cell in answer.proof.program.inputs]
+    return budgets.Ray(dict(zip(names, family.target, strict=True)), dict(family.output))

@@ -13,11 +13,12 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Limits, Options
+from dipapprox.automata.analysis import RunBound
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
-from dipapprox.kernel.judgements import Budget
+from dipapprox.kernel.judgements import Budget, LeastBudget, NoBudget
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
-from dipapprox.proof_steps.budgets import replayed
+from dipapprox.proof_steps.budgets import Bounds, replayed
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
@@ -34,6 +35,10 @@ OUTSIDE = {
     "noisy_histogram": "large",
 }
 """Programs with budgets that have no proofs yet, or take seconds."""
+
+
+ONE_SIDED = {"min_max", "min_max_stream", "smart_sum", "svt_prefix_laplace", "svt_mix2"}
+"""Programs whose lower bound is none of a ray, or not of the ray that was found."""
 
 
 def subjects() -> Iterator[tuple[str, Any]]:
@@ -63,6 +68,12 @@ def file_of(proof: Proof) -> tuple[Any, Any, Any]:
     return proof.written.machine, proof.written.claim, list(proof.written.steps)
 
 
+def potential_of(proof: Proof) -> tuple[Any, Any, Any]:
+    """The same with the upper bound only."""
+    machine, claim, steps = file_of(proof)
+    return machine, {**claim, "at least": None}, steps[:1]
+
+
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_budgets_are_replayed(name: str) -> None:
     plain = found(SUBJECTS[name], Options(limits=Limits(seconds=60)))
@@ -71,7 +82,11 @@ def test_budgets_are_replayed(name: str) -> None:
     proof = found(SUBJECTS[name])
     assert proof.answer is Answer.DP, proof.unproved
     assert proof.replayed is not None
-    assert replay(*file_of(proof)) == Budget(plain.upper)
+    judged = replay(*file_of(proof))
+    if plain.is_exact and plain.upper and name not in ONE_SIDED:
+        assert judged == LeastBudget(plain.upper, plain.lower)
+    else:
+        assert judged == Budget(plain.upper)
     assert "replayed by the kernel" in str(proof)
 
 
@@ -85,7 +100,7 @@ def test_budgets_of_random_automata_are_replayed(seed: int, distinct: bool) -> N
     # Nothing less has a proof, where outputs tell runs.
     if proof.answer is Answer.DP and proof.is_exact and proof.lower:
         with pytest.raises((dipapprox.UserError, NotProved)):
-            replayed(automaton, False, proof.lower * Fraction(9, 10), Limits())
+            replayed(automaton, False, Bounds(proof.lower * Fraction(9, 10), None, None), Limits())
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -96,7 +111,10 @@ def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
     except dipapprox.UserError:
         return  # no theorem speaks of it
     if proof.answer is Answer.DP:
-        assert replay(*file_of(proof)) == Budget(proof.upper or Fraction(0))
+        judged = replay(*file_of(proof))
+        assert isinstance(judged, Budget | LeastBudget)
+        assert judged.budget == proof.upper
+        assert not isinstance(judged, LeastBudget) or judged.below <= proof.lower
     else:
         assert proof.found is not Answer.DP or "no shifts were found" in (proof.unproved or "")
 
@@ -147,6 +165,7 @@ def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> Non
     proof = found(SUBJECTS[name])
     assert proof.is_exact
     machine, _, steps = file_of(proof)
+    steps = steps[:1]
     chance = random.Random(name)
     places = [at for at, _ in places_in(steps)]
     confirmed = refused = 0
@@ -157,7 +176,7 @@ def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> Non
         for other in others_for(value, chance):
             forged = with_at(steps, at, other)
             for budget in (proof.lower * Fraction(99, 100), proof.lower):
-                claim = {"verdict": "DP", "budget": text(budget)}
+                claim = {"verdict": "DP", "budget": text(budget), "at least": None}
                 try:
                     judged = replay(machine, claim, forged)
                 except NotProved:
@@ -167,6 +186,69 @@ def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> Non
                 assert judged.budget >= proof.lower, (at, other)
                 confirmed += 1
     assert refused > confirmed
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_forgery_of_a_ray_refutes_the_least_budget(name: str) -> None:
+    proof = found(SUBJECTS[name])
+    machine, _, steps = file_of(proof)
+    ray = steps[1:2]
+    assert ray[0]["rule"] == "ray"
+    below = {"verdict": "Not_DP", "budget": text(proof.lower * Fraction(99, 100))}
+    assert replay(machine, below, ray) == NoBudget(proof.lower)
+    chance = random.Random(name)
+    refused = 0
+    for at, value in places_in(ray):
+        for other in others_for(value, chance):
+            with_other = with_at(ray, at, other)
+            for budget in (text(proof.lower), None):
+                with pytest.raises(NotProved):
+                    replay(machine, {"verdict": "Not_DP", "budget": budget}, with_other)
+                refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream", "svt_fresh_threshold"])
+@pytest.mark.parametrize("budget", [Fraction(1, 3), Fraction(7, 2)])
+def test_budgets_that_do_not_serve_are_refuted(name: str, budget: Fraction) -> None:
+    proof = found(SUBJECTS[name], budget=budget)
+    assert proof.answer is Answer.NOT_DP, proof.unproved
+    judged = replay(*file_of(proof))
+    assert isinstance(judged, NoBudget)
+    assert judged.below is None or judged.below > budget
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
+    automaton = random_automaton(seed, variables=1 + seed % 3, distinct=seed % 2 == 0)
+    plain = dipapprox.prove(automaton, options=Options(limits=Limits(seconds=60)))
+    if plain.upper:
+        proof = found(automaton, budget=plain.upper * Fraction(2, 3))
+        if proof.written is not None:
+            judged = replay(*file_of(proof))
+            assert isinstance(judged, NoBudget)
+            assert judged.below is not None
+            assert plain.upper * Fraction(2, 3) < judged.below <= plain.upper
+        else:
+            assert not plain.is_exact or not isinstance(plain.analysis.lower, RunBound)
+
+
+def test_inputs_beyond_their_bounds_have_no_rays() -> None:
+    machine, _, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    claim = {"verdict": "Not_DP", "budget": "1/2"}
+    replay(machine, claim, steps[1:2])
+    bounded = copy.deepcopy(machine)
+    bounded["inputs"][0][1] = {"low": -1000, "high": 1000}
+    with pytest.raises(Refuted, match="leaves the bounds"):
+        replay(bounded, claim, steps[1:2])
+    narrow = copy.deepcopy(machine)
+    narrow["adjacency"]["radius"] = "1/2"
+    with pytest.raises(Refuted, match="not adjacent"):
+        replay(narrow, claim, steps[1:2])
+    one_way = copy.deepcopy(machine)
+    one_way["adjacency"]["norm"] = "increasing"
+    with pytest.raises(Refuted, match="not adjacent"):
+        replay(one_way, claim, steps[1:2])
 
 
 def text(number: Fraction) -> int | str:
@@ -187,7 +269,7 @@ def least(machine: Any) -> Fraction | None:
 
 def test_forged_machines_are_refused_or_have_the_budget() -> None:
     proof = found(SUBJECTS["sparse_stream"])
-    machine, claim, steps = file_of(proof)
+    machine, claim, steps = potential_of(proof)
     assert least(machine) == proof.upper == 1
     chance = random.Random(1)
     tried = 0
@@ -216,7 +298,7 @@ def _shows_less(machine: Any) -> bool:
 
 
 def test_gaussian_noise_is_not_shifted() -> None:
-    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
     forged = copy.deepcopy(machine)
     forged["body"][0][2] = "Gauss"
     with pytest.raises(Refuted, match="cannot be shifted"):
@@ -224,7 +306,7 @@ def test_gaussian_noise_is_not_shifted() -> None:
 
 
 def test_one_sided_noise_is_shifted_to_its_side_only() -> None:
-    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
     for family, allowed in (("LapPlus", True), ("LapMinus", False)):
         forged = copy.deepcopy(machine)
         forged["body"][0][2] = family
@@ -237,12 +319,20 @@ def test_one_sided_noise_is_shifted_to_its_side_only() -> None:
 
 
 def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
-    machine, claim, steps = file_of(found(SUBJECTS["sparse_stream"]))
+    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
     for name in machine:
         without = {key: value for key, value in machine.items() if key != name}
         with pytest.raises(BadProof):
             replay(without, claim, steps)
-    for bad in ({**claim, "eps": 1}, {"budget": 1}, {**claim, "verdict": "Not_DP"}):
+    bad_claims = (
+        {**claim, "eps": 1},
+        {"budget": 1},
+        {**claim, "verdict": "Not_DP"},
+        {"verdict": "Not_DP", "budget": 0},
+        {**claim, "budget": None},
+        {**claim, "at least": 1},
+    )
+    for bad in bad_claims:
         with pytest.raises(NotProved):
             replay(machine, bad, steps)
     with pytest.raises(Refuted):

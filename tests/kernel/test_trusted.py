@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dipapprox.cli.app import main
-from dipapprox.kernel import potential
+from dipapprox.kernel import budgets
 from dipapprox.kernel.adjacency import NORMS
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.proofs import MOST_ENTRIES, MOST_PAIRS
@@ -71,7 +71,7 @@ def test_a_check_loads_as_little_as_the_page_says(tmp_path: Path) -> None:
 
 def test_every_rule_is_on_its_page_with_its_fields() -> None:
     found = dict(re.findall(r"^\*\*([a-z ]+)\*\* \(([^;]*);", CERTIFICATES, re.MULTILINE))
-    rules = {**RULES, **potential.RULES}
+    rules = {**RULES, **budgets.RULES}
     assert set(found) == set(rules)
     for name, (_, fields) in rules.items():
         assert tuple(re.findall(r"`(\w+)`", found[name])) == fields, name

@@ -1,0 +1,88 @@
+"""Claims of budgets, about machines of `rounds`, and their rules.
+
+    claim    {"verdict": "DP", "budget": number, "at least": null | number}
+             | {"verdict": "Not_DP", "budget": null | number}
+
+A budget B serves if the machine is (B eps, 0)-differentially private for every eps > 0. Not_DP says
+that no budget up to this one serves, at any eps, or none at all; `at least`, that none below that
+number does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
+from dipapprox.kernel.potential import potential
+from dipapprox.kernel.rays import ray
+from dipapprox.kernel.reading import as_number, as_record, as_word
+from dipapprox.kernel.rounds import Bounded
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetClaim:
+    """A claim; `at_least` is None for none, `budget` for all of them."""
+
+    verdict: str
+    budget: Fraction | None
+    at_least: Fraction | None
+
+    def follows_from(self, judgement: Judgement) -> bool:
+        """Whether a judgement says as much."""
+        match judgement:
+            case Budget(budget):
+                return self._serves(budget) and self.at_least is None
+            case NoBudget(below):
+                if self.verdict != "Not_DP":
+                    return False
+                return below is None or (self.budget is not None and self.budget < below)
+            case LeastBudget(budget, below):
+                return self._serves(budget) and (self.at_least is None or self.at_least <= below)
+            case _:
+                return False
+
+    def _serves(self, budget: Fraction) -> bool:
+        return self.verdict == "DP" and self.budget is not None and budget <= self.budget
+
+
+def is_budget(json: object) -> bool:
+    """Whether a claim is one of a budget."""
+    return isinstance(json, dict) and "budget" in json
+
+
+def read_budget(json: object) -> BudgetClaim:
+    """Read a claim of a budget."""
+    private = isinstance(json, dict) and json.get("verdict") == "DP"
+    fields = ("verdict", "budget", "at least") if private else ("verdict", "budget")
+    record = as_record(json, "the claim", fields)
+    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    numbers = (record["budget"], record.get("at least"))
+    if private and numbers[0] is None:
+        raise BadProof("a budget is claimed that is none")
+    return BudgetClaim(verdict, *[None if n is None else as_number(n, "a budget") for n in numbers])
+
+
+def least_budget(
+    proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]
+) -> LeastBudget:
+    """One budget serves, and none below another one does.
+
+    Step: nothing; two premises: a potential, and a ray.
+    """
+    match premises:
+        case [Budget(budget), NoBudget(Fraction() as below)]:
+            return LeastBudget(budget, below)
+        case _:
+            raise BadProof("two premises are wanted: a budget that serves, and that no less does")
+
+
+RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
+    "potential": (potential, ("nodes",)),
+    "ray": (ray, ("paths", "inputs", "samples", "shown", "multipliers")),
+    "least budget": (least_budget, ()),
+}
+"""As in `rules`."""

@@ -1,0 +1,313 @@
+"""Budgets that no machine can keep, at any eps: the rule of rays.
+
+Inputs are read in turn, u_t = u + t w for t = 0, 1, …, where u_t and u_(t+1) are adjacent. S says
+what is published in so many rounds; published random numbers are to lie between bounds.
+
+Theorem. If S is possible at u, and on every run that publishes what S says a sum of multiples >= 0
+of guards and bounds is a form sum a_i z_i + b t + d over the noise z_i (samples less their means)
+with a_i z_i <= |z_i| / size_i and -b >= c, then no budget B < c serves at any eps > 0.
+
+Where none of the sums has noise in it, but -b > 0, or b = 0 > d, no budget serves at all.
+
+Proof. On S at u_t the sum is >= 0, so sum |z_i| / size_i >= c t - d for one of finitely many runs.
+Noise that can be shifted has E exp(theta eps |z_i| / size_i) < inf for theta < 1 (`laws`: its tails
+are those of exp(-|z|)), so Pr[S | u_t] <= K exp(-theta eps c t) for some K and all t (Markov).
+If B served, Pr[S | u] <= e^(B eps t) Pr[S | u_t] <= K exp((B - theta c) eps t), which goes to 0 for
+B / c < theta < 1, while Pr[S | u] > 0. Without noise Pr[S | u_t] = 0 for large t.
+
+S is possible at u if there are values of the samples of one such run at which all its guards are
+> 0, what is published lies inside the bounds, and all noise on its side: for densities are > 0 and
+continuous around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.judgements import Judgement, NoBudget
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
+from dipapprox.kernel.regions import ZERO, combined, number_form
+from dipapprox.kernel.rounds import Bounded, Rounds
+from dipapprox.kernel.states import Stored, size_of
+
+MOST_ROUNDS = 2_000
+MOST_RUNS = 20_000
+"""That publish the same."""
+
+END = "the end"
+"""Stands for what is seen when a program ends, in a tuple: no cell holds one."""
+
+Word = tuple[Stored | tuple[str], ...]
+"""What is published; random numbers are forms."""
+
+Pair = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round of a run, or its body: the path; the held cells are its first atoms."""
+
+    path: Path
+    held: tuple[str, ...]
+
+
+def ray(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+    """Along a ray of inputs what is published becomes exponentially unlikely.
+
+    Theorem (`rays`): if Pr[S | u_t] <= K e^(-theta eps c t) for every theta < 1, u_t and u_(t+1)
+    are adjacent, and Pr[S | u_0] > 0, then no budget below c serves.
+
+    Step: "paths" of a run that is possible with "samples", "inputs" and what they grow by, bounds
+    for random numbers that are "shown", "multipliers" for every run that publishes the same.
+    """
+    if premises:
+        raise BadProof("rays have no premises")
+    machine = proof.machine
+    runs = Runs(machine, Follower(machine, proof.ask))
+    numbers = [as_integer(each, "a path") for each in as_list(step["paths"], "paths")]
+    if not 0 < len(numbers) <= MOST_ROUNDS + 1:
+        raise Refused("no round, or too many")
+    run = runs.along(numbers)
+    inputs = _read_inputs(machine, step["inputs"])
+    word = runs.word(run)
+    bounds = [_pair(each) for each in as_list(step["shown"], "bounds")]
+    if len(bounds) != sum(isinstance(each, Form) for each in word):
+        raise BadProof("bounds of every random number that is published are wanted")
+    _require_possible(machine, run, inputs, bounds, as_list(step["samples"], "samples"))
+    own = iter(bounds)
+    limits = [next(own) if isinstance(each, Form) else None for each in word]
+    alike = list(runs.alike(word, len(numbers)))
+    least: Fraction | None = None
+    rows = as_list(step["multipliers"], "multipliers", len(alike))
+    for each, json in zip(alike, rows, strict=True):
+        proof.ask()
+        lost = _lost(each, inputs, limits, as_list(json, "multipliers", len(each)))
+        least = lost if least is None or (lost is not None and lost < least) else least
+    if least is not None and least <= 0:
+        raise Refuted("nothing is lost on the ray")
+    return NoBudget(least)
+
+
+class Runs:
+    """The runs of a machine, turn by turn."""
+
+    def __init__(self, machine: Rounds, follower: Follower) -> None:
+        self._machine = machine
+        self._follower = follower
+        self._known: dict[object, tuple[tuple[str, ...], list[Path]]] = {}
+
+    def turns(self, before: Path | None) -> list[Turn]:
+        """Return what may follow a path; None is the beginning."""
+        machine = self._machine
+        if before is None:
+            return [Turn(path, ()) for path in self._follower.start()]
+        if machine.round is None:
+            raise Refuted("there are no rounds")
+        if before.ended:
+            return [Turn(Path({}, (), (), machine.padding or (), True), ())]
+        store = before.store
+        held = tuple(sorted(name for name, value in store.items() if isinstance(value, Form)))
+        values = {name: value for name, value in store.items() if name not in held}
+        key = frozenset(values.items()), held
+        if key not in self._known:
+            self._known[key] = held, self._follower.round(values, held)
+        return [Turn(path, held) for path in self._known[key][1]]
+
+    def along(self, numbers: Sequence[int]) -> list[Turn]:
+        """Return the run that takes these paths."""
+        run: list[Turn] = []
+        for number in numbers:
+            turns = self.turns(run[-1].path if run else None)
+            if not 0 <= number < len(turns):
+                raise BadProof("there is no such path")
+            run.append(turns[number])
+        return run
+
+    def word(self, run: Sequence[Turn]) -> Word:
+        """Return what a run publishes."""
+        said = tuple(value for turn in run for value in turn.path.said)
+        if self._machine.padding is not None or not run[-1].path.ended:
+            return said
+        if not self._machine.ends:
+            raise Refuted("runs that end are not seen")
+        return (*said, (END,))
+
+    def alike(self, word: Word, turns: int) -> Iterator[list[Turn]]:
+        """Yield all runs of so many turns that publish a word, up to their random numbers."""
+        waiting: list[list[Turn]] = [[]]
+        count = 0
+        while waiting:
+            run = waiting.pop()
+            spend(100)
+            if len(run) == turns:
+                if self._fits(self.word(run), word, whole=True):
+                    yield run
+                continue
+            found = self.turns(run[-1].path if run else None)
+            for turn in reversed(found):
+                longer = [*run, turn]
+                said = tuple(value for each in longer for value in each.path.said)
+                lost = turn.path.ended and not self._machine.ends
+                lost = lost and self._machine.padding is None
+                if not lost and self._fits(said, word, whole=False):
+                    waiting.append(longer)
+            count += len(found)
+            if count > MOST_RUNS:
+                raise Refused(f"more than {MOST_RUNS} runs that publish alike")
+
+    @staticmethod
+    def _fits(said: Word, word: Word, whole: bool) -> bool:
+        if len(said) > len(word) or (whole and len(said) < len(word)):
+            return False
+        return all(
+            (isinstance(a, Form) and not isinstance(b, str | tuple))
+            or (isinstance(b, Form) and not isinstance(a, str | tuple))
+            or a == b
+            for a, b in zip(said, word, strict=False)
+        )
+
+
+def _lost(
+    run: Sequence[Turn],
+    inputs: Mapping[str, list[Pair]],
+    limits: Sequence[Pair | None],
+    listed: Sequence[object],
+) -> Fraction | None:
+    """Return c for a run, from its last turn to its first; None if noise plays no part in the sum.
+
+    Then the run is impossible far out on the ray.
+    """
+    left = _used(run, inputs)
+    end = sum(len(turn.path.said) for turn in run)
+    cells: dict[str, Fraction] = {}
+    lost, rest, noisy = ZERO, ZERO, False
+    for turn, json in zip(reversed(run), reversed(listed), strict=True):
+        path = turn.path
+        known, start = list(path.guards), end - len(path.said)
+        for said, limit in zip(path.said, limits[start:end], strict=True):
+            if limit is not None and not isinstance(said, str):
+                form = form_of(said)
+                known.append((form.plus(Form(-limit[0])), False))
+                known.append((form.scaled(Fraction(-1)).plus(Form(limit[1])), False))
+        end, total = start, combined(json, known)[0]
+        for name, factor in cells.items():
+            total = total.plus(number_form(path.store[name]).scaled(factor))
+        cells = {}
+        for number in reversed(range(len(path.atoms))):
+            spend(size_of(total) + size_of(total.constant))
+            factor = dict(total.terms).get(number, ZERO)
+            match path.atoms[number]:
+                case Held(name) if factor:
+                    cells[name] = factor
+                case Read(name):
+                    first, step = left[name].pop()
+                    total = total.plus(Form(factor * first))
+                    lost -= factor * step
+                case Sample(family, mean, size) if factor:
+                    signs = FAMILIES[family].shifts
+                    if not signs or any(sign * factor * size > 1 for sign in signs):
+                        raise Refuted("noise is worth less than the multipliers say")
+                    total, noisy = total.plus(mean.scaled(factor)), True
+        rest += total.constant
+    impossible = not noisy and (lost > 0 or (not lost and rest < 0))
+    return None if impossible else lost
+
+
+def _used(run: Sequence[Turn], inputs: Mapping[str, list[Pair]]) -> Mapping[str, list[Pair]]:
+    """The inputs that a run reads; those that are not listed are 0, and stay."""
+    counts: dict[str, int] = {}
+    for turn in run:
+        for atom in turn.path.atoms:
+            if isinstance(atom, Read):
+                counts[atom.name] = counts.get(atom.name, 0) + 1
+    return {
+        name: [*inputs.get(name, [])[:count], *[(ZERO, ZERO)] * (count - len(inputs.get(name, [])))]
+        for name, count in counts.items()
+    }
+
+
+def _require_possible(
+    machine: Rounds,
+    run: Sequence[Turn],
+    inputs: Mapping[str, list[Pair]],
+    bounds: Sequence[Pair],
+    samples: Sequence[object],
+) -> None:
+    """Make sure that a run is possible at the first inputs, where its samples have these values."""
+    values = iter([as_number(each, "a sample") for each in samples])
+    limits = iter(bounds)
+    left = {name: iter(pairs) for name, pairs in _used(run, inputs).items()}
+    cells: dict[str, Fraction] = {}
+    for turn in run:
+        path = turn.path
+        known: list[Fraction] = []
+        for atom in path.atoms:
+            match atom:
+                case Held(cell):
+                    known.append(cells[cell])
+                case Read(name):
+                    known.append(next(left[name])[0])
+                case Sample(family, mean, _):
+                    value = next(values, None)
+                    if value is None:
+                        raise BadProof("a sample has no value")
+                    noise, law = value - _at(mean, known), FAMILIES[family]
+                    whole = isinstance(law, IntegerFamily)
+                    if (whole and noise.denominator > 1) or not law.shifts:
+                        raise Refuted(f"such noise of {family} is not known to be possible")
+                    if len(law.shifts) < 2 and noise * law.shifts[0] <= 0:
+                        raise Refuted("noise on the wrong side")
+                    known.append(value)
+        if any(_at(form, known) <= 0 for form, _ in path.guards):
+            raise Refuted("a guard does not hold")
+        for said in path.said:
+            if isinstance(said, Form):
+                low, high = next(limits)
+                if not low < _at(said, known) < high:
+                    raise Refuted("what is published is not within its bounds")
+        cells = {
+            name: _at(value, known) for name, value in path.store.items() if isinstance(value, Form)
+        }
+    if next(values, None) is not None:
+        raise BadProof("more values than samples")
+
+
+def _at(form: Form, values: Sequence[Fraction]) -> Fraction:
+    return form.constant + sum([c * values[atom] for atom, c in form.terms], ZERO)
+
+
+def _read_inputs(machine: Rounds, json: object) -> dict[str, list[Pair]]:
+    """Read [name, [[first number, what it grows by], …]], and see whether such are adjacent."""
+    found: dict[str, list[Pair]] = {}
+    for each in as_list(json, "inputs"):
+        name, listed = as_list(each, "an input", 2)
+        if as_name(name, "an input") not in machine.inputs or name in found:
+            raise BadProof("no input of this name, or it stands there twice")
+        found[name] = [_pair(pair) for pair in as_list(listed, "numbers")]
+        if machine.round is None and len(found[name]) != 1:
+            raise BadProof("an input has one number")
+        domain = machine.inputs[name]
+        for first, grows in found[name]:
+            if first not in domain or (grows and (domain.low, domain.high) != (None, None)):
+                raise Refuted("a ray leaves the bounds of an input")
+            if machine.whole and (first.denominator > 1 or grows.denominator > 1):
+                raise Refuted("an input that is no integer")
+    pairs = [pair for each in found.values() for pair in each]
+    start, after = tuple(a for a, _ in pairs), tuple(a + b for a, b in pairs)
+    if not machine.adjacency.holds(start, after):
+        raise Refuted("the inputs of a ray are not adjacent")
+    return found
+
+
+def _pair(json: object) -> Pair:
+    one, other = as_list(json, "two numbers", 2)
+    return as_number(one, "a number"), as_number(other, "a number")
