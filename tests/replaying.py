@@ -14,7 +14,11 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy import verifier
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions import decider
+from dipapprox.privacy.decisions.decision import EXACT, Decision
+from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.verdict import Verdict
+from dipapprox.proof_steps import decisions as throughout
 from dipapprox.proof_steps import parts, proved
 from dipapprox.proof_steps.verdicts import goal_of
 
@@ -28,6 +32,7 @@ outcomes: Counter[str] = Counter()
 """How many verdicts were replayed, and how many not, by the reason."""
 
 _found = verifier.verify
+_decided = decider.decide
 
 
 def replayed(
@@ -47,10 +52,7 @@ def replayed(
 def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str:
     if program.real_outputs:
         return "real numbers"
-    inputs = 1
-    if not has_real_inputs(program):
-        inputs = prod(len(cell.domain) for cell in program.inputs)
-    if max(inputs, 1) * verdict.run.outputs > MOST_PROBABILITIES:
+    if _is_large(program, verdict.run.outputs):
         return "large"
     with EarlyEnd() as end:
         try:
@@ -69,7 +71,42 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
     return end.reason or ""
 
 
+def _is_large(program: Program, outputs: int) -> bool:
+    inputs = 1
+    if not has_real_inputs(program):
+        inputs = prod(len(cell.domain) for cell in program.inputs)
+    return max(inputs, 1) * outputs > MOST_PROBABILITIES
+
+
+def replayed_decision(
+    program: Program,
+    question: DecisionQuestion,
+    selection: PairSelection,
+    options: Options,
+    *more: Any,
+) -> Decision:
+    """Decide, and let the kernel confirm what is found, or refuse."""
+    decision = _decided(program, question, selection, options, *more)
+    if decision.answer is not Answer.UNKNOWN:
+        outcomes[_replay_decision(program, decision, selection)] += 1
+    return decision
+
+
+def _replay_decision(program: Program, decision: Decision, selection: PairSelection) -> str:
+    if decision.answer is Answer.DP and decision.engine != EXACT:
+        return "enclosures on an interval"
+    if _is_large(program, decision.run.outputs):
+        return "large"
+    with EarlyEnd() as end:
+        found = throughout.proved_decision(program, decision, selection, Limits())
+        if found.replayed is None:
+            return f"decision: {found.reason}"
+        return "replayed decisions"
+    return end.reason or ""
+
+
 def install() -> None:
-    """From now on `verify` is the function above."""
+    """From now on `verify` and `decide` are the functions above."""
     verifier.verify = replayed
     parts.MOST_PARTS = MOST_PARTS
+    decider.decide = replayed_decision

@@ -293,7 +293,10 @@ def loaded(
 
 
 def write_certificate(
-    command: Asking[AnyQuestion], program: Program, found: Verdict | Decision, pairs: Pairs
+    command: Asking[AnyQuestion],
+    program: Program,
+    found: Verdict | IntervalVerdict | Decision,
+    pairs: Pairs,
 ) -> str | None:
     """Write the certificate of an answer, if one is wanted; return its digest.
 

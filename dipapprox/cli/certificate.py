@@ -24,6 +24,7 @@ from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
@@ -41,7 +42,7 @@ def write(
     path: Path,
     source: Source,
     program: Program,
-    found: Verdict | Decision,
+    found: Verdict | IntervalVerdict | Decision,
     selection: PairSelection,
     options: Options,
 ) -> str | None:
@@ -60,6 +61,11 @@ def write(
                 found.answer is Answer.DP,
                 partial(files.certify_verdict, verdict=found),
             )
+        case Decision() | IntervalVerdict() if found.replayed is not None:
+            missing, private = None, found.answer is Answer.DP
+            certified = partial(files.certify_throughout, found=found)
+        case IntervalVerdict():
+            missing, private = "the verdict is Unknown", False
         case Decision():
             missing = without_evidence(found)
             private = found.answer is Answer.DP
@@ -79,8 +85,7 @@ def write(
         print(none.message, file=sys.stderr)
         return None
     digest = _write(path, certificate)
-    kernels = isinstance(found, Verdict) and found.replayed is not None
-    if private and isinstance(selection, AllPairs) and not kernels:
+    if private and isinstance(selection, AllPairs) and found.replayed is None:
         _warn(program, found.claim.eps if isinstance(found, Verdict) else None, options)
     return digest
 

@@ -57,8 +57,8 @@ def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     question = command.question
     asking.check_places(command.certificate, command.report)
-    if command.certificate is not None and question.claim is None:
-        raise UserError("--certificate needs one eps and a claim of rational numbers")
+    if command.certificate is not None and question.claim is None and not command.options.proved:
+        raise UserError("--certificate needs one eps and a claim of rational numbers, or --proved")
     everywhere = isinstance(question.eps, ClosedInterval)
     program = asking.loaded(command.program, question.pairs, reals=True, delta=question.exact_delta)
     if command.plot is not None:
@@ -66,12 +66,10 @@ def run(command: Asking[Verify], console: Console) -> int:
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
     show_answer(console, verdict, json=command.json)
-    digest: str | None = None
     drawn: tuple[Chart, ...] = ()
-    if isinstance(verdict, Verdict):
-        digest = asking.write_certificate(command, program, verdict, question.pairs)
-        if command.report is not None:
-            drawn = review.profile_of(program, verdict, question.pairs, command.options)
+    digest = asking.write_certificate(command, program, verdict, question.pairs)
+    if isinstance(verdict, Verdict) and command.report is not None:
+        drawn = review.profile_of(program, verdict, question.pairs, command.options)
     if command.report is not None or command.plot is not None:
         pairs, options = question.pairs, command.options
         drawn += review.around(program, verdict, pairs, options, command.plot)

@@ -65,8 +65,8 @@ class Options:
         merge: Whether final states are merged at join points.
         jobs: Most processes. More than one are started for large work only; then a script that
             calls this library needs the usual `if __name__ == "__main__":`.
-        proved: Whether `verify`, `profile` and `calibrate` answer only what the kernel has
-            replayed a proof of.
+        proved: Whether `verify`, `decide`, `profile` and `calibrate` answer only what the kernel
+            has replayed a proof of.
         limits: Budgets; their clock starts when they are made.
 
     Raises:

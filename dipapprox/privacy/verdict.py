@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.language.core import Cell, Input
@@ -162,11 +162,13 @@ class Replayed:
         steps: How many there are.
         seconds: How long that took.
         bits: How exactly it encloses runs; 0 for closed forms.
+        proof: What was replayed, where it takes long to write it again.
     """
 
     steps: int
     seconds: float
     bits: int
+    proof: object = field(default=None, repr=False, compare=False)
 
     def __add__(self, other: Replayed) -> Replayed:
         """Return that two proofs were replayed."""

@@ -1,11 +1,13 @@
-"""Decisions that the kernel has replayed proofs of: what `decide --proved` asks for."""
+"""Answers about all ε of an interval that the kernel has replayed proofs of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from time import perf_counter
 
-from dipapprox.errors import NoCertificate
+from dipapprox.data_classes import replace
+from dipapprox.errors import EarlyEnd, NoCertificate, SourceError, UserError
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.replay import replay
@@ -14,38 +16,149 @@ from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
-from dipapprox.privacy.decisions.decision import EXACT, Decision, Violation
-from dipapprox.privacy.decisions.delta import Delta
+from dipapprox.privacy.decisions.decision import EXACT, Cause, Decision, Violation
+from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.ranges import FIRST_BITS, LAST_BITS
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, Replayed, Witness
 from dipapprox.proof_steps.formulas import formula_json, ratio_json, times_eps
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.throughout import Broken, GoalThroughout, written_throughout
-from dipapprox.proof_steps.verdicts import WrittenProof
 
 
-def goal_of(decision: Decision) -> GoalThroughout:
-    """Return what a decision, DP or Not_DP, says.
+def proved_decision(
+    program: Program, decision: Decision, selection: PairSelection, limits: Limits
+) -> Decision:
+    """Return a decision with what the kernel says; Unknown where it does not follow.
+
+    Args:
+        program: What was decided.
+        decision: What was found.
+        selection: The pairs that were selected.
+        limits: Asked while the kernel works.
+    """
+    if decision.answer is Answer.UNKNOWN:
+        return decision
+    found = _attempted(program, decision, selection, limits)
+    if isinstance(found, Replayed):
+        return replace(decision, replayed=found)
+    why, interrupted = found
+    return replace(
+        decision,
+        run=replace(decision.run, reason=why),
+        answer=Answer.UNKNOWN,
+        cause=Cause.INTERRUPTED if interrupted else Cause.NO_PROOF,
+        note="",
+        violation=None,
+        violated_on=None,
+    )
+
+
+def proved_interval(
+    program: Program, verdict: IntervalVerdict, selection: PairSelection, limits: Limits
+) -> IntervalVerdict:
+    """Return a verdict for all ε of an interval likewise."""
+    if verdict.answer is Answer.UNKNOWN:
+        return verdict
+    found = _attempted(program, verdict, selection, limits)
+    if isinstance(found, Replayed):
+        return replace(verdict, replayed=found)
+    why, interrupted = found
+    return replace(
+        verdict,
+        run=replace(verdict.run, reason=why),
+        answer=Answer.UNKNOWN,
+        violation=None,
+        interrupted=interrupted,
+    )
+
+
+def _attempted(
+    program: Program,
+    found: Decision | IntervalVerdict,
+    selection: PairSelection,
+    limits: Limits,
+) -> Replayed | tuple[str, bool]:
+    """Return what the kernel has replayed, or why it has not, and whether that was Ctrl-C."""
+    reason: str | None = None
+    with EarlyEnd() as end:
+        try:
+            return replayed_throughout(program, goals_of(found), selection, limits)
+        except NoCertificate as none:
+            reason = none.missing
+        except NotProved as obstacle:
+            reason = str(obstacle)
+    why = f"found {found.answer.value}, but the kernel has no proof: {end.reason or reason}"
+    return why, end.interrupted
+
+
+def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
+    """Yield what an answer, DP or Not_DP, says: with bounds of δ, one closer than the other.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
     """
-    violation, broken = decision.violation, None
-    if decision.answer is Answer.DP and decision.engine != EXACT:
-        raise NoCertificate("the decision rests on enclosures for all ε of an interval")
-    if violation is not None:
-        broken = _broken(violation)
-    on = Epsilons(decision.epsilons.lower, decision.epsilons.upper)
-    deltas = tuple(_deltas(decision.delta, on, below=broken is None))
-    return GoalThroughout(on, times_eps(decision.budget), deltas, broken)
+    broken = _broken(found)
+    private = found.answer is Answer.DP
+    if isinstance(found, Decision):
+        if private and found.engine != EXACT:
+            raise NoCertificate("the decision rests on enclosures for all ε of an interval")
+        on = Epsilons(found.epsilons.lower, found.epsilons.upper)
+        eps_prv, delta = times_eps(found.budget), found.delta
+    else:
+        on = Epsilons(found.lower, found.upper)
+        try:
+            eps_prv, delta = formula_json(found.claim.eps_prv), read_delta(found.claim.delta_text)
+        except (SourceError, UserError) as error:
+            raise NoCertificate(f"the kernel has no such claims: {error.message}") from None
+    for bound in _deltas(delta, on, private):
+        yield GoalThroughout(on, eps_prv, bound, broken)
 
 
-def _broken(violation: Violation) -> Broken:
-    if not violation.rows:
+def replayed_throughout(
+    program: Program, goals: Iterable[GoalThroughout], selection: PairSelection, limits: Limits
+) -> Replayed:
+    """Replay proofs of goals until one holds.
+
+    Raises:
+        NoCertificate: If none can be written.
+        NotProved: If none holds.
+        LimitReached: If a limit is reached.
+    """
+    failed: NotProved | NoCertificate = Refuted("there is nothing to try")
+    for goal in goals:
+        try:
+            for proof in written_throughout(program, goal, selection, limits):
+                start = perf_counter()
+                try:
+                    replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
+                except NotProved as obstacle:
+                    failed = obstacle
+                else:
+                    return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
+        except NoCertificate as none:
+            failed = none
+    raise failed
+
+
+def _broken(found: Decision | IntervalVerdict) -> Broken | None:
+    if found.answer is Answer.DP:
+        return None
+    if isinstance(found, Decision):
+        if found.violation is None:
+            raise NoCertificate("there is no violation")
+        return _at(found.violation.eps, found.violation)
+    if found.violation is None or found.witness is None or found.witness.at_least is not None:
+        raise NoCertificate("the violating outputs are too many to be recorded")
+    return _at(found.violation.claim.eps, found.witness)
+
+
+def _at(eps: Fraction, found: Violation | Witness) -> Broken:
+    if not found.rows:
         raise NoCertificate("no outputs of the violation are named")
-    rows = tuple(tuple(finite(row.output)) for row in violation.rows)
-    return Broken(violation.eps, violation.input, violation.adjacent, rows)
+    rows = tuple([tuple(finite(row.output)) for row in found.rows])
+    return Broken(eps, found.input, found.adjacent, rows)
 
 
 def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:
@@ -63,25 +176,3 @@ def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:
         # As it was written it has more divisors.
         found = ratio_json(delta.exact)
     yield found
-
-
-def replayed_throughout(
-    program: Program, goal: GoalThroughout, selection: PairSelection, limits: Limits
-) -> tuple[WrittenProof, float]:
-    """Return a proof of a goal that the kernel has replayed, with the seconds that took.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If none holds.
-        LimitReached: If a limit is reached.
-    """
-    failed: NotProved = Refuted("there is nothing to try")
-    for proof in written_throughout(program, goal, selection, limits):
-        start = perf_counter()
-        try:
-            replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
-        except NotProved as obstacle:
-            failed = obstacle
-        else:
-            return proof, perf_counter() - start
-    raise failed

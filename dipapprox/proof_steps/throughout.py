@@ -55,14 +55,13 @@ class GoalThroughout:
     Attributes:
         epsilons: All that are meant.
         eps_prv: As a weight of machines.
-        deltas: Bounds, as weights: those of DP are at most what is claimed, those of Not_DP at
-            least; one after the other is tried.
+        delta: A weight: for DP at most what is claimed, for Not_DP at least.
         broken: Where it is violated; None if it holds.
     """
 
     epsilons: Epsilons
     eps_prv: Json
-    deltas: tuple[Json, ...]
+    delta: Json
     broken: Broken | None
 
 
@@ -84,20 +83,20 @@ def written_throughout(
         listed = dict.fromkeys(selection.pairs)
         pairs = [[input_json(u), input_json(v)] for u, v in listed]
         inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
-    for delta in goal.deltas:
-        stated = {"eps_prv": goal.eps_prv, "delta": delta}
-        claim: dict[str, Json] = {
-            "verdict": "DP" if goal.broken is None else "Not_DP",
-            "eps": epsilons_json(goal.epsilons),
-            **stated,
-            "pairs": pairs,
-        }
-        if goal.broken is None:
-            steps = _kept(machine, claim, inputs, goal.epsilons, limits)
-            yield WrittenProof(machine, claim, tuple(steps))
-        else:
-            for some in _violated(goal.broken, stated, claim["eps"]):
-                yield WrittenProof(machine, claim, some)
+    stated = {"eps_prv": goal.eps_prv, "delta": goal.delta}
+    claim: dict[str, Json] = {
+        "verdict": "DP" if goal.broken is None else "Not_DP",
+        "eps": epsilons_json(goal.epsilons),
+        **stated,
+        "pairs": pairs,
+    }
+    if goal.broken is None:
+        yield WrittenProof(
+            machine, claim, tuple(_kept(machine, claim, inputs, goal.epsilons, limits))
+        )
+        return
+    for steps in _violated(goal.broken, stated, claim["eps"]):
+        yield WrittenProof(machine, claim, steps)
 
 
 def _kept(

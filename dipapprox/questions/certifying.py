@@ -19,7 +19,7 @@ from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
-from dipapprox.replays.files import certify_verdict
+from dipapprox.replays.files import certify_throughout, certify_verdict
 from dipapprox.services.service_proof import ServiceProof
 
 
@@ -65,6 +65,9 @@ def certify(
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:
+        case Decision() | IntervalVerdict() if verdict.replayed is not None:
+            chosen = known_options(options)
+            return certify_throughout(known, source, verdict, selection, chosen)
         case Decision():
             return certify_decision(known, source, verdict, selection, known_options(options))
         case Verdict():

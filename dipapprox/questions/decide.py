@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
+from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.pairs.progress import Progress, silent
@@ -16,10 +18,16 @@ from dipapprox.privacy.decisions.epsilons import read_epsilons
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
+from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP
+
+if TYPE_CHECKING:
+    from dipapprox.proof_steps import decisions as proving
+else:
+    proving = Deferred("dipapprox.proof_steps.decisions")
 
 
 def _delta(given: object, name: str) -> Delta:
@@ -32,7 +40,7 @@ class Decide(Question):
     """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
 
     name: ClassVar[str] = "decide"
-    computing: ClassVar[tuple[str, ...]] = ("merge", *LIMITS)
+    computing: ClassVar[tuple[str, ...]] = ("merge", PROVED, *LIMITS)
 
     budget: Fraction = argument(
         numbers.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
@@ -89,5 +97,13 @@ class Decide(Question):
 
     def answer(self, program: Program, options: Options, progress: Progress = silent) -> Decision:
         """Decide it; see `Question.answer`."""
+        if options.proved and (self.violations or self.least_delta):
+            raise UserError(
+                "'proved' asks whether the claim holds, and for nothing else",
+                "the kernel has no rules for all violated ranges, nor for the least delta",
+            )
         selection = self.pairs.select(program)
-        return decider.decide(program, self.asked, selection, options, progress)
+        found = decider.decide(program, self.asked, selection, options, progress)
+        if options.proved:
+            return proving.proved_decision(program, found, selection, options.limits)
+        return found

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import formula_claim, formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.proof_steps import decisions as proving_throughout
     from dipapprox.proof_steps import proved as proving
     from dipapprox.proofs import budget_verdict
 else:
@@ -36,6 +36,7 @@ else:
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     verifier = Deferred("dipapprox.privacy.verifier")
     proving = Deferred("dipapprox.proof_steps.proved")
+    proving_throughout = Deferred("dipapprox.proof_steps.decisions")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
@@ -99,17 +100,14 @@ class Verify(Question):
                     program, found, self.formulas(), eps, selection, options.limits
                 )
             return found
-        if options.proved:
-            raise UserError(
-                "'proved' asks for one eps, and for a claim of rational numbers",
-                "the kernel has no rules for intervals and formulas",
-            )
         formulas = self.formulas()
         if isinstance(self.eps, ClosedInterval):
             lower, upper = self.eps.lower, self.eps.upper
             over = interval_verifier.verify_interval(
                 program, formulas, lower, upper, selection, options, progress
             )
+            if options.proved:
+                return proving_throughout.proved_interval(program, over, selection, options.limits)
             if has_real_inputs(program):
                 return budget_verdict.with_budget(
                     program, over, formulas, (lower, upper), selection, options.limits
@@ -118,6 +116,8 @@ class Verify(Question):
         found = formula_verifier.verify_formula(
             program, formulas, self.eps, selection, options, progress
         )
+        if options.proved:
+            return proving.proved(program, found, selection, options.limits)
         if has_real_inputs(program):
             eps = self.eps, self.eps
             return budget_verdict.with_budget(

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dipapprox.certificates.digest import digest
 from dipapprox.digits import exact_text
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import (
@@ -22,10 +24,13 @@ from dipapprox.privacy.certificate import (
     recorded_program,
     versions,
 )
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import Verdict
-from dipapprox.proof_steps.verdicts import goal_of, written
+from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
+from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, written
 from dipapprox.replays.result import FORMAT, VERSION
 
 
@@ -53,6 +58,50 @@ def certify_verdict(
     if verdict.replayed is None:
         return certify(program, source, verdict, selection, options)
     proof = written(program, goal_of(verdict), selection, verdict.replayed.bits)
+    return _file(program, source, selection, verdict, proof)
+
+
+def certify_throughout(
+    program: Program,
+    source: ProgramText,
+    found: Decision | IntervalVerdict,
+    selection: PairSelection,
+    options: Options,
+) -> Certificate:
+    """Record an answer about all ε of an interval: its proof, which the kernel replays first.
+
+    Args:
+        program: What was asked about.
+        source: Its text.
+        found: The answer.
+        selection: The pairs that were selected.
+        options: Those of the answer.
+
+    Raises:
+        UserError: If the answer is Unknown, `source` is not the text of `program`, or there is no
+            certificate for it.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if found.answer is Answer.UNKNOWN:
+        raise NoCertificate("the answer is Unknown")
+    replayed = found.replayed
+    if replayed is None:
+        limits = options.limits
+        try:
+            replayed = replayed_throughout(program, goals_of(found), selection, limits)
+        except NotProved as obstacle:
+            raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
+    assert isinstance(replayed.proof, WrittenProof)
+    return _file(program, source, selection, found, replayed.proof)
+
+
+def _file(
+    program: Program,
+    source: ProgramText,
+    selection: PairSelection,
+    found: Verdict | Decision | IntervalVerdict,
+    proof: WrittenProof,
+) -> Certificate:
     recorded = recorded_program(program, source)
     fields: dict[str, object] = {
         "format": FORMAT,
@@ -66,10 +115,10 @@ def certify_verdict(
         "params": {name: exact_text(value) for name, value in program.parameters.items()},
         "widened": recorded["widened"],
         "scope": scope_of(program, selection).text,
-        "verdict": verdict.answer.value,
+        "verdict": found.answer.value,
         "machine": proof.machine,
         "claim": proof.claim,
         "steps": list(proof.steps),
-        "computed": {"engine": verdict.engine, **versions()},
+        "computed": {"engine": found.engine, **versions()},
     }
     return Certificate({**fields, "digest": digest(fields)})

@@ -34,8 +34,11 @@ from dipapprox.privacy.verdict import (
     SENTENCES,
     TONES,
     Answer,
+    Replayed,
     WitnessRow,
     pair_table,
+    proved_fact,
+    proved_fields,
     witness_bars,
 )
 
@@ -118,6 +121,7 @@ class Cause(Enum):
     TIME_LIMIT = "time-limit"
     MEMORY_LIMIT = "memory-limit"
     INTERRUPTED = "interrupted"
+    NO_PROOF = "no-proof"
     BUG = "internal-error"
 
 
@@ -200,6 +204,7 @@ class Decision(RunResult):
         open: For unknown, inequalities that are not decided (the first of them).
         violated_on: Where some checked pair violates the claim; None if that was not asked.
         least_delta: None if that was not asked.
+        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run
@@ -216,6 +221,7 @@ class Decision(RunResult):
     violation: Violation | None
     violated_on: tuple[NegativeRange, ...] | None
     least_delta: LeastUniformDelta | None
+    replayed: Replayed | None = None
 
     asked: ClassVar[str] = "compare its answer: decision.answer is Answer.DP"
 
@@ -243,6 +249,7 @@ class Decision(RunResult):
             "inequalities": self.inequalities,
             "distinct": self.distinct,
             "open": [self._open(each) for each in self.open],
+            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -326,6 +333,7 @@ class Decision(RunResult):
                 ("violated for", self._violated_text()),
                 ("least δ", least),
                 ("checked", self._checked()),
+                proved_fact(self.replayed),
             ),
             below=() if self.violation is None else self._violation(self.violation),
         )

@@ -13,7 +13,17 @@ from dipapprox.privacy.description import Description, count, interval
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Run, RunResult
-from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Verdict, Witness, delta_name
+from dipapprox.privacy.verdict import (
+    SENTENCES,
+    TONES,
+    Answer,
+    Replayed,
+    Verdict,
+    Witness,
+    delta_name,
+    proved_fact,
+    proved_fields,
+)
 
 _MOST_PARTS = 10
 """Undecided parts of the interval that are shown."""
@@ -35,6 +45,7 @@ class IntervalVerdict(RunResult):
         violation: For Not_DP the verdict at one eps, with its witness.
         remaining: For Unknown the undecided parts of the interval, merged, ascending.
         interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
+        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run
@@ -47,6 +58,7 @@ class IntervalVerdict(RunResult):
     violation: Verdict | None
     remaining: tuple[tuple[Fraction, Fraction], ...]
     interrupted: bool = False
+    replayed: Replayed | None = None
 
     asked: ClassVar[str] = Verdict.asked
 
@@ -73,6 +85,7 @@ class IntervalVerdict(RunResult):
             "witness": None if witness is None else {"eps": eps, **witness},
             "remaining": [[str(low), str(high)] for low, high in self.remaining],
             "points": self.points,
+            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -109,6 +122,7 @@ class IntervalVerdict(RunResult):
                 (delta_name(self.answer), delta),
                 ("undecided", self._remaining()),
                 ("checked", f"{pairs}, {outputs}"),
+                proved_fact(self.replayed),
             ),
             below=() if self.violation is None else (self.violation.describe(),),
             computed=f"{count(self.points, 'value')} of ε",
