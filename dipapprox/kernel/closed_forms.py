@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
@@ -223,12 +223,17 @@ class _Bounds:
         for place, part in enumerate(self._parts):
             kinds = [(number, self._kinds[number][place]) for number in excesses]
             always = [number for number, kind in kinds if kind > 0]
-            free = [number for number, kind in kinds if not kind]
+            # Positive multiples of one function have the same sign.
+            free: dict[Sum, list[int]] = {}
+            for number, kind in kinds:
+                if not kind:
+                    function = self._excesses[number].numerator.parts()[1]
+                    free.setdefault(function, []).append(number)
             if len(free) > MOST_FREE:
                 raise Refused(f"more than {MOST_FREE} excesses of one pair without a known sign")
             for size in range(len(free) + 1):
-                for some in combinations(free, size):
-                    if not self._is_bounded(tuple(sorted((*always, *some))), part):
+                for some in combinations(free.values(), size):
+                    if not self._is_bounded(tuple(sorted(chain(always, *some))), part):
                         return False
         return True
 

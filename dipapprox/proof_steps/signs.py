@@ -10,7 +10,7 @@ answers by looking for a proof. What it finds are the steps that the kernel will
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import LimitReached
@@ -19,7 +19,8 @@ from dipapprox.exact.signs.interval import EpsilonInterval, split_point
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exact.signs.positive import positive_on
-from dipapprox.exact.signs.zeros import Factors, SignChart, zeros
+from dipapprox.exact.signs.zero import Zero
+from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Sum
@@ -69,14 +70,17 @@ class Finder(Signs):
                 return True
         return False
 
-    def chart(self, function: Sum) -> SignChart:
-        """Return where the sign of a function changes; signs are looked for in between."""
+    def zeros(self, function: Sum) -> tuple[Zero, ...]:
+        """Return where a function changes its sign."""
         _, part = function.parts()
         found = zeros(_polynomial(part), interval_of(self.epsilons), self.limits)
-        gaps = [Epsilons(lower, upper) for lower, upper, _ in found.gaps if lower != upper]
+        return tuple(zero for zero in found.zeros if zero.changes_sign)
+
+    def prefer(self, function: Sum, ranges: Sequence[Epsilons]) -> None:
+        """Note where a function has one sign: proofs are looked for on all of such a range."""
+        _, part = function.parts()
         for each in (part, part.scaled(Fraction(-1))):
-            self._ranges[each] = gaps
-        return found
+            self._ranges[each] = list(ranges)
 
     def _found_on(self, function: Sum, on: Epsilons, positive: bool) -> tuple[Sign, Json] | None:
         polynomial, interval = _polynomial(function), interval_of(on)

@@ -11,10 +11,11 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
+from dipapprox.exact.signs.zero import in_order
 from dipapprox.kernel.balls import precision, upper_at
 from dipapprox.kernel.closed_forms import bounded_excesses, closed_forms, growth_of
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import ExactDistributions
 from dipapprox.kernel.machine import Tree, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof, pairs_of
@@ -140,23 +141,28 @@ def _of(finder: Finder, numbers: dict[Sign, int]) -> list[tuple[Sign, int]]:
 
 def _cuts(proof: Proof, found: ExactDistributions, signs: Finder, growth: Ratio) -> list[Fraction]:
     """Return where excesses change their signs: at rational numbers, or on both sides of it."""
-    on = signs.epsilons
-    cuts: set[Fraction] = set()
+    turning: dict[Sum, None] = {}
     seen: set[tuple[Ratio, Ratio]] = set()
     for first, second in pairs_of(proof):
         for pair in zip(found.values[first], found.values[second], strict=True):
-            if pair in seen:
-                continue
-            seen.add(pair)
-            excess = (pair[0] + (growth * pair[1]).scaled(Fraction(-1))).numerator
-            both = excess.scaled(Fraction(-1)), excess
-            if any(signs.tell(each, positive=False) for each in both):
-                continue
-            for zero in signs.chart(excess).zeros:
-                if zero.changes_sign:
-                    cuts |= {zero.lower, zero.upper}
-            if len(cuts) > _MOST_CUTS:
-                raise NoCertificate("excesses change their signs in too many places")
+            if pair not in seen:
+                seen.add(pair)
+                excess = (pair[0] + (growth * pair[1]).scaled(Fraction(-1))).numerator
+                both = excess.scaled(Fraction(-1)), excess
+                if not any(signs.tell(each, positive=False) for each in both):
+                    turning[excess.parts()[1]] = None
+    places = [(function, zero) for function in turning for zero in signs.zeros(function)]
+    ordered = in_order([zero for _, zero in places], signs.limits)
+    if len(ordered) > _MOST_CUTS:
+        raise NoCertificate("excesses change their signs in too many places")
+    on = signs.epsilons
+    for function in turning:
+        own = [p for p in ordered if any(places[k][0] == function for k in p.members)]
+        lower = (on.lower, *(place.upper for place in own))
+        upper = (*(place.lower for place in own), on.upper)
+        ends = zip(lower, upper, strict=True)
+        signs.prefer(function, [Epsilons(a, b) for a, b in ends if b is None or a < b])
+    cuts = {end for place in ordered for end in (place.lower, place.upper)}
     return sorted(c for c in cuts if on.lower < c and (on.upper is None or c < on.upper))
 
 

@@ -176,28 +176,48 @@ def adjacent(rule: Json, first: core.Input, second: core.Input) -> bool:
     }[rule["norm"]]
 
 
-def growth(eps_prv: Fraction) -> tuple[Fraction, Fraction]:
-    """e ** eps_prv, between two numbers."""
-    before, ctx.prec = ctx.prec, 200
-    try:
-        ball = arb(fmpq(eps_prv.numerator, eps_prv.denominator)).exp()
-        ends = []
-        for end in (ball.lower(), ball.upper()):
-            mantissa, exponent = end.man_exp()
-            ends.append(int(mantissa) * Fraction(2) ** int(exponent))
-        return ends[0], ends[1]
-    finally:
-        ctx.prec = before
+Ends = tuple[Fraction, Fraction]
+"""Two numbers that a third one lies between."""
 
 
-def is_true(machine: Json, claim: Json) -> bool | None:
-    """Whether a claim holds; None if the verifier's numbers do not tell.
+def ends(ball: arb) -> Ends:
+    """The ends of a ball."""
+    found = []
+    for end in (ball.lower(), ball.upper()):
+        mantissa, exponent = end.man_exp()
+        found.append(int(mantissa) * Fraction(2) ** int(exponent))
+    return found[0], found[1]
+
+
+def formula(tree: Json, eps: Fraction) -> arb:
+    """The value of a formula in eps."""
+    match tree:
+        case ["eps"]:
+            return arb(fmpq(eps.numerator, eps.denominator))
+        case ["+", left, right]:
+            return formula(left, eps) + formula(right, eps)
+        case ["*", left, right]:
+            return formula(left, eps) * formula(right, eps)
+        case ["inverse", operand]:
+            return 1 / formula(operand, eps)
+        case ["exp", operand]:
+            return formula(operand, eps).exp()
+    given = number(tree)
+    return arb(fmpq(given.numerator, given.denominator))
+
+
+def is_private(machine: Json, claim: Json, eps: Fraction) -> bool | None:
+    """Whether the machine is private at one eps; None if the verifier's numbers do not tell.
 
     Raises:
         UserError: If the verifier finds that the program has no meaning.
     """
-    eps, delta = number(claim["eps"]), number(claim["delta"])
-    low, high = growth(number(claim["eps_prv"]))
+    before, ctx.prec = ctx.prec, 200
+    try:
+        low, high = ends(formula(claim["eps_prv"], eps).exp())
+        delta = ends(formula(claim["delta"], eps))
+    finally:
+        ctx.prec = before
     inputs = list(product(*(domain(d) for _, d in machine["inputs"])))
     if claim["pairs"] is None:
         rule = machine["adjacency"]
@@ -214,14 +234,35 @@ def is_true(machine: Json, claim: Json) -> bool | None:
             below, above = (0, 0) if other is None else (other.lower, other.upper)
             least += max(Fraction(0), own.lower - high * above)
             most += max(Fraction(0), own.upper - low * below)
-        if least > delta:
-            private = False
-            break
-        if most > delta:
+        if least > delta[1]:
+            return False
+        if most > delta[0]:
             private = None
-    if private is None:
-        return None
-    return private == (claim["verdict"] == "DP")
+    return private
+
+
+SAMPLES = [Fraction(k, d) for k, d in ((1, 16), (2, 5), (1, 1), (7, 4), (5, 1), (30, 1))]
+"""Where claims about intervals are tried."""
+
+
+def is_true(machine: Json, claim: Json, steps: list[Json]) -> bool | None:
+    """Whether a claim holds, about an interval as far as it is tried; see `is_private`."""
+    holds = claim["verdict"] == "DP"
+    if not isinstance(claim["eps"], dict):
+        found = is_private(machine, claim, number(claim["eps"]))
+        return None if found is None else found == holds
+    low, high = number(claim["eps"]["from"]), claim["eps"]["to"]
+    ended = [low] if high is None else [low, number(high)]
+    said = [number(step["eps"]) for step in steps if not isinstance(step.get("eps", {}), dict)]
+    tried = [
+        eps
+        for eps in dict.fromkeys([*(each for each in ended if each), *said, *SAMPLES])
+        if low <= eps and (high is None or eps <= ended[1])
+    ]
+    everywhere = [is_private(machine, claim, eps) for eps in tried]
+    if False in everywhere:
+        return not holds
+    return None if None in everywhere else holds
 
 
 # --- what is changed -----------------------------------------------------------------------------
@@ -433,7 +474,7 @@ def outcome(proof: Proof) -> str:
     except Exception as crash:
         return f"crash: {type(crash).__name__}: {crash}"
     try:
-        found = is_true(machine, claim)
+        found = is_true(machine, claim, steps)
     except LimitReached:
         return "undecided"
     except UserError as objection:

@@ -1,0 +1,268 @@
+"""Claims about intervals of eps: what `decide` decides is replayed, and nothing false is."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox import Answer, Limits, UserError
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.judgements import ExactDistributions, PrivateThroughout, ViolatedSomewhere
+from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.rules import RULES, apply
+from dipapprox.kernel.signs import Epsilons
+from dipapprox.pairs.adjacency import AllPairs
+from dipapprox.proof_steps.decisions import replayed_throughout
+from dipapprox.proof_steps.throughout import GoalThroughout
+from kernel.forgeries import names_of, outcome, random_change, single_changes
+from kernel.machines import enclosed
+from kernel.small import program_of
+from kernel.throughout import ASKED, TURNING, Asked, proofs
+
+HONEST = list(proofs())
+SOUND = {"refused", "true", "undecided"}
+HALF = Fraction(1, 2)
+BY_NAME = dict(HONEST)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_decided_is_replayed(name: str) -> None:
+    asked = ASKED[name]
+    assert asked.decision().answer.value == asked.answer
+    found = replay(*BY_NAME[name])
+    kind = PrivateThroughout if asked.answer == "DP" else ViolatedSomewhere
+    assert isinstance(found, kind)
+    assert outcome(BY_NAME[name]) in {"true", "undecided"}
+
+
+def test_some_proofs_need_signs_and_cuts_and_some_none() -> None:
+    rules = {name: [step["rule"] for step in proof[2]] for name, proof in HONEST}
+    assert rules["named values, kept"] == ["exact distributions", "every pair throughout"]
+    assert rules["signs that change"].count("sign") > 4
+    assert len(BY_NAME["signs that change"][2][-1]["cuts"]) > 2
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_change_is_noticed_or_makes_no_difference(part: int) -> None:
+    counts: Counter[str] = Counter()
+    for number, (name, proof) in enumerate(HONEST[part::4]):
+        for place, forged in enumerate(single_changes(proof)):
+            if place % 401 == number % 401:
+                found = outcome(forged)
+                counts[found] += 1
+                assert found in SOUND, (name, forged)
+    assert counts["refused"] > 20
+    assert counts["true"] + counts["undecided"] > 2
+
+
+def test_several_changes_are_noticed_or_make_no_difference() -> None:
+    source, counts = random.Random(31), Counter[str]()
+    for _ in range(100):
+        name, proof = source.choice(HONEST)
+        names = names_of(proof[0])
+        for _ in range(source.randint(2, 3)):
+            proof = random_change(proof, source, names)
+        found = outcome(proof)
+        counts[found] += 1
+        assert found in SOUND, (name, proof)
+    assert counts["refused"] > 20
+
+
+CLAIMED: list[tuple[str, str, Any]] = [
+    ("named values, kept", "eps_prv", ["*", "1/2", ["eps"]]),
+    ("named values, kept", "eps_prv", "1/2"),
+    ("one-sided, kept", "delta", ["+", "999/1000", ["*", -1, ["exp", ["*", -1, ["eps"]]]]]),
+    ("one-sided, kept", "delta", 0),
+    ("signs that change", "delta", "1/2"),
+    ("signs that change", "eps", {"from": 0, "to": None}),
+    ("in proportion", "eps", {"from": 0, "to": 2}),
+    ("a coin, then noise", "eps", {"from": "1/4", "to": 2}),
+    ("integers", "eps_prv", ["*", "1/8", ["eps"]]),
+    ("a loop", "eps_prv", ["*", "1/4", ["eps"]]),
+    ("an irrational bound", "eps", {"from": 0, "to": None}),
+    ("one-sided, broken", "eps", {"from": 1000, "to": 1001}),
+    ("signs that change, broken", "delta", "3/4"),
+    ("integers, broken", "eps_prv", ["*", 2, ["eps"]]),
+    ("integers, broken", "eps_prv", 5),
+]  # fmt: skip
+"""False claims, or claims about which the steps say nothing."""
+
+
+@pytest.mark.parametrize(("name", "field", "new"), CLAIMED)
+def test_other_claims_are_not_concluded(name: str, field: str, new: Any) -> None:
+    machine, claim, steps = BY_NAME[name]
+    with pytest.raises(NotProved):
+        replay(machine, {**claim, field: new}, steps)
+    changed = [{**step, field: new} if field in step else step for step in steps]
+    with pytest.raises(NotProved):
+        replay(machine, {**claim, field: new}, changed)
+
+
+def test_a_constant_eps_prv_is_bounded_from_below() -> None:
+    """(1/2, 0) on [1/8, 1/2] is attained at its end; a hair more is enough."""
+    program, on = program_of(ASKED["named values, kept"].text), Epsilons(Fraction(1, 8), HALF)
+    for eps_prv in ("1/2", "501/1000"):
+        goals = [GoalThroughout(on, eps_prv, 0, None)]
+        if eps_prv == "1/2":
+            with pytest.raises(NoCertificate):
+                replayed_throughout(program, goals, AllPairs(), Limits())
+        else:
+            assert replayed_throughout(program, goals, AllPairs(), Limits()).steps > 2
+
+
+def run_of(name: str, **more: Any) -> ExactDistributions:
+    machine, _, steps = BY_NAME[name]
+    proof, known = Proof(read_machine(machine), None, lambda: None), {}
+    for number, step in enumerate(steps[:-1]):
+        if step["rule"] == "exact distributions":
+            step = {**step, **more}
+        known[number] = apply(RULES, proof, known, step)
+    found = known[len(steps) - 2]
+    assert isinstance(found, ExactDistributions)
+    return found
+
+
+@pytest.mark.parametrize("name", [n for n, asked in ASKED.items() if asked.answer == "DP"])
+def test_closed_forms_on_an_interval_have_the_values_of_enclosures(name: str) -> None:
+    found, (machine, _, _) = run_of(name), BY_NAME[name]
+    on = found.epsilons
+    for eps in (Fraction(1, 3), Fraction(2, 3), Fraction(1), Fraction(5, 2)):
+        if not on.holds(eps, eps):
+            continue
+        for values, row in found.values.items():
+            total = Ratio.constant(Fraction(-1))
+            ends = enclosed(with_input(machine, values), eps)
+            for output, value in zip(found.outputs, row, strict=True):
+                low, high = ends.get(output, (0.0, 0.0))
+                middle = float(value.ball(eps).mid())
+                assert low - 1e-9 <= middle <= high + 1e-9
+                total = total + value
+            assert total.numerator.is_zero() or on.point is not None
+            assert total.numerator.sign(eps) == 0
+
+
+def with_input(machine: Any, input: tuple[Any, ...]) -> Any:
+    """The machine with its inputs assigned by statements."""
+    cells = [name for name, _ in machine["inputs"]]
+    values = [{"name": each} if isinstance(each, str) else each for each in input]
+    body = [["set", ["cell", cell], each] for cell, each in zip(cells, values, strict=True)]
+    return read_machine({**machine, "inputs": [], "body": [*body, *machine["body"]]})
+
+
+def test_premises_are_of_the_right_kind() -> None:
+    machine, claim, steps = BY_NAME["signs that change"]
+    *signs, run, last = steps
+    place = len(signs)
+    for premises in ([], [0], [0, place], [place, place], [place, "0"], [place, place + 1]):
+        with pytest.raises(NotProved):
+            replay(machine, claim, [*signs, run, {**last, "from": premises}])
+    with pytest.raises(BadProof):
+        replay(machine, claim, [*signs, {**signs[0], "from": [0]}])
+    machine, claim, (run, _) = BY_NAME["named values, kept"]
+    with pytest.raises(BadProof):
+        replay(machine, claim, [run, {**run, "from": [0]}])
+
+
+@pytest.mark.parametrize("cuts", [[0], ["1/2", "1/2"], [1, "1/2"], [2], [3], ["-1"], None, ["x"]])
+def test_cuts_are_inside_and_ascend(cuts: Any) -> None:
+    machine, claim, steps = BY_NAME["signs that change"]
+    with pytest.raises(NotProved):
+        replay(machine, claim, [*steps[:-1], {**steps[-1], "cuts": cuts}])
+
+
+def many(rate: str) -> Asked:
+    """Twelve outputs whose excesses change their signs; `rate` is that of each, with k for it."""
+    options = ", ".join(f"{k} : eps / 24" for k in range(1, 13))
+    others = [f"eps * exp(-{rate.replace('k', str(k))} * eps) / 12" for k in range(1, 13)]
+    listed = ", ".join(f"{k} : {weight}" for k, weight in enumerate(others, 1))
+    text = f"""
+    input q in {{0, 1}}
+    output o in 0..12
+    adjacent all
+    if q = 0 then
+        o <- choose {{{options}, 0 : 1 - eps / 2}}
+    else
+        o <- choose {{{listed}, 0 : 1 - {" - ".join(others)}}}
+    end
+    """
+    return Asked(text, "DP", "1", "1", "0..1")
+
+
+def test_excesses_that_are_proportional_change_their_signs_together() -> None:
+    machine, claim, steps = many("1").proof()
+    assert isinstance(replay(machine, claim, steps), PrivateThroughout)
+
+
+def test_excesses_without_a_known_sign_are_few() -> None:
+    machine, claim, steps = many("k/12").proof()
+    assert isinstance(replay(machine, claim, steps), PrivateThroughout)
+    run = next(number for number, step in enumerate(steps) if "inputs" in step)
+    needed = [*steps[: run + 1], {**steps[-1], "from": [run], "cuts": []}]
+    with pytest.raises(NotProved, match="more than 10 excesses"):
+        replay(machine, claim, needed)
+
+
+def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
+    machine, _, _ = BY_NAME["signs that change"]
+    assert "eps / 4" in TURNING
+    for to in (2, "201/100", None):
+        step = {
+            "rule": "exact distributions",
+            "from": [],
+            "eps": {"from": 0, "to": to},
+            "inputs": None,
+        }
+        with pytest.raises(NotProved):
+            apply(RULES, Proof(read_machine(machine), None, lambda: None), {}, step)
+    with pytest.raises(UserError):
+        Asked(TURNING, "DP", interval="0..3").decision()
+
+
+LAWS = st.sampled_from(["Lap", "Lap", "LapPlus", "LapMinus", "DLap"])
+OFFSETS = st.integers(-1, 2)
+
+
+@given(
+    LAWS,
+    st.lists(st.tuples(st.integers(1, 3), OFFSETS), min_size=2, max_size=2),
+    st.tuples(OFFSETS, OFFSETS),
+    st.sampled_from(["1/2", "1", "2"]),
+    st.sampled_from(["0", "1/5", "1 - exp(-eps/2)", "exp(-1)"]),
+    st.sampled_from(["0..inf", "0..1", "1/2..inf", "1/2..2"]),
+)
+@settings(max_examples=40)
+def test_random_programs_are_replayed(
+    law: str,
+    noise: list[tuple[int, int]],
+    bounds: tuple[int, int],
+    budget: str,
+    delta: str,
+    interval: str,
+) -> None:
+    (a, b), (c, d) = noise
+    text = f"""
+    input q in {{0, 1}}
+    output o in {{0, 1, 2}}
+    adjacent all
+    x <- {law}(q + {b}, {a} / eps)
+    y <- {law}({d} - q, {c} / eps)
+    if x > y + {bounds[0]} then o <- 1 else
+        if x >= {bounds[1]} then o <- 2 else o <- 0 end
+    end
+    """
+    asked = Asked(text, "", budget, delta, interval)
+    decision = asked.decision()
+    if decision.answer is not Answer.UNKNOWN:
+        proof = asked.proof()
+        assert proof[1]["verdict"] == decision.answer.value
+        assert outcome(proof) in {"true", "undecided"}

@@ -1,0 +1,128 @@
+"""Claims about intervals of eps that are decided, and the proofs that are written of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox import Limits, Options
+from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.delta import read_delta
+from dipapprox.privacy.decisions.epsilons import read_epsilons
+from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.verdict import Replayed
+from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
+from dipapprox.proof_steps.verdicts import WrittenProof
+from kernel.forgeries import Proof
+from kernel.small import TEXTS, program_of
+
+STEPS_OF_NOISE = """
+input q in 0..2
+output o in {0, 1, 2}
+adjacent linf 1
+x <- DLap(q, 1 / eps)
+y <- DLap(0, 2 / eps)
+o <- 0
+if x > y + 1 then o <- 1 end
+if x = y then o <- 2 end
+"""
+
+TURNING = """
+input q in {0, 1}
+output o in {1, 2, 3}
+adjacent all
+if q = 0 then
+    o <- choose {1 : eps / 2, 2 : 1 / 2 - eps / 4, 3 : 1 / 2 - eps / 4}
+else
+    o <- choose {1 : eps * exp(-eps), 2 : 1 - eps * exp(-eps)}
+end
+"""
+
+EITHER = """
+input q in {0, 1}
+output o in {0, 1}
+adjacent linf 1
+b <- choose {1 : 1 / (1 + exp(-eps)), 0 : exp(-eps) / (1 + exp(-eps))}
+if b = 1 then x <- Lap(q, 1 / eps) else x <- Lap(q, 2 / eps) end
+if x > 1/2 then o <- 1 else o <- 0 end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about an interval."""
+
+    text: str
+    answer: str
+    budget: str = "1"
+    delta: str = "0"
+    interval: str = "0..inf"
+    pair: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    @property
+    def selection(self) -> AllPairs | OrderedPairs:
+        """The pairs that are meant."""
+        if self.pair is None:
+            return AllPairs()
+        first, second = (tuple(map(Fraction, each)) for each in self.pair)
+        return OrderedPairs(((first, second),))
+
+    def decision(self) -> Decision:
+        """Decide it."""
+        question = DecisionQuestion(
+            Fraction(self.budget), read_delta(self.delta), read_epsilons(self.interval)
+        )
+        return decide(program_of(self.text), question, self.selection, Options())
+
+    def replayed(self) -> Replayed:
+        """Decide it, and let the kernel replay a proof."""
+        goals = goals_of(self.decision())
+        return replayed_throughout(program_of(self.text), goals, self.selection, Limits())
+
+    def proof(self) -> Proof:
+        """The proof, as a file would have it."""
+        proof = self.replayed().proof
+        assert isinstance(proof, WrittenProof)
+        machine, claim, steps = json.loads(json.dumps([proof.machine, proof.claim, proof.steps]))
+        return machine, claim, steps
+
+
+ASKED = {
+    "one-sided, broken": Asked(TEXTS["one-sided noise"][0], "Not_DP"),
+    "one-sided, kept": Asked(TEXTS["one-sided noise"][0], "DP", delta="1 - exp(-eps)"),
+    "named values, kept": Asked(TEXTS["named values"][0], "DP"),
+    "named values, half": Asked(TEXTS["named values"][0], "Not_DP", "1/2"),
+    "named values, a bound": Asked(
+        TEXTS["named values"][0], "DP", "1/4", "(1 - exp(-3*eps/4)) / 2 + eps / 8", "0..3"
+    ),
+    "a loop": Asked(TEXTS["a loop that ends by chance"][0], "DP", "4"),
+    "a loop, broken": Asked(TEXTS["a loop that ends by chance"][0], "Not_DP", "1/8"),
+    "a coin, then noise": Asked(
+        TEXTS["a coin, then noise, joined"][0], "DP", "2", "1/4", "1/4..3/2"
+    ),
+    "a coin, broken": Asked(TEXTS["a coin, then noise, joined"][0], "Not_DP", "1/8", "0", "0..1"),
+    "in proportion": Asked(TEXTS["a choice in proportion"][0], "DP", "2", "1/2", "0..1"),
+    "integers": Asked(STEPS_OF_NOISE, "DP", "3/2"),
+    "integers, broken": Asked(STEPS_OF_NOISE, "Not_DP", "1/8"),
+    "integers, a bound": Asked(STEPS_OF_NOISE, "DP", "1/4", "1 - exp(-eps / 4)", "0..8"),
+    "signs that change": Asked(TURNING, "DP", "1", "3/4", "0..2"),
+    "signs that change, broken": Asked(TURNING, "Not_DP", "1", "1/2", "0..2"),
+    "one pair": Asked(TURNING, "DP", "0", "4/5", "1/2..1", ((0,), (1,))),
+    "either noise": Asked(EITHER, "DP"),
+    "at one eps": Asked(EITHER, "DP", interval="2/3..2/3"),
+    "an irrational bound": Asked(TEXTS["one-sided noise"][0], "DP", "1", "exp(-1/2)", "0..9/10"),
+    "an irrational bound, broken": Asked(TEXTS["one-sided noise"][0], "Not_DP", "1", "exp(-1/2)"),
+    "attained, then more": Asked(
+        TEXTS["one-sided noise"][0], "DP", "1", "1 - exp(-eps) + (eps*exp(eps) - 1)^2"
+    ),
+}
+
+
+def proofs() -> Iterator[tuple[str, Proof]]:
+    """All of them."""
+    for name, asked in ASKED.items():
+        yield name, asked.proof()
