@@ -52,17 +52,16 @@ def test_some_proofs_need_signs_and_cuts_and_some_none() -> None:
     assert len(BY_NAME["signs that change"][2][-1]["cuts"]) > 2
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_change_is_noticed_or_makes_no_difference(part: int) -> None:
+def test_a_change_is_noticed_or_makes_no_difference() -> None:
     counts: Counter[str] = Counter()
-    for number, (name, proof) in enumerate(HONEST[part::4]):
+    for number, (name, proof) in enumerate(HONEST):
         for place, forged in enumerate(single_changes(proof)):
             if place % 401 == number % 401:
                 found = outcome(forged)
                 counts[found] += 1
                 assert found in SOUND, (name, forged)
-    assert counts["refused"] > 20
-    assert counts["true"] + counts["undecided"] > 2
+    assert counts["refused"] > 80
+    assert counts["true"] + counts["undecided"] > 10
 
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
