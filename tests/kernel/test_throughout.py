@@ -15,7 +15,7 @@ from dipapprox import Answer, Limits, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.judgements import ExactDistributions, PrivateThroughout, ViolatedSomewhere
+from dipapprox.kernel.judgements import ExactDistributions, Private, ViolatedSomewhere
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
@@ -40,7 +40,7 @@ def test_what_is_decided_is_replayed(name: str) -> None:
     asked = ASKED[name]
     assert asked.decision().answer.value == asked.answer
     found = replay(*BY_NAME[name])
-    kind = PrivateThroughout if asked.answer == "DP" else ViolatedSomewhere
+    kind = Private if asked.answer == "DP" else ViolatedSomewhere
     assert isinstance(found, kind)
     assert outcome(BY_NAME[name]) in {"true", "undecided"}
 
@@ -199,12 +199,12 @@ def many(rate: str) -> Asked:
 
 def test_excesses_that_are_proportional_change_their_signs_together() -> None:
     machine, claim, steps = many("1").proof()
-    assert isinstance(replay(machine, claim, steps), PrivateThroughout)
+    assert isinstance(replay(machine, claim, steps), Private)
 
 
 def test_excesses_without_a_known_sign_are_few() -> None:
     machine, claim, steps = many("k/12").proof()
-    assert isinstance(replay(machine, claim, steps), PrivateThroughout)
+    assert isinstance(replay(machine, claim, steps), Private)
     run = next(number for number, step in enumerate(steps) if "inputs" in step)
     needed = [*steps[: run + 1], {**steps[-1], "from": [run], "cuts": []}]
     with pytest.raises(NotProved, match="more than 10 excesses"):
