@@ -27,7 +27,7 @@ from tests.automata.random_automata import random_automaton
 from tests.proofs.test_random_streams import Writer
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
-OPTIONS = Options(proved=True, limits=Limits(seconds=60))
+OPTIONS = Options(proved=True)
 
 OUTSIDE = {
     "laplace_parallel": "more than 20000 paths",
