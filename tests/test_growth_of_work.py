@@ -131,3 +131,27 @@ def test_work_grows_as_the_rounds_do(name: str) -> None:
 
     work(3)
     assert work(60) < 3.3 * work(20)
+
+
+def test_a_walk_takes_the_same_work_for_every_place_and_round() -> None:
+    """N rounds have N² / 2 places: calls for one of them, with the union of half of all ends."""
+    walk = f"""
+s <- 0
+for i in 1..N do
+    x <- choose {COIN}
+    s <- s + x
+end
+if s > N / 2 then out <- q else out <- 3 end
+"""
+    text = parse(HEAD + walk, "walk")
+
+    def work(rounds: int) -> float:
+        def run() -> None:
+            program = elaborate(text, {"N": Fraction(rounds)}, "walk")
+            claim = Claim(Fraction(1, 2), delta=Fraction(1, 2))
+            verify(program, claim, AllPairs(), Options())
+
+        return calls(run) / rounds**2
+
+    work(3)
+    assert work(120) < 300
