@@ -174,9 +174,9 @@ def weighed(
     """
     fixed = run.fixed_choices.get(id(statement))
     if fixed is not None:
-        _, known, values = fixed
-        require_law(run, known.written, statement.site, name)
-        return known.law, values
+        _, weighing, values = fixed
+        require_law(run, weighing.written, statement.site, name)
+        return weighing.law, values
     values = tuple([concrete(run, value, state) for value, _ in statement.options])
     first: dict[core.Value, int] = {}
     alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
