@@ -21,7 +21,7 @@ with the same noise, through all decisions that are not seen to be impossible to
    delta is 1, or that of w and w + v for v = A (u' - u) + b' - b. If w is Gaussian, it depends on
    a norm of v (infinite where w has no share), and grows with it. If v is one number and w a sum of
    samples with log-concave densities, w has one, and the best S is a half-line (likelihood ratios
-   are monotone), so delta grows with |v|. In either case, on a segment it is largest at an end.
+   are monotone), so delta grows with |v|. In either case sublevel sets are convex, in u' - u.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Motion:
 
     @property
     def is_shift(self) -> bool:
-        """Whether delta depends on u' - u alone, and is largest at ends of each change: 3."""
+        """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
         atoms = {atom for row in self._published for form in row for atom, _ in form.terms}
         families = {key[1] for key, atom in self._noise.items() if atom in atoms}
         known = families <= {"Gauss"} or (

@@ -158,49 +158,56 @@ class Sets:
             yield tuple([_plain(u) for u, _ in vertex]), tuple([_plain(v) for _, v in vertex])
 
 
-def all_sets(machine: Machine) -> Iterator[Sets]:
-    """Yield sets that hold all adjacent pairs; of finite inputs every pair of values."""
+def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
+    """Yield sets that hold all adjacent pairs; of finite inputs every pair of values.
+
+    If delta depends on changes alone, with convex sublevel sets (`motion`), they hold what is
+    enough for all changes: of an endless range a part that is as wide as changes, and of those that
+    l1 allows, if ranges are so wide, changes of one input, whose hull has all.
+    """
     norm, radius = machine.adjacency.norm, machine.adjacency.radius
-    if norm not in ("linf", "l1", "l0", "increasing", "decreasing", "all"):
+    if norm == "pairs":
         raise Refused("pairs that are listed are no sets")
-    real = [place for place, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)]
-    finite = [
-        list(product(domain, domain))
-        for _, domain in machine.inputs
-        if not isinstance(domain, Range)
-    ]
-    for pairs in product(*finite):
+    real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
+    domains = [domain for _, domain in machine.inputs if not isinstance(domain, Range)]
+    for pairs in product(*(product(domain, domain) for domain in domains)):
         spend(10 + len(machine.inputs))
         prices = [machine.adjacency.price(u, v) for u, v in pairs]
         known = [price for price in prices if price is not None]
-        left = radius - sum(known)
         if len(known) < len(prices) or not machine.adjacency.allows(sum(known)):
             continue
-        # Which of the real inputs may change.
-        count = min(int(left), len(real)) if norm == "l0" else len(real)
-        for moving in combinations(real, count):
+        left = Fraction(radius - sum(known))
+        ranges = {k: _ends(domain, left, norm, is_shift) for k, domain in real.items()}
+        alone = norm == "l1" and is_shift and all(b - a >= left for a, b in ranges.values())
+        count = min(int(left), len(real)) if norm == "l0" else 1 if alone else len(real)
+        for moving in combinations(real, min(count, len(real))):
             values = iter(pairs)
             cells: list[Zone | tuple[Value, Value]] = []
-            for place, (_, domain) in enumerate(machine.inputs):
-                if isinstance(domain, Range):
-                    if domain.low is None or domain.high is None:
-                        raise Refused("a real input without ends")
-                    width = domain.high - domain.low
-                    most = width if norm in ("all", "l0") else min(width, Fraction(left))
-                    most *= place in moving
+            for k in range(len(machine.inputs)):
+                if k in ranges:
+                    low, high = ranges[k]
+                    most = high - low if norm in ("all", "l0") else min(high - low, left)
+                    most *= k in moving
                     change = -most * (norm != "increasing"), most * (norm != "decreasing")
-                    ends = domain.low, domain.high
-                    zone = tight(ends, ends, change)
-                    assert zone is not None
-                    cells.append(zone)
+                    cells.append(Zone((low, high), (low, high), change))
                 else:
                     cells.append(next(values))
-            yield Sets(tuple(cells), left if norm == "l1" and len(real) > 1 else None)
+            yield Sets(tuple(cells), left if norm == "l1" and len(moving) > 1 else None)
+
+
+def _ends(domain: Range, most: Fraction, norm: str, is_shift: bool) -> Ends:
+    low, high = domain.low, domain.high
+    if low is not None and high is not None:
+        return low, high
+    if not is_shift or norm in ("all", "l0"):
+        raise Refused("a real input without ends")
+    low = high - most if low is None and high is not None else low or Fraction(0)
+    return low, low + most
 
 
 def undivided(parts: list[object], motion: Motion) -> Iterator[Sets]:
     """Yield the sets that a proof leaves undivided, of the parts of every set of `all_sets`."""
-    for part, pairs in zip_longest(parts, all_sets(motion.machine)):
+    for part, pairs in zip_longest(parts, all_sets(motion.machine, motion.is_shift)):
         if not isinstance(pairs, Sets):
             raise BadProof("there are parts of more sets")
         yield from _undivided(part, pairs, motion, 0)

@@ -53,7 +53,7 @@ def single_pairs(
     """
     read = read_machine(machine)
     motion = Motion(read, ask)
-    roots = [_Part(pairs) for pairs in all_sets(read)]
+    roots = [_Part(pairs) for pairs in all_sets(read, motion.is_shift)]
     for root in roots:
         _ends(root, motion)
     parts = [root.json() for root in roots]
@@ -84,7 +84,7 @@ def parts_for(
     if not isinstance(stated.eps, Fraction):
         raise NoCertificate("sets of pairs of real inputs are bounded at one eps only")
     search = _Search(read, stated, stated.eps, bits, ask)
-    roots = [_Part(pairs) for pairs in all_sets(read)]
+    roots = [_Part(pairs) for pairs in all_sets(read, False)]
     search.divide(roots)
     return [root.json() for root in roots], [values_json(each) for each in search.inputs]
 

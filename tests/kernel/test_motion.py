@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from dipapprox import parse
 from dipapprox.kernel.adjacency import Adjacency
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.judgements import Output
@@ -20,8 +19,10 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.reading import number_json
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Sets, Zone, all_sets, tight
+from dipapprox.kernel.sets import Sets, Zone, all_sets, representatives, tight
 from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.parts import single_pairs
+from kernel.small import program_of
 
 HALF = Fraction(1, 2)
 
@@ -34,7 +35,11 @@ adjacent linf 1
 
 def machine_of(text: str) -> Machine:
     """Statements stand two blanks apart."""
-    return read_machine(machine_json(parse("\n".join(text.split("  ")))))
+    return read_machine(json_of(text))
+
+
+def json_of(text: str) -> Any:
+    return machine_json(program_of("\n".join(text.split("  "))))
 
 
 def motion_of(body: str, head: str = HEAD) -> Motion:
@@ -399,6 +404,45 @@ def test_integer_noise_shifts_nothing() -> None:
         assert Motion(read_machine(machine), lambda: None).is_shift == is_shift
 
 
+def changes(text: str) -> set[tuple[Fraction, ...]]:
+    """Of the representatives."""
+    machine = machine_of(text)
+    step = single_pairs(json_of(text), lambda: None)
+    assert step is not None
+    found = representatives(Proof(machine, None, lambda: None), [], step[0])
+    domains = [domain for _, domain in machine.inputs]
+    for pair in found.pairs:
+        assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))
+    return {tuple(b - a for a, b in zip(*pair, strict=True)) for pair in found.pairs}  # type: ignore[operator]
+
+
+SHIFTED = (
+    "input q[2] in real {}\noutput y in real\nadjacent {}\n  x <- Lap(0, 1)  y <- x + q[1] + q[2]"
+)
+
+
+@pytest.mark.parametrize("domain", ["", "-1..1", "0..1"])
+def test_changes_that_are_enough_where_ranges_do_not_count(domain: str) -> None:
+    corners = set(product((-1, 1), repeat=2))
+    assert changes(SHIFTED.format(domain, "linf 1")) == corners
+    assert changes(SHIFTED.format(domain, "increasing 1")) == set(product((0, 1), repeat=2))
+    assert changes(SHIFTED.format(domain, "decreasing 1")) == set(product((0, -1), repeat=2))
+    halves = {(HALF, 0), (-HALF, 0), (0, HALF), (0, -HALF)}
+    assert changes(SHIFTED.format(domain, "l1 1/2")) == halves
+    if domain:
+        width = 2 if domain == "-1..1" else 1
+        ends = {(width, 0), (-width, 0), (0, width), (0, -width)}
+        assert changes(SHIFTED.format(domain, "l0 1")) == ends
+
+
+def test_changes_that_no_range_ends() -> None:
+    for adjacency in ("all", "l0 1"):
+        with pytest.raises(Refused):
+            changes(SHIFTED.format("", adjacency))
+    # Ends of ranges count where they are nearer than a change.
+    assert single_pairs(json_of(SHIFTED.format("0..1", "l1 3/2")), lambda: None) is None
+
+
 def test_machines_without_published_numbers_shift_nothing() -> None:
     assert not motion_of(ORDERED["a threshold"]).is_shift
 
@@ -497,7 +541,7 @@ o <- 0
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
     machine = machine_of(MIXED.format(adjacency))
-    sets = list(all_sets(machine))
+    sets = list(all_sets(machine, False))
     inputs = list(product(GRID[:5], GRID[:5], (0, 1)))
     # `ends` of a set bound what its pairs do, wherever they are.
     met = 0
@@ -521,7 +565,7 @@ def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
 def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
     """A move to where a change is least may not need more than is left of l1."""
     machine = machine_of(MIXED.format("l1 1"))
-    for pairs in all_sets(machine):
+    for pairs in all_sets(machine, False):
         for half in (half for half in pairs.ends(0) if half is not None):
             low, high = half.zone(0).change
             assert low == 0 or high == 0
@@ -530,19 +574,19 @@ def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
 
 def test_sets_without_a_share_are_empty() -> None:
     machine = machine_of(MIXED.format("l1 1"))
-    (pairs,) = (each for each in all_sets(machine) if each.cells[2] == (0, 0))
+    (pairs,) = (each for each in all_sets(machine, False) if each.cells[2] == (0, 0))
     _, most = pairs.cut(0, "change", Fraction(3, 4))
     assert most is not None
     assert most.cut(1, "change", Fraction(1, 2))[1] is None
     assert most.cut(1, "change", Fraction(1, 4))[1] is not None
     assert most.cut(1, "change", Fraction(-1, 2))[0] is None
-    assert [each.left for each in all_sets(machine)] == [1, 0, 0, 1]
+    assert [each.left for each in all_sets(machine, False)] == [1, 0, 0, 1]
 
 
 def test_sets_that_are_none() -> None:
     without_ends = machine_of(MIXED.format("linf 1").replace("real -1..2", "real"))
     with pytest.raises(Refused):
-        list(all_sets(without_ends))
+        list(all_sets(without_ends, False))
     listed = replace(machine_of(MIXED.format("all")), adjacency=Adjacency("pairs"))
     with pytest.raises(Refused):
-        list(all_sets(listed))
+        list(all_sets(listed, True))
