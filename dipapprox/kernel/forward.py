@@ -18,7 +18,7 @@ from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import HOLDS, NEGATED, compared, name_of, number_of, value_of
+from dipapprox.kernel.expressions import NEGATED, compared, divided, name_of, number_of, value_of
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Heads
@@ -146,11 +146,7 @@ class Run:
                     law = family, number_of(mean, state.store, self._shift), *scale
                     self._assign(state, target, self._sample(state, law))
             case "if", condition, then, otherwise:
-                yes, no = [], []
-                for state in states:
-                    holds, fails = self._decided(condition, state)
-                    yes += holds
-                    no += fails
+                yes, no = divided(condition, states, self._compared)
                 states = self._block(then, yes) + self._block(otherwise, no)
             case ("exit",):
                 for state in states:
@@ -186,7 +182,7 @@ class Run:
         left: list[State | tuple[Value, ...]] = []
         for place, head in heads.waiting():
             self._ended = {}
-            holds, fails = self._decided(condition, head)
+            holds, fails = divided(condition, [head], self._compared)
             heads.reach(place, self._block(body, holds))
             for state in fails:
                 heads.leave(place, len(left), state.measure.scalar)
@@ -307,23 +303,6 @@ class Run:
         return found
 
     # --- conditions --------------------------------------------------------------------------
-
-    def _decided(self, condition: Tree, state: State) -> tuple[list[State], list[State]]:
-        """Split a state: the parts where a condition holds, and those where it does not."""
-        match condition:
-            case ("and" | "or") as word, parts:
-                pending, settled = [state], []
-                for part in parts:
-                    undecided = []
-                    for each in pending:
-                        holds, fails = self._decided(part, each)
-                        settled += fails if word == "and" else holds
-                        undecided += holds if word == "and" else fails
-                    pending = undecided
-                return (pending, settled) if word == "and" else (settled, pending)
-            case relation, left, right if relation in HOLDS:
-                return self._compared(relation, left, right, state)
-        raise NotProved("not a condition")
 
     def _compared(
         self, relation: str, left: Tree, right: Tree, state: State

@@ -29,12 +29,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from dipapprox.kernel.adjacency import Range, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.expressions import NEGATED, compared, form_of, name_of, number_of, value_of
+from dipapprox.kernel.expressions import (
+    NEGATED,
+    compared,
+    divided,
+    form_of,
+    name_of,
+    number_of,
+    value_of,
+)
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Form
@@ -196,7 +205,8 @@ class Motion:
             case "if", condition, then, otherwise:
                 parts: list[tuple[Sides, list[Runs]]] = [((), states)]
                 for side in sides:
-                    split = [(yes, self._decided(condition, own, side)) for yes, own in parts]
+                    compare = partial(self._compare, side=side)
+                    split = [(yes, divided(condition, own, compare)) for yes, own in parts]
                     parts = [((*yes, side), holds) for yes, (holds, _) in split]
                     parts += [(yes, fails) for yes, (_, fails) in split]
                 states = []
@@ -272,37 +282,25 @@ class Motion:
                 return word, *[self._weight(part, store) for part in parts]
         return number_of(weight, store, self._turn)
 
-    def _decided(
-        self, condition: Tree, states: list[Runs], side: int
+    def _compare(
+        self, relation: str, left: Tree, right: Tree, state: Runs, side: int
     ) -> tuple[list[Runs], list[Runs]]:
-        """Part states: those where a condition holds in a run, and those where it does not."""
-        word, *parts = condition
-        holds: list[Runs] = []
-        fails: list[Runs] = []
-        if word in ("and", "or"):
-            for part in parts[0]:
-                yes, no = self._decided(part, states, side)
-                states = yes if word == "and" else no
-                (fails if word == "and" else holds).extend(no if word == "and" else yes)
-            return (states, fails) if word == "and" else (holds, states)
-        for state in states:
-            if state.outputs[side] is not None:
-                fails.append(state)
-                continue
-            one, other = (value_of(each, state.stores[side], self._turn) for each in parts)
-            form = compared(word, one, other)
-            if isinstance(form, bool):
-                (holds if form else fails).append(state)
-                continue
-            self._note(form)
-            self._is_straight = False
-            for relation, found in ((word, holds), (NEGATED[word], fails)):
-                guards = self._guards(relation, form)
-                if self._may_hold(state.guards, guards):
-                    after = state.copy()
-                    after.guards |= frozenset(guards)
-                    found.append(after)
-        return holds, fails
+        if state.outputs[side] is not None:
+            return [], [state]
+        one, other = (value_of(each, state.stores[side], self._turn) for each in (left, right))
+        form = compared(relation, one, other)
+        if isinstance(form, bool):
+            return ([state], []) if form else ([], [state])
+        self._note(form)
+        self._is_straight = False
+        found: tuple[list[Runs], list[Runs]] = ([], [])
+        for each, own in zip((relation, NEGATED[relation]), found, strict=True):
+            guards = self._guards(each, form)
+            if self._may_hold(state.guards, guards):
+                after = state.copy()
+                after.guards |= frozenset(guards)
+                own.append(after)
+        return found
 
     def _note(self, form: Form) -> None:
         """Note the inputs that a form has otherwise than by its samples."""

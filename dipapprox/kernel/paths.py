@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.expressions import NEGATED, compared, form_of, name_of, value_of
+from dipapprox.kernel.expressions import NEGATED, compared, divided, form_of, name_of, value_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
 from dipapprox.kernel.measures import Form
@@ -135,7 +135,7 @@ class Follower:
                     raise NotProved("a mean that is no number")
                 self._assign(path, target, path.fresh(Sample(family, form_of(value), size)))
             case "if", condition, then, otherwise:
-                yes, no = self._decided(condition, [path])
+                yes, no = divided(condition, [path], self._compared)
                 return self._block(then, yes) + self._block(otherwise, no)
             case ("exit",):
                 path.ended = True
@@ -158,27 +158,20 @@ class Follower:
         if name in self._machine.whenever:
             path.said += (value,)
 
-    def _decided(self, condition: Tree, paths: list[Path]) -> tuple[list[Path], list[Path]]:
-        """Part paths: those where a condition holds, and those where it does not."""
-        word, *parts = condition
-        holds: list[Path] = []
-        fails: list[Path] = []
-        if word in ("and", "or"):
-            for part in parts[0]:
-                yes, no = self._decided(part, paths)
-                paths = yes if word == "and" else no
-                (fails if word == "and" else holds).extend(no if word == "and" else yes)
-            return (paths, fails) if word == "and" else (holds, paths)
-        for path in paths:
-            one, other = (value_of(each, path.store, self._turn) for each in parts)
-            form = compared(word, one, other)
-            if isinstance(form, bool):
-                (holds if form else fails).append(path)
-                continue
-            for relation, found in ((word, holds), (NEGATED[word], fails)):
-                for guards in _guards(relation, form):
-                    store = dict(path.store)
-                    found.append(replace(path, store=store, guards=(*path.guards, *guards)))
+    def _compared(
+        self, relation: str, left: Tree, right: Tree, path: Path
+    ) -> tuple[list[Path], list[Path]]:
+        one, other = (value_of(each, path.store, self._turn) for each in (left, right))
+        form = compared(relation, one, other)
+        if isinstance(form, bool):
+            return ([path], []) if form else ([], [path])
+        holds, fails = (
+            [
+                replace(path, store=dict(path.store), guards=(*path.guards, *guards))
+                for guards in _guards(each, form)
+            ]
+            for each in (relation, NEGATED[relation])
+        )
         return holds, fails
 
 

@@ -66,13 +66,6 @@ def as_word(json: object, what: str, words: Sequence[str]) -> str:
     return json
 
 
-def number_json(value: Fraction) -> int | str:
-    """Write a number as `as_number` reads it."""
-    if value.denominator == 1:
-        return value.numerator
-    return f"{value.numerator}/{value.denominator}"
-
-
 def word_of(json: object) -> str:
     """Return what stands at the beginning, for messages."""
     first = json[0] if isinstance(json, list) and json else json

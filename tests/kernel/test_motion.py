@@ -17,10 +17,9 @@ from dipapprox.kernel.judgements import Output
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.reading import number_json
 from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, representatives, tight
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.machines import machine_json, number_json
 from dipapprox.proof_steps.parts import single_pairs
 from kernel.small import program_of
 

@@ -20,11 +20,11 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.reading import number_json
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.claim import Claim
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal, written
 from kernel.forgeries import at, names_of, paths, put, variants
