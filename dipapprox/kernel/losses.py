@@ -159,25 +159,29 @@ class Grid:
             p, q = line((left + lean * (right - left)) * self.step + self.offset)
             # Any line will do; this one does not fall below the last.
             lines.append((p, q) if p - factor * q > infinite else end)
-        pieces = zip(factors, pairwise([*lines, end]), strict=True)
+        # Beyond the knots that are left F is constant, too.
+        while len(lines) > 1 and lines[-1] is end:
+            lines.pop()
+        pieces = zip(factors, pairwise([*lines, end]), strict=False)
         return self._through([(p - a * q).min(r - a * t).lower() for a, ((p, q), (r, t)) in pieces])
 
     def _through(self, values: Sequence[arb], above: bool = False) -> Losses:
-        """Return losses of F, or on one side of it.
+        """Return losses of F, or on one side of it; the values are those at the first knots.
 
         F has the masses a (s' - s), where s is its slope before a and s' that after it. From above
         a mass below 0 counts as 0; from below greater losses pay it: (1 - x / a)_+ grows with a.
         """
-        first, last = self.knots[0], self.knots[-1]
+        knots = self.knots[: len(values)]
+        first, last = knots[0], knots[-1]
         if last - first >= MOST_LOSSES:
             raise Refused(f"more than {MOST_LOSSES} losses")
-        spend(30 * len(self.knots) + last - first)
-        factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
+        spend(30 * len(knots) + last - first)
+        factors = [to_ball(k * self.step + self.offset).exp() for k in knots]
         points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
         slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]
         masses, debt = [0] * (last - first + 1), 0
         rounded = upper_at if above else lower_at
-        for k, factor, (slope, after) in zip(self.knots, factors, pairwise(slopes), strict=True):
+        for k, factor, (slope, after) in zip(knots, factors, pairwise(slopes), strict=True):
             mass = rounded(factor * (after - slope), self.places) - debt
             masses[k - first], debt = max(mass, 0), 0 if above else max(-mass, 0)
         infinite = rounded(values[-1], self.places) - debt

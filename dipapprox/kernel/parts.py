@@ -108,7 +108,7 @@ def independent_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -
     inputs; and losses above parts, so that some cover the parts of every pair that is meant.
     """
     (eps_prv, delta), eps = claimed(step), positive(step["eps"], "eps")
-    parts, losses = _Parts(proof.machine, step["parts"], eps, premises), []
+    parts, losses = Parts(proof.machine, step["parts"], eps, premises), []
     for premise in premises:
         if isinstance(premise, LossesOf) and premise.losses.above:
             if premise.losses.delta(eps_prv) > delta:
@@ -134,7 +134,7 @@ def violated_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -> V
     does for all its inputs; and last, losses below parts that differ so.
     """
     (eps_prv, delta), eps = claimed(step), positive(step["eps"], "eps")
-    parts = _Parts(proof.machine, step["parts"], eps, premises[:-1])
+    parts = Parts(proof.machine, step["parts"], eps, premises[:-1])
     domains = tuple(domain for _, domain in proof.machine.inputs)
     first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
     meant = (first, second) in proof.pairs if proof.pairs is not None else None
@@ -200,13 +200,13 @@ class Part:
 
 
 def _part(machine: Machine, json: object) -> Part:
-    part = next(_turns(machine, json), None)
+    part = next(turns_of(machine, json), None)
     if part is None:
         raise BadProof("a part of no turns")
     return part
 
 
-def _turns(machine: Machine, json: object) -> Iterator[Part]:
+def turns_of(machine: Machine, json: object) -> Iterator[Part]:
     """Read a range of statements: a part, or one for every turn of a `repeat`."""
     first, last = (as_integer(each, "a statement") for each in as_list(json, "a part", 2))
     if not 0 <= first < last <= len(machine.body):
@@ -298,7 +298,7 @@ Places = list[Part]
 """Parts, which may be equal but for the names of cells."""
 
 
-class _Parts:
+class Parts:
     """All parts of a machine, which are independent."""
 
     def __init__(
@@ -312,7 +312,7 @@ class _Parts:
             if first != end:
                 raise BadProof("parts do not follow each other")
             end = last
-            self._all += _turns(machine, each)
+            self._all += turns_of(machine, each)
         if end != len(machine.body):
             raise BadProof("parts do not cover the body")
         told = {each.what: each.judgement for each in premises if isinstance(each, Of)}

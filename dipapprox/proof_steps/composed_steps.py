@@ -1,4 +1,4 @@
-"""Steps about a pipeline, replayed while they are written."""
+"""Steps that are replayed while they are written: losses, and what follows from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.kernel.compositions import RULES, Pipeline
 from dipapprox.kernel.judgements import Judgement, LossesOf
-from dipapprox.kernel.rules import apply
+from dipapprox.kernel.rules import Rules, apply
 from dipapprox.proof_steps.machines import Json, number_json
 
 
@@ -40,11 +40,17 @@ class ComposedGoal:
         return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
 
 
-class ComposedSteps:
-    """Steps that are replayed while they are written."""
+class Steps:
+    """Steps that are replayed while they are written.
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    Args:
+        rules: Those of the proof.
+        proof: What it is about, as the kernel has it.
+    """
+
+    def __init__(self, rules: Rules, proof: object) -> None:
+        self._rules = rules
+        self._proof = proof
         self._steps: list[dict[str, Json]] = []
         self._known: dict[int, Judgement] = {}
         self._places: dict[str, int] = {}
@@ -54,7 +60,7 @@ class ComposedSteps:
         step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
         key = repr(step)
         if key not in self._places:
-            self._known[len(self._steps)] = apply(RULES, self._pipeline, self._known, step)
+            self._known[len(self._steps)] = apply(self._rules, self._proof, self._known, step)
             self._places[key] = len(self._steps)
             self._steps.append(step)
         return self._places[key]
@@ -76,10 +82,30 @@ class ComposedSteps:
         count = sum(sum(found.times.values()) for found in map(self._losses, (one, other)))
         return self.add("composed", [one, other], {"cut": [each * count for each in cut]})
 
+    def whole(self) -> tuple[Json, ...]:
+        """Return the proof: the last step, and those that it needs."""
+        return _forgetful(self._steps)
+
+    def delta(self, number: int, eps_prv: Fraction) -> Fraction:
+        """The delta that losses come to."""
+        return self._losses(number).losses.delta(eps_prv)
+
+    def _losses(self, number: int) -> LossesOf:
+        found = self._known[number]
+        assert isinstance(found, LossesOf)
+        return found
+
+
+class ComposedSteps(Steps):
+    """Steps about a pipeline."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        super().__init__(RULES, pipeline)
+
     def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
         """Return the whole proof, if it holds."""
         known = [end for end in ends if end is not None]
-        values = [(self._losses(end).losses.delta(goal.eps_prv), end) for end in known]
+        values = [(self.delta(end, goal.eps_prv), end) for end in known]
         if goal.kept:
             holds, used = max(values)[0] <= goal.delta, sorted(set(known))
             rule = "private composition"
@@ -88,13 +114,8 @@ class ComposedSteps:
             rule = "violated composition"
         if not holds:
             return None
-        last: dict[str, Json] = {"rule": rule, "from": list(used), **goal.stated}
-        return _forgetful([*self._steps, last])
-
-    def _losses(self, number: int) -> LossesOf:
-        found = self._known[number]
-        assert isinstance(found, LossesOf)
-        return found
+        self.add(rule, used, goal.stated)
+        return self.whole()
 
 
 def _forgetful(steps: Sequence[dict[str, Json]]) -> tuple[Json, ...]:

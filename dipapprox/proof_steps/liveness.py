@@ -43,6 +43,18 @@ def live_at_head(turn: Block, published: Sequence[str]) -> Names:
         live |= before
 
 
+def live_before(machine: Machine) -> list[Names]:
+    """Return for each statement of the body which cells it or later ones read before assigning.
+
+    Cells of inputs and outputs are none of them.
+    """
+    kept = {name for name, _ in (*machine.inputs, *machine.outputs)} | set(machine.reals)
+    analysis, found = _Analysis(frozenset(kept)), [_NONE]
+    for statement in reversed(machine.body):
+        found.append(analysis.block((statement,), found[-1]))
+    return found[:0:-1]
+
+
 class _Analysis:
     def __init__(self, kept: Names, at_exit: Names = _NONE) -> None:
         self._kept = kept

@@ -12,7 +12,14 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.verdict import Answer, Replayed, Verdict
-from dipapprox.proof_steps.verdicts import IN_CLOSED_FORM, Goal, attempts, goal_of, written
+from dipapprox.proof_steps.verdicts import (
+    IN_CLOSED_FORM,
+    IN_PARTS,
+    Goal,
+    attempts,
+    goal_of,
+    written,
+)
 
 
 def proved(program: Program, verdict: Verdict, selection: PairSelection, limits: Limits) -> Verdict:
@@ -56,21 +63,23 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
     failed: NotProved = Refused("there is nothing to try")
     enclosures = True
     for bits in attempts(goal):
-        if bits != IN_CLOSED_FORM and not enclosures:
+        if bits not in (IN_CLOSED_FORM, IN_PARTS) and not enclosures:
             continue
         if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
             continue  # there are no such steps
         try:
             proof = written(program, goal, selection, bits, limits.check)
             replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
-        except Refuted as refuted:
-            failed = refuted
-            if bits == IN_CLOSED_FORM:
+        except (NoCertificate, NotProved) as obstacle:
+            if bits == IN_PARTS:
+                continue  # its parts tell nothing; others say why
+            if not isinstance(obstacle, Refused | Refuted):
+                raise
+            failed = obstacle
+            if isinstance(obstacle, Refused):
+                enclosures &= bits == IN_CLOSED_FORM  # others would be refused again
+            elif bits == IN_CLOSED_FORM:
                 break  # it is false
-        except Refused as refused:
-            failed = refused
-            if bits != IN_CLOSED_FORM:
-                enclosures = False  # they would be refused again
         else:
             return Replayed(len(proof.steps), perf_counter() - start, bits)
     raise failed

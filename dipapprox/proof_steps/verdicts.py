@@ -18,6 +18,7 @@ from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
+from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 from dipapprox.proof_steps.parts import parts_for, single_pairs, values_json
 from dipapprox.proof_steps.published import cuts_for, intervals
@@ -27,6 +28,12 @@ LEAST_BITS = 24
 
 IN_CLOSED_FORM = 0
 """Stands for bits where nothing is enclosed."""
+
+IN_PARTS = -1
+"""Stands for bits where the parts of a program are looked at, each alone."""
+
+MANY_OUTPUTS = 2048
+"""Of a program whose parts are tried first."""
 
 _FINER = (2, 4, 8)
 """How many times the bits that seem to be enough are tried after them."""
@@ -69,6 +76,8 @@ def goal_of(verdict: Verdict) -> Goal:
 
 def attempts(goal: Goal) -> Iterator[int]:
     """Yield the bits to ask for: those that seem to be enough, then others."""
+    if goal.outputs > MANY_OUTPUTS:
+        yield IN_PARTS
     bits = LEAST_BITS
     if goal.gap is not None and goal.gap > 0:
         # Well below what decides it.
@@ -82,6 +91,8 @@ def attempts(goal: Goal) -> Iterator[int]:
     yield from (times * bits for times in _FINER)
     if not attained:
         yield IN_CLOSED_FORM
+    if goal.outputs <= MANY_OUTPUTS:
+        yield IN_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,10 @@ def written(
         inputs = [input_json(each) for each in dict.fromkeys(u for pair in listed for u in pair)]
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
-    if witness is None:
+    if bits == IN_PARTS:
+        broken = None if witness is None else (witness.input, witness.adjacent)
+        steps = list(parts_proof(machine, said, broken, ask))
+    elif witness is None:
         steps = _kept(program, machine, said, inputs, goal.gap, bits, ask)
     else:
         steps = _broken(program, witness, said, bits)
