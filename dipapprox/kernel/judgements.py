@@ -201,8 +201,9 @@ class Changed:
     pairs: frozenset[tuple[Input, Input]]
 
     def __str__(self) -> str:
-        pairs = ", ".join(f"{_words(u)} to {_words(v)}" for u, v in sorted(self.pairs, key=repr))
-        return f"{self.part} where its inputs change from {pairs}"
+        some = ", ".join(f"{_words(u)} to {_words(v)}" for u, v in sorted(self.pairs, key=repr)[:2])
+        more = f" or in one of {len(self.pairs) - 2} other ways" if len(self.pairs) > 2 else ""
+        return f"{self.part} where its inputs change from {some}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class LossesOf:
     """Losses on one side of what so many of some runs or parts reveal, for some directions.
 
     From above that is all that they may reveal, chosen by what came before; from below it is what
-    some that are run independently do.
+    some that are run independently do. Parts have no directions.
     """
 
     times: Mapping[str | Changed, int]
@@ -220,8 +221,9 @@ class LossesOf:
     def __str__(self) -> str:
         runs = " and ".join(f"{n} times {what}" for what, n in self.times.items())
         side = "all that they reveal is" if self.losses.above else "what they may reveal is"
-        records = " and ".join(sorted(self.directions))
-        return f"{runs}, a record is {records}: {side} bounded from {self.losses}"
+        record = " and ".join(sorted(self.directions))
+        when = f", a record is {record}" if record else ""
+        return f"{runs}{when}: {side} bounded from {self.losses}"
 
 
 @dataclass(frozen=True, slots=True)

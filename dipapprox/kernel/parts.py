@@ -24,7 +24,6 @@ from dipapprox.kernel.adjacency import Adjacency, Input, Number, Value
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.compositions import (
-    BOTH,
     GRID,
     about,
     asking,
@@ -85,7 +84,7 @@ def part_from_above(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     with precision(grid.bits):
         known = known_deltas(premises, part.machine, eps, pairs)
         found = grid.above(asking(proof.ask, known.most))
-    return LossesOf({Changed(part.machine, eps, pairs): 1}, BOTH, found)
+    return LossesOf({Changed(part.machine, eps, pairs): 1}, frozenset(), found)
 
 
 def part_from_below(proof: Proof, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -98,7 +97,9 @@ def part_from_below(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     with precision(grid.bits):
         pair = outcomes_of(premises, part.machine, eps, (first, second))
         found = lowered(proof.ask, grid, pair, step)
-    return LossesOf({Changed(part.machine, eps, frozenset([(first, second)])): 1}, BOTH, found)
+    return LossesOf(
+        {Changed(part.machine, eps, frozenset([(first, second)])): 1}, frozenset(), found
+    )
 
 
 def independent_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:

@@ -42,6 +42,12 @@ from dipapprox.kernel.signs import Epsilons, read_epsilons
 MOST_STEPS = 1_000_000
 
 
+OF_MACHINES: Rules = {**RULES, **parts.RULES}
+"""What proofs about machines may use."""
+
+ALL_RULES: Rules = {**OF_MACHINES, **compositions.RULES, **budgets.RULES}
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a proof is said to prove.
@@ -114,7 +120,7 @@ def replay(
                 proof = read_pipeline(machine, ask)
             else:
                 read = read_machine(machine)
-                stated, rules = read_claim(claim, read), {**RULES, **parts.RULES}
+                stated, rules = read_claim(claim, read), OF_MACHINES
                 proof = Proof(read, stated.pairs, ask)
         for number, step in enumerate(steps):
             if number >= MOST_STEPS:

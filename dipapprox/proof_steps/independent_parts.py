@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, log, log2
@@ -17,7 +18,7 @@ from math import ceil, log, log2
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Changed, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.pairs import adjacent_pairs
@@ -150,13 +151,13 @@ class _Prover:
         fields: _Fields = {"parts": self._ranges, **self._stated}
         if self._witness is not None:
             return self._broken(known, self._witness, fields)
-        for exact in (False, True):
+        # Only greatest losses may be attained.
+        for exact in (False, True) if not self._delta else (False,):
             try:
                 return self._kept(known, exact, fields)
-            except NotProved:
-                if exact:
-                    raise
-        raise NoCertificate(_NO_GRID)
+            except NotProved as obstacle:
+                failed = obstacle
+        raise failed
 
     def _run(self, part: Machine, exact: bool) -> int:
         run: _Fields = {"eps": self._stated["eps"], "inputs": None}
@@ -176,21 +177,27 @@ class _Prover:
             found = self._all[number]
             assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
             for own in self._classes(part, found.judgement, pure):
-                if exact and own.top is not None:
-                    short = simplest(own.top - Fraction(1, 1 << 32), own.top)
-                    own = _Class(own.pairs, {short: Fraction(0)}, own.price)
-                points = [
-                    self._point(part, runs[part], own, t, d, exact) for t, d in own.deltas.items()
-                ]
+                points: list[int] = []
+                for each in self._candidates(own) if exact else [own]:
+                    with suppress(Refuted):
+                        points = [
+                            self._point(part, runs[part], each, t, d, exact)
+                            for t, d in each.deltas.items()
+                        ]
+                        own = each
+                        break
                 classes[Changed(part, self._eps, frozenset(own.pairs))] = own, points
         told = [self._all[number] for number in runs.values()]
         parts = Parts(self._machine, self._ranges, self._eps, told)
         ways = [dict(each) for each in parts.reached(self._proof, set(classes)) if each]
+        too_many = NoCertificate(f"parts differ in more than {_MOST_WAYS} ways")
+        if len(ways) > 4 * _MOST_WAYS:
+            raise too_many
         largest = [
             own for own in ways if not any(own != each and _covers(each, own) for each in ways)
         ]
         if len(largest) > _MOST_WAYS:
-            raise NoCertificate(f"parts differ in more than {_MOST_WAYS} ways")
+            raise too_many
         most = max((sum(each.values()) for each in largest), default=1)
         for grid in self._grids([own for own, _ in classes.values()], most):
             base = {}
@@ -207,6 +214,13 @@ class _Prover:
                 self._all.add("independent parts", premises, fields)
                 return self._all.whole()
         raise Refused(_NO_GRID)
+
+    def _candidates(self, own: _Class) -> Iterator[_Class]:
+        """A class with the greatest loss that may be meant, and as it is."""
+        assert own.top is not None
+        short = simplest(own.top - Fraction(1, 1 << 32), own.top)
+        yield _Class(own.pairs, {short: Fraction(0)}, own.price)
+        yield own
 
     def _point(
         self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction, exact: bool
@@ -237,7 +251,8 @@ class _Prover:
         groups: list[_Class] = []
         for pair, own in rows.items():
             self._proof.ask()
-            price = sum(adjacency.price(u, v) or 0 for u, v in zip(*pair, strict=True))
+            changes = () if adjacency.norm == "pairs" else zip(*pair, strict=True)
+            price = sum(adjacency.price(u, v) or 0 for u, v in changes)
             if pure:
                 losses = [max(_loss(p, q) for row in own for p, q in row if p and q)]
             curve = {t: max(_bound(found, row, t) for row in own) for t in losses}

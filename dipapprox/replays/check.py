@@ -17,14 +17,12 @@ from dipapprox.certificates.widened import check_widened, widening_of
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
-from dipapprox.kernel import budgets as budget_rules
 from dipapprox.kernel.budgets import is_budget
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
-from dipapprox.kernel.replay import read_claim, replay
-from dipapprox.kernel.rules import RULES
+from dipapprox.kernel.replay import ALL_RULES, read_claim, replay
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
@@ -206,9 +204,7 @@ class _Check:
     def _note(self, number: int, judgement: Judgement) -> None:
         step = self.content["steps"][number]
         premises = tuple(-each - 1 if each < 0 else each for each in step["from"])
-        theorem = ({**RULES, **budget_rules.RULES}[step["rule"]][0].__doc__ or "").partition(
-            "\n\n    Step:"
-        )[0]
+        theorem = (ALL_RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
         words = " ".join(theorem.split())
         self.steps.append(ReplayedStep(step["rule"], premises, words, str(judgement)))
 

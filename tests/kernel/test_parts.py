@@ -1,0 +1,259 @@
+"""Parts that are independent: against sums over all joint outputs, and machines that have none."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from math import exp, prod
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Program
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel import parts
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.independent_parts import parts_proof
+from dipapprox.proof_steps.machines import machine_json
+from kernel.forgeries import outcome, single_changes
+from kernel.pipelines import number
+
+Json = Any
+Rows = list[list[Fraction]]
+HALF = Fraction(1, 2)
+
+
+def chosen(rows: Rows, cell: str, out: str) -> Json:
+    """Statements that choose an output with the probabilities of an input."""
+    found: Json = []
+    for q, row in reversed(list(enumerate(rows))):
+        options = [[o, number(p)] for o, p in enumerate(row)]
+        choice = [["choose", ["cell", "x"], options, False]]
+        found = [["if", ["=", ["cell", cell], q], choice, found]] if found else choice
+    return [*found, ["set", ["cell", out], ["cell", "x"]], ["forget", ["x"]]]
+
+
+def machine(kinds: list[Rows], adjacency: Json, shared: bool = False) -> Json:
+    """A part of each kind, of an input of its own or of one for all."""
+    names = ["q" if shared else f"q[{k}]" for k in range(1, len(kinds) + 1)]
+    outs = [f"out[{k}]" for k in range(1, len(kinds) + 1)]
+    return {
+        "inputs": [[name, {"from": 0, "to": len(kinds[0]) - 1}] for name in dict.fromkeys(names)],
+        "outputs": [[out, [0, 1, 2]] for out in outs],
+        "reals": [],
+        "adjacency": adjacency,
+        "body": [
+            each
+            for rows, name, out in zip(kinds, names, outs, strict=True)
+            for each in chosen(rows, name, out)
+        ],
+    }
+
+
+def delta(kinds: list[Rows], u: tuple[int, ...], v: tuple[int, ...], eps_prv: float) -> float:
+    """Of two inputs, one number for each part, over all joint outputs."""
+    found = 0.0
+    for outputs in product(range(3), repeat=len(kinds)):
+        p, q = (
+            prod(float(rows[i][o]) for rows, i, o in zip(kinds, each, outputs, strict=True))
+            for each in (u, v)
+        )
+        found += max(p - exp(eps_prv) * q, 0.0)
+    return found
+
+
+def claim(verdict: str, eps_prv: Fraction, bound: float | Fraction) -> Json:
+    """Of all pairs."""
+    stated = {"eps_prv": number(eps_prv), "delta": number(Fraction(bound).limit_denominator(10**9))}
+    return {"verdict": verdict, "eps": 1, "pairs": None, **stated}
+
+
+def random_rows(source: random.Random, values: int) -> Rows:
+    """Probabilities of three outputs for each value, none of them 0."""
+    found = []
+    for _ in range(values):
+        weights = [Fraction(source.randint(1, 6)) for _ in range(3)]
+        found.append([weight / sum(weights) for weight in weights])
+    return found
+
+
+def changes(u: tuple[int, ...], v: tuple[int, ...]) -> list[int]:
+    """By how much cells differ."""
+    return [b - a for a, b in zip(u, v, strict=True)]
+
+
+NORMS: list[tuple[Json, Any]] = [
+    ({"norm": "l1", "radius": 1}, lambda u, v: sum(map(abs, changes(u, v))) <= 1),
+    ({"norm": "l1", "radius": 2}, lambda u, v: sum(map(abs, changes(u, v))) <= 2),
+    ({"norm": "l0", "radius": 2}, lambda u, v: sum(map(bool, changes(u, v))) <= 2),
+    ({"norm": "linf", "radius": 1}, lambda u, v: max(map(abs, changes(u, v))) <= 1),
+    ({"norm": "all"}, lambda u, v: True),
+    ({"norm": "increasing", "radius": 1}, lambda u, v: {*changes(u, v)} <= {0, 1}),
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
+def test_the_worst_pair_is_bounded_closely(seed: int, norm: Json, adjacent: Any) -> None:
+    """From above within what classes and grids cost; from below by the worst pair."""
+    source = random.Random(seed)
+    kind = random_rows(source, 3)
+    kinds = [kind, kind, random_rows(source, 3)]
+    inputs = list(product(range(3), repeat=3))
+    pairs = [(u, v) for u in inputs for v in inputs if u != v and adjacent(u, v)]
+    worst = max(pairs, key=lambda pair: delta(kinds, *pair, 0.5))
+    true = delta(kinds, *worst, 0.5)
+    given = machine(kinds, norm)
+    steps: tuple[Json, ...] = ()
+    for more in (0.01, 0.03, 0.1, 0.3):
+        said = claim("DP", HALF, true + more * (1 - true))
+        try:
+            steps = parts_proof(given, said, None, lambda: None)
+        except (NoCertificate, NotProved):
+            continue
+        break
+    assert steps
+    assert replay(given, said, steps)
+    told: list[float] = []
+    ends = [each for each in steps if each["rule"] == "independent parts"]
+    assert len(ends) == 1
+    with pytest.raises((NoCertificate, NotProved)):
+        parts_proof(given, claim("DP", HALF, true * 0.999), None, lambda: None)
+    if true > 1e-3:
+        named = tuple(tuple(map(Fraction, each)) for each in worst)
+        said = claim("Not_DP", HALF, true * 0.98)
+        steps = parts_proof(given, said, named, lambda: None)
+        assert replay(given, said, steps)
+        with pytest.raises((NoCertificate, NotProved)):
+            parts_proof(given, claim("Not_DP", HALF, true * 1.001), named, lambda: None)
+    assert not told
+
+
+def test_parts_may_have_a_common_input() -> None:
+    kinds = [random_rows(random.Random(9), 2)] * 4
+    given = machine(kinds, {"norm": "all"}, shared=True)
+    true = max(delta(kinds, (a,) * 4, (1 - a,) * 4, 0.5) for a in (0, 1))
+    said = claim("DP", HALF, true * 1.3)
+    assert replay(given, said, parts_proof(given, said, None, lambda: None))
+    alone = {**given, "adjacency": {"pairs": [[[0], [1]]], "one way": False}}
+    assert replay(alone, said, parts_proof(alone, said, None, lambda: None))
+
+
+def test_many_parts_need_no_list_of_inputs() -> None:
+    """Sixty counts: 3^60 inputs, and as many pairs as nobody goes through."""
+    text = """
+    input q[60] in 0..2
+    output out[60] in {0, 1}
+    adjacent l1 2
+    for i in 1..60 do
+        r <- Lap(q[i], 1 / eps)
+        if r >= 1 then out[i] <- 1 else out[i] <- 0 end
+    end
+    """
+    program = dipapprox.parse(text)
+    assert isinstance(program, Program)
+    given = machine_json(program)
+    said = claim("DP", Fraction(2), 0)
+    assert replay(given, said, parts_proof(given, said, None, lambda: None))
+    with pytest.raises((NoCertificate, NotProved)):
+        parts_proof(given, claim("DP", Fraction(19, 10), 0), None, lambda: None)
+
+
+KINDS = [random_rows(random.Random(4), 2), random_rows(random.Random(5), 2)]
+PLAIN = machine(KINDS, {"norm": "linf", "radius": 1})
+BODY = PLAIN["body"]
+LEAKS = {
+    "a cell is passed on": [*BODY[:3], *BODY[4:6], ["set", ["cell", "out[2]"], ["cell", "x"]]],
+    "an input is assigned": [["set", ["cell", "q[2]"], ["cell", "q[1]"]], *BODY],
+    "an output of another part is read": [
+        *BODY[:-2],
+        ["set", ["cell", "out[2]"], ["cell", "out[1]"]],
+    ],
+    "a run may end": [*BODY[:4], ["if", ["=", ["cell", "q[1]"], 0], [["exit"]], []], *BODY[4:]],
+    "an input is forgotten": [*BODY[:4], ["forget", ["q[2]"]], *BODY[4:]],
+}
+
+
+@pytest.mark.parametrize("why", LEAKS)
+def test_parts_that_are_not_independent_are_refused(why: str) -> None:
+    """The steps are those of the machine without the leak, for all ways to part the other one."""
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None, lambda: None)]
+    assert replay(PLAIN, said, steps)
+    leaky = {**PLAIN, "body": LEAKS[why]}
+    for cut in range(1, len(LEAKS[why])):
+        ranges = [[0, cut], [cut, len(LEAKS[why])]]
+        changed = []
+        for each in steps:
+            own = dict(each)
+            if "part" in own:
+                own["part"] = ranges[int(own["part"][0] > 0)]
+            if "parts" in own:
+                own["parts"] = ranges
+            changed.append(own)
+        with pytest.raises(NotProved):
+            replay(leaky, said, changed)
+
+
+def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None, lambda: None)]
+    place = next(
+        k for k, each in enumerate(steps) if each["pairs" if "pairs" in each else "rule"] is None
+    )
+    inner = {**steps[place]["step"], "inputs": [[0]]}
+    with pytest.raises(Refuted, match=r"all its inputs|not bound|no distribution"):
+        replay(PLAIN, said, [*steps[:place], {**steps[place], "step": inner}, *steps[place + 1 :]])
+
+
+def test_ways_in_which_parts_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = claim("DP", HALF, 0.9)
+    steps = parts_proof(PLAIN, said, None, lambda: None)
+    monkeypatch.setattr(parts, "MOST_REACHED", 3)
+    with pytest.raises(Refused, match="differ in more than 3 ways"):
+        replay(PLAIN, said, steps)
+
+
+def _honest() -> list[tuple[Json, Json, list[Json]]]:
+    found = []
+    for kinds, norm, shared in (
+        (KINDS, {"norm": "linf", "radius": 1}, False),
+        ([KINDS[0]] * 3, {"norm": "l1", "radius": 1}, False),
+        ([KINDS[1]] * 2, {"norm": "all"}, True),
+    ):
+        given = machine(kinds, norm, shared)
+        number_of_inputs = len(given["inputs"])
+        inputs = list(product((0, 1), repeat=number_of_inputs))
+        wide = [(u, v) for u in inputs for v in inputs if u != v]
+        if norm["norm"] == "l1":
+            wide = [(u, v) for u, v in wide if sum(map(bool, changes(u, v))) == 1]
+        full = {pair: tuple(each * (len(kinds) // len(each)) for each in pair) for pair in wide}
+        worst = max(wide, key=lambda pair: delta(kinds, *full[pair], 0.5))
+        true = delta(kinds, *full[worst], 0.5)
+        said = claim("DP", HALF, true * 1.2 + 0.01)
+        found.append((given, said, list(parts_proof(given, said, None, lambda: None))))
+        said = claim("Not_DP", HALF, true * 0.9)
+        named = tuple(tuple(map(Fraction, each)) for each in worst)
+        found.append((given, said, list(parts_proof(given, said, named, lambda: None))))
+    return found
+
+
+HONEST = _honest()
+
+
+@pytest.mark.parametrize("place", range(len(HONEST)))
+def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
+    """One change each, spread over all that there are."""
+    proof = HONEST[place]
+    assert outcome(proof) == "true"
+    counts: Counter[str] = Counter()
+    for k, changed in enumerate(single_changes(proof)):
+        if k % 61 == 7 * place:
+            found = outcome(changed)
+            counts[found] += 1
+            assert found in {"refused", "true", "undecided"}, changed
+    assert counts["refused"] > 5
