@@ -10,7 +10,8 @@ with the same noise, through all decisions that are not seen to be impossible to
    the second does so in the first: Pr[o] does not rise with u_i. So P_S falls, or stays, for every
    set S without e, and rises, or stays, for every S with e, being 1 - P_S' for the set S' of all
    others. Likewise if it is the first run that may end with e where they differ.
-2. Curvature. If u is read in means alone, outputs are a function of all a·u + z and of choices. Let
+2. Curvature. Let u be in every form that is compared as a part of some a·u + z, with one a for each
+   noise z. Then outputs are a function of all a·u + z and of choices, whatever else is known. Let
    p_u be the density of these. Its second derivative in u_i integrates to 0, so that of P_S, an
    integral of 0 <= f <= 1 by it, is at most half its L1 norm in modulus. With scales s_j, and norms
    n_j and m_j of the first two derivatives of the standard densities (`laws`), that is at most
@@ -96,12 +97,15 @@ class Motion:
         self._noise: dict[Noise, int] = {}
         self._slopes: list[Form] = []
         self._real: set[int] = set()
+        self._free: set[int] = set()
         self._compared: set[int] = set()
         self._ordered: dict[int, bool] = {}
         self._published: set[tuple[Form, ...]] = set()
         self._is_straight = True
         self.outputs = {output for (output,) in self._ends(None)}
-        self._samples = list(self._noise)
+        # Of one run; two have more noise, where they part.
+        self._around = list(zip(self._noise, self._slopes, strict=True))
+        self._alone = frozenset(self._compared)
 
     @property
     def is_shift(self) -> bool:
@@ -125,10 +129,10 @@ class Motion:
 
     def curvature(self, place: int, eps: Fraction) -> Fraction:
         """Return what the second derivatives of all P_S in an input are at most: 2."""
-        if place in self._compared:
+        if place in self._alone:
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)
-        for _, name, coefficient, power, slopes in self._samples:
+        for (_, name, coefficient, power, _), slopes in self._around:
             steep = abs(dict(slopes.terms).get(place, Fraction(0))) / (coefficient * eps**power)
             family = FAMILIES[name]
             if steep:
@@ -233,7 +237,10 @@ class Motion:
 
     def _assign(self, state: Runs, side: int, target: Tree, tree: Tree) -> None:
         store = state.stores[side]
-        store[name_of(target, store, self._turn)] = value_of(tree, store, self._turn)
+        value = value_of(tree, store, self._turn)
+        if isinstance(value, Form) and sum(a > len(self._inputs) for a, _ in value.terms) == 1:
+            self._apart(value)
+        store[name_of(target, store, self._turn)] = value
 
     def _sample(self, family: str, mean: Stored, scale: tuple[Fraction, int]) -> Form:
         if isinstance(mean, str):
@@ -249,6 +256,8 @@ class Motion:
         if key not in self._noise:
             self._noise[key] = len(self._inputs) + 1 + len(self._slopes)
             self._slopes.append(slopes)
+            if not slopes.terms:
+                self._free.add(self._noise[key])
             if is_real:
                 self._real.add(self._noise[key])
         return form.plus(Form(Fraction(0), ((self._noise[key], Fraction(1)),)))
@@ -303,13 +312,26 @@ class Motion:
         return found
 
     def _note(self, form: Form) -> None:
-        """Note the inputs that a form has otherwise than by its samples."""
+        """Note the inputs that are compared otherwise than with their noise."""
         if all(atom <= len(self._inputs) for atom, _ in form.terms):
             raise NotProved("inputs are compared without noise")
+        self._compared |= {atom for atom, _ in self._apart(form).terms}
+        self._free -= {atom for atom, _ in form.terms}
+
+    def _apart(self, form: Form) -> Form:
+        """The inputs in a form beside those of its noise; what is free takes them along."""
+        first = len(self._inputs) + 1
+        rest, free = form, None
         for atom, coefficient in form.terms:
-            if atom > len(self._inputs):
-                form = form.plus(self._slopes[atom - len(self._inputs) - 1].scaled(-coefficient))
-        self._compared |= {atom for atom, _ in form.terms if atom in self._inputs}
+            if atom >= first:
+                rest = rest.plus(self._slopes[atom - first].scaled(-coefficient))
+                free = (atom, coefficient) if atom in self._free else free
+        rest = Form(Fraction(0), tuple([term for term in rest.terms if term[0] in self._inputs]))
+        if rest.terms and free is not None:
+            self._free.remove(free[0])
+            self._slopes[free[0] - first] = rest.scaled(1 / free[1])
+            rest = NOTHING
+        return rest
 
     def _guards(self, relation: str, form: Form) -> list[Guard]:
         """What has to be > 0 or >= 0, up to null sets, where form relation 0."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product
+from math import inf
 from typing import Any
 
 import pytest
@@ -172,7 +173,7 @@ class RandomMachines:
         for k in range(count):
             mean: Any = source.randint(-1, 1)
             for name in "uv":
-                slope = source.choice([-1, 0, 0, 1, 1, 2])
+                slope = source.choice([-1, 0, 0, 1, 1, 2]) * (k != 1)
                 mean = ["+", mean, ["*", slope, ["cell", name]]]
             family = source.choice(["Gauss", "Lap"])
             body.append(["draw", ["cell", f"x{k}"], family, mean, [source.choice([1, 2]), 0]])
@@ -199,6 +200,8 @@ class RandomMachines:
         right: Any = source.choice([["cell", "c"], source.randint(-1, 1), ["cell", "x0"]])
         if left == right:
             right = 0
+        if source.random() < 0.3:
+            left = ["+", left, ["*", source.choice([-1, 1, 2]), ["cell", source.choice("uv")]]]
         parts = [[self._tree(count, depth - 1)] for _ in range(2)]
         return ["if", [source.choice(["<", "<=", ">", ">="]), left, right], *parts]
 
@@ -212,7 +215,7 @@ def test_random_machines_move_as_is_said(seed: int) -> None:
     """Directions and second differences, at the points of a grid."""
     made = RandomMachines(seed)
     points = [Fraction(k, 2) for k in range(-4, 5)]
-    ordered = moved = 0
+    ordered = moved = apart = 0
     for _ in range(25):
         machine = read_machine(made.machine())
         motion = Motion(machine, lambda: None)
@@ -222,7 +225,11 @@ def test_random_machines_move_as_is_said(seed: int) -> None:
             continue
         outputs = {output for own in found.values() for output in own if own[output]}
         assert outputs <= motion.outputs
-        bound, is_ordered = float(motion.curvature(0, HALF)), motion.is_ordered(0)
+        is_ordered = motion.is_ordered(0)
+        try:
+            bound = float(motion.curvature(0, HALF))
+        except Refused:
+            bound, apart = inf, apart + 1
         for some in sets_of(outputs):
             lines = []
             for other in points[::4]:
@@ -236,8 +243,9 @@ def test_random_machines_move_as_is_said(seed: int) -> None:
                 for a, b, c in zip(line, line[1:], line[2:], strict=False):
                     assert abs(a - 2 * b + c) <= bound / 4 + 1e-12
                     moved += abs(a - 2 * b + c) > bound / 16
-    assert ordered > 10
-    assert moved > 10
+    assert ordered > 3
+    assert moved > 3
+    assert apart < 20
 
 
 # --- curvature -----------------------------------------------------------------------------------
@@ -271,6 +279,33 @@ def test_bounds_of_curvature_are_right_and_hardly_too_large(
     assert 0.45 * float(largest) < found <= float(largest)
 
 
+@pytest.mark.parametrize(
+    ("body", "largest"),
+    [
+        # Noise takes along what stands beside it, wherever it is compared first.
+        ("x <- Lap(0, 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", 1),
+        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[1] + 1 then o <- 1 end", 1),
+        ("x <- Lap(0, 1)  y <- 2 * x + q[1]  o <- 0  if y >= 0 then o <- 1 end", Fraction(1, 4)),
+        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if y >= 0 and x + q[1] <= 1 then o <- 1 end", 1),
+        ("t <- Lap(0, 1)  x <- Lap(0, 1)  o <- 0  if x + q[1] >= t then o <- 1 end", 1),
+        ("x <- Lap(3 * q[1], 1)  o <- 0  if x >= 0 and 2 * x <= 1 then o <- 1 end", 9),
+        # What is compared differently is beside it.
+        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= 1 then o <- 1 end", None),
+        ("x <- Lap(0, 1)  o <- 0  if x >= 0 and x <= q[1] then o <- 1 end", None),
+        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
+        ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
+        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", None),
+    ],
+)
+def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | None) -> None:
+    motion = motion_of(body)
+    if largest is not None:
+        assert motion.curvature(0, HALF) == largest
+        return
+    with pytest.raises(Refused):
+        motion.curvature(0, HALF)
+
+
 def test_several_samples_around_an_input() -> None:
     """Norms of products add up, and multiply."""
     head = HEAD.replace("q[2]", "q")
@@ -301,7 +336,6 @@ def motion_around(*body: Any) -> Motion:
 @pytest.mark.parametrize(
     ("family", "mean", "left", "right"),
     [
-        ("Gauss", 0, X, U),
         ("Gauss", U, X, U),
         ("Gauss", U, ["+", X, U], 0),
         ("Lap", ["*", 2, U], X, U),
