@@ -370,6 +370,10 @@ def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) ->
             ["while", ["=", ["cell", "c"], 1], [["set", ["cell", "c"], 0]]],
         ],
         [["set", ["cell", "c"], ["cell", "nothing"]]],
+        [["draw", X, "DGauss", U, [1, 0]], ["set", ["cell", "o"], 0]],
+        [["draw", X, "DLap", "1/2", [1, 0]], ["set", ["cell", "o"], 0]],
+        [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", ["cell", "o"], 0]],
+        [["if", [">=", U, 1], [["set", ["cell", "o"], 0]], [["set", ["cell", "o"], 1]]]],
         [],
     ],
 )
