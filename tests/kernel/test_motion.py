@@ -206,22 +206,86 @@ class RandomMachines:
         return ["if", [source.choice(["<", "<=", ">", ">="]), left, right], *parts]
 
 
+class RandomCourses:
+    """Blocks that draw, compare, keep, forget and end, one after another."""
+
+    def __init__(self, seed: int) -> None:
+        self._source = random.Random(seed)
+
+    def machine(self) -> Any:
+        source = self._source
+        body = [["set", ["cell", "o"], 0], ["set", ["cell", "c"], source.randint(0, 1)]]
+        body += [self._draw("x"), self._draw("y"), *self._block(3, 2)]
+        reals = {"low": -2, "high": 2}
+        return {
+            "inputs": [["u", reals], ["v", reals], ["f", [0, 1]]],
+            "outputs": [["o", [0, 1, 2]]],
+            "reals": [],
+            "adjacency": {"norm": "linf", "radius": 1},
+            "body": body,
+        }
+
+    def _draw(self, name: str) -> Any:
+        source = self._source
+        mean: Any = source.choice(
+            [0, 1, ["cell", "f"], ["cell", "u"], ["cell", "u"], ["cell", "v"]]
+        )
+        if source.random() < 0.3:
+            mean = ["+", mean, ["*", source.choice([-1, 1]), ["cell", "u"]]]
+        return ["draw", ["cell", name], source.choice(["Gauss", "Lap"]), mean, [1, 0]]
+
+    def _block(self, count: int, depth: int) -> list[Any]:
+        return [self._statement(depth) for _ in range(self._source.randint(1, count))]
+
+    def _statement(self, depth: int) -> Any:
+        source = self._source
+        kind = source.random()
+        if kind < 0.5 and depth:
+            blocks = [self._block(2, depth - 1) for _ in range(2)]
+            for block in blocks:
+                if source.random() < 0.3:
+                    block.append(["exit"])
+            return ["if", self._condition(), *blocks]
+        if kind < 0.6:
+            return self._draw(source.choice("xy"))
+        if kind < 0.7:
+            return ["set", ["cell", "x"], ["cell", "y"]]
+        if kind < 0.8:
+            return ["choose", ["cell", "c"], [[0, "1/3"], [1, "2/3"]], False]
+        values: list[Any] = [0, 1, 2, ["cell", "c"], ["cell", "f"]]
+        return ["set", ["cell", "o"], source.choice(values)]
+
+    def _condition(self) -> Any:
+        source = self._source
+        relation = source.choice(["<", "<=", ">", ">="])
+        if source.random() < 0.2:
+            other = source.choice(["c", "f"])
+            return ["=", ["cell", other], 1]
+        x: Any = ["cell", "x"]
+        right = source.choice([0, ["cell", "c"], ["cell", "f"], ["cell", "y"], ["cell", "y"]])
+        one = [relation, x, right]
+        if source.random() < 0.2:
+            return [source.choice(["and", "or"]), one, [">", ["cell", "y"], 0]]
+        return one
+
+
 def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
     return [some for k in range(1, len(outputs)) for some in combinations(sorted(outputs), k)]  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_machines_move_as_is_said(seed: int) -> None:
+@pytest.mark.parametrize("made", [RandomMachines(1), RandomMachines(2), RandomCourses(3)])
+def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -> None:
     """Directions and second differences, at the points of a grid."""
-    made = RandomMachines(seed)
     points = [Fraction(k, 2) for k in range(-4, 5)]
     ordered = moved = apart = 0
     for _ in range(25):
         machine = read_machine(made.machine())
-        motion = Motion(machine, lambda: None)
+        finite = [domain for _, domain in machine.inputs[2:]]
+        others = list(product(points[::4], *finite))  # type: ignore[arg-type]
         try:
-            found = probabilities(machine, list(product(points, points[::4])))
-        except Refused:
+            motion = Motion(machine, lambda: None)
+            found = probabilities(machine, [(a, *other) for a, other in product(points, others)])
+        except NotProved:
             continue
         outputs = {output for own in found.values() for output in own if own[output]}
         assert outputs <= motion.outputs
@@ -232,8 +296,8 @@ def test_random_machines_move_as_is_said(seed: int) -> None:
             bound, apart = inf, apart + 1
         for some in sets_of(outputs):
             lines = []
-            for other in points[::4]:
-                own = [found[point, other] for point in points]
+            for other in others:
+                own = [found[(point, *other)] for point in points]
                 lines.append([sum(each.get(output, 0) for output in some) for each in own])
             steps = [b - a for line in lines for a, b in pairwise(line)]
             if is_ordered:
