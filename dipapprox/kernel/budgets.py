@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.cycles import cycles
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
 from dipapprox.kernel.potential import potential
@@ -83,6 +84,7 @@ def least_budget(
 RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
     "potential": (potential, ("nodes",)),
     "ray": (ray, ("paths", "inputs", "samples", "shown", "multipliers")),
+    "cycles": (cycles, ("paths", "inputs", "samples", "shown", "parts", "multipliers")),
     "least budget": (least_budget, ()),
 }
 """As in `rules`."""

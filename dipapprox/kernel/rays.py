@@ -71,30 +71,36 @@ def ray(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) 
     """
     if premises:
         raise BadProof("rays have no premises")
-    machine = proof.machine
-    runs = Runs(machine, Follower(machine, proof.ask))
+    runs = Runs(proof.machine, Follower(proof.machine, proof.ask))
+    run, inputs, limits = read_run(runs, proof.machine, step)
+    require_possible(parted(run, inputs, limits), as_list(step["samples"], "samples"))
+    alike = list(runs.alike(runs.word(run), len(run)))
+    rows = as_list(step["multipliers"], "multipliers", len(alike))
+    losses = []
+    for each, json in zip(alike, rows, strict=True):
+        proof.ask()
+        losses.append(_lost(each, inputs, limits, as_list(json, "multipliers", len(each))))
+    known = [lost for lost in losses if lost is not None]
+    if not losses or (known and min(known) <= 0):
+        raise Refuted("nothing is lost on the ray")
+    return NoBudget(min(known) if known else None)
+
+
+def read_run(
+    runs: Runs, machine: Rounds, step: Mapping[str, Any]
+) -> tuple[list[Turn], dict[str, list[Pair]], list[Pair | None]]:
+    """Read a run, its inputs, and the limits of everything that it publishes."""
     numbers = [as_integer(each, "a path") for each in as_list(step["paths"], "paths")]
     if not 0 < len(numbers) <= MOST_ROUNDS + 1:
         raise Refused("no round, or too many")
     run = runs.along(numbers)
-    inputs = _read_inputs(machine, step["inputs"])
     word = runs.word(run)
     bounds = [_pair(each) for each in as_list(step["shown"], "bounds")]
     if len(bounds) != sum(isinstance(each, Form) for each in word):
         raise BadProof("bounds of every random number that is published are wanted")
-    _require_possible(machine, run, inputs, bounds, as_list(step["samples"], "samples"))
     own = iter(bounds)
     limits = [next(own) if isinstance(each, Form) else None for each in word]
-    alike = list(runs.alike(word, len(numbers)))
-    least: Fraction | None = None
-    rows = as_list(step["multipliers"], "multipliers", len(alike))
-    for each, json in zip(alike, rows, strict=True):
-        proof.ask()
-        lost = _lost(each, inputs, limits, as_list(json, "multipliers", len(each)))
-        least = lost if least is None or (lost is not None and lost < least) else least
-    if least is not None and least <= 0:
-        raise Refuted("nothing is lost on the ray")
-    return NoBudget(least)
+    return run, _read_inputs(machine, step["inputs"]), limits
 
 
 class Runs:
@@ -109,7 +115,9 @@ class Runs:
         """Return what may follow a path; None is the beginning."""
         machine = self._machine
         if before is None:
-            return [Turn(path, ()) for path in self._follower.start()]
+            if None not in self._known:
+                self._known[None] = (), self._follower.start()
+            return [Turn(path, ()) for path in self._known[None][1]]
         if machine.round is None:
             raise Refuted("there are no rounds")
         if before.ended:
@@ -141,6 +149,11 @@ class Runs:
             raise Refuted("runs that end are not seen")
         return (*said, (END,))
 
+    def is_lost(self, turn: Turn) -> bool:
+        """Whether a run that ends so is not seen at all."""
+        machine = self._machine
+        return turn.path.ended and not machine.ends and machine.padding is None
+
     def alike(self, word: Word, turns: int) -> Iterator[list[Turn]]:
         """Yield all runs of so many turns that publish a word, up to their random numbers."""
         waiting: list[list[Turn]] = [[]]
@@ -156,9 +169,7 @@ class Runs:
             for turn in reversed(found):
                 longer = [*run, turn]
                 said = tuple(value for each in longer for value in each.path.said)
-                lost = turn.path.ended and not self._machine.ends
-                lost = lost and self._machine.padding is None
-                if not lost and self._fits(said, word, whole=False):
+                if not self.is_lost(turn) and self._fits(said, word, whole=False):
                     waiting.append(longer)
             count += len(found)
             if count > MOST_RUNS:
@@ -168,12 +179,14 @@ class Runs:
     def _fits(said: Word, word: Word, whole: bool) -> bool:
         if len(said) > len(word) or (whole and len(said) < len(word)):
             return False
-        return all(
-            (isinstance(a, Form) and not isinstance(b, str | tuple))
-            or (isinstance(b, Form) and not isinstance(a, str | tuple))
-            or a == b
-            for a, b in zip(said, word, strict=False)
-        )
+        return all(may_equal(a, b) for a, b in zip(said, word, strict=False))
+
+
+def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
+    """Whether two things that are published may be the same."""
+    if isinstance(one, Form) or isinstance(other, Form):
+        return not isinstance(one, str | tuple) and not isinstance(other, str | tuple)
+    return one == other
 
 
 def _lost(
@@ -186,76 +199,120 @@ def _lost(
 
     Then the run is impossible far out on the ray.
     """
-    left = _used(run, inputs)
-    end = sum(len(turn.path.said) for turn in run)
     cells: dict[str, Fraction] = {}
     lost, rest, noisy = ZERO, ZERO, False
-    for turn, json in zip(reversed(run), reversed(listed), strict=True):
-        path = turn.path
-        known, start = list(path.guards), end - len(path.said)
-        for said, limit in zip(path.said, limits[start:end], strict=True):
-            if limit is not None and not isinstance(said, str):
-                form = form_of(said)
-                known.append((form.plus(Form(-limit[0])), False))
-                known.append((form.scaled(Fraction(-1)).plus(Form(limit[1])), False))
-        end, total = start, combined(json, known)[0]
-        for name, factor in cells.items():
-            total = total.plus(number_form(path.store[name]).scaled(factor))
-        cells = {}
-        for number in reversed(range(len(path.atoms))):
-            spend(size_of(total) + size_of(total.constant))
-            factor = dict(total.terms).get(number, ZERO)
-            match path.atoms[number]:
-                case Held(name) if factor:
-                    cells[name] = factor
-                case Read(name):
-                    first, step = left[name].pop()
-                    total = total.plus(Form(factor * first))
-                    lost -= factor * step
-                case Sample(family, mean, size) if factor:
-                    signs = FAMILIES[family].shifts
-                    if not signs or any(sign * factor * size > 1 for sign in signs):
-                        raise Refuted("noise is worth less than the multipliers say")
-                    total, noisy = total.plus(mean.scaled(factor)), True
-        rest += total.constant
+    parts = parted(run, inputs, limits)
+    for (turn, pairs, own), json in zip(reversed(parts), reversed(listed), strict=True):
+        found = summed(turn, pairs, own, json, cells)
+        require_price(found)
+        cells, lost, rest = found.cells, lost + found.lost, rest + found.rest
+        noisy |= bool(found.noise)
     impossible = not noisy and (lost > 0 or (not lost and rest < 0))
     return None if impossible else lost
 
 
-def _used(run: Sequence[Turn], inputs: Mapping[str, list[Pair]]) -> Mapping[str, list[Pair]]:
-    """The inputs that a run reads; those that are not listed are 0, and stay."""
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A sum of multiples of guards, of a turn and of those after it.
+
+    Attributes:
+        cells: The coefficients of what cells held before the turn.
+        lost, rest: What inputs of the turn add for every step on the ray, with a minus, and else.
+        noise: The coefficients of the noise of its samples that are not 0.
+    """
+
+    cells: dict[str, Fraction]
+    lost: Fraction
+    rest: Fraction
+    noise: tuple[tuple[Sample, Fraction], ...]
+
+
+def summed(
+    turn: Turn,
+    pairs: Sequence[Pair],
+    limits: Sequence[Pair | None],
+    json: object,
+    cells: Mapping[str, Fraction],
+) -> Summed:
+    """Add multiples of the guards of a turn, and what later ones say of its cells."""
+    path = turn.path
+    known = list(path.guards)
+    for said, limit in zip(path.said, limits, strict=True):
+        if limit is not None and not isinstance(said, str):
+            form = form_of(said)
+            known.append((form.plus(Form(-limit[0])), False))
+            known.append((form.scaled(Fraction(-1)).plus(Form(limit[1])), False))
+    total = combined(json, known)[0]
+    for name, factor in cells.items():
+        total = total.plus(number_form(path.store.get(name)).scaled(factor))
+    before: dict[str, Fraction] = {}
+    lost, noise, left = ZERO, list[tuple[Sample, Fraction]](), list(pairs)
+    for number in reversed(range(len(path.atoms))):
+        spend(size_of(total) + size_of(total.constant))
+        factor = dict(total.terms).get(number, ZERO)
+        match path.atoms[number]:
+            case Held(name) if factor:
+                before[name] = factor
+            case Read():
+                first, step = left.pop()
+                total = total.plus(Form(factor * first))
+                lost -= factor * step
+            case Sample(mean=mean) as sample if factor:
+                noise.append((sample, factor))
+                total = total.plus(mean.scaled(factor))
+    return Summed(before, lost, total.constant, tuple(noise))
+
+
+def require_price(found: Summed) -> None:
+    """Make sure that every coefficient a of noise z has a z <= |z| / size."""
+    for sample, factor in found.noise:
+        signs = FAMILIES[sample.family].shifts
+        if not signs or any(sign * factor * sample.size > 1 for sign in signs):
+            raise Refuted("noise is worth less than the multipliers say")
+
+
+def parted(
+    run: Sequence[Turn], inputs: Mapping[str, list[Pair]], limits: Sequence[Pair | None]
+) -> list[tuple[Turn, list[Pair], Sequence[Pair | None]]]:
+    """Return the turns of a run with the numbers that they read and limits of what they publish.
+
+    Inputs that are not listed are 0, and stay.
+    """
+    found = []
     counts: dict[str, int] = {}
+    start = 0
     for turn in run:
+        pairs = []
         for atom in turn.path.atoms:
             if isinstance(atom, Read):
-                counts[atom.name] = counts.get(atom.name, 0) + 1
-    return {
-        name: [*inputs.get(name, [])[:count], *[(ZERO, ZERO)] * (count - len(inputs.get(name, [])))]
-        for name, count in counts.items()
-    }
+                number, own = counts.get(atom.name, 0), inputs.get(atom.name, [])
+                counts[atom.name] = number + 1
+                pairs.append(own[number] if number < len(own) else (ZERO, ZERO))
+        end = start + len(turn.path.said)
+        found.append((turn, pairs, limits[start:end]))
+        start = end
+    return found
 
 
-def _require_possible(
-    machine: Rounds,
-    run: Sequence[Turn],
-    inputs: Mapping[str, list[Pair]],
-    bounds: Sequence[Pair],
-    samples: Sequence[object],
-) -> None:
-    """Make sure that a run is possible at the first inputs, where its samples have these values."""
+def require_possible(
+    run: Sequence[tuple[Turn, list[Pair], Sequence[Pair | None]]], samples: Sequence[object]
+) -> list[dict[str, Fraction]]:
+    """Make sure that a run is possible at the first inputs, where its samples have these values.
+
+    Returns:
+        What cells hold after every turn that hold something random.
+    """
     values = iter([as_number(each, "a sample") for each in samples])
-    limits = iter(bounds)
-    left = {name: iter(pairs) for name, pairs in _used(run, inputs).items()}
-    cells: dict[str, Fraction] = {}
-    for turn in run:
-        path = turn.path
+    found: list[dict[str, Fraction]] = []
+    for turn, pairs, limits in run:
+        path, left = turn.path, iter(pairs)
         known: list[Fraction] = []
         for atom in path.atoms:
             match atom:
                 case Held(cell):
-                    known.append(cells[cell])
-                case Read(name):
-                    known.append(next(left[name])[0])
+                    known.append(found[-1][cell])
+                case Read():
+                    known.append(next(left)[0])
                 case Sample(family, mean, _):
                     value = next(values, None)
                     if value is None:
@@ -269,16 +326,16 @@ def _require_possible(
                     known.append(value)
         if any(_at(form, known) <= 0 for form, _ in path.guards):
             raise Refuted("a guard does not hold")
-        for said in path.said:
-            if isinstance(said, Form):
-                low, high = next(limits)
-                if not low < _at(said, known) < high:
-                    raise Refuted("what is published is not within its bounds")
-        cells = {
-            name: _at(value, known) for name, value in path.store.items() if isinstance(value, Form)
-        }
+        for said, limit in zip(path.said, limits, strict=True):
+            if not isinstance(said, Form):
+                continue
+            if limit is None or not limit[0] < _at(said, known) < limit[1]:
+                raise Refuted("what is published is not within its bounds")
+        items = path.store.items()
+        found.append({name: _at(form, known) for name, form in items if isinstance(form, Form)})
     if next(values, None) is not None:
         raise BadProof("more values than samples")
+    return found
 
 
 def _at(form: Form, values: Sequence[Fraction]) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, product
 from time import perf_counter
@@ -11,16 +11,19 @@ from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Read
+from dipapprox.kernel.rays import Runs
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.potentials import Dearer, Search
-from dipapprox.proof_steps.rays import Growth, ray_step
+from dipapprox.proof_steps.rays import Growth, Part, cycles_step, ray_step
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.verdicts import WrittenProof
 
@@ -29,6 +32,12 @@ MOST_RUNS = 50
 
 MOST_ENTRIES = 20_000
 """Of vectors, where a walk is looked for that costs more than a budget."""
+
+MOST_REPEATED = 4
+"""Turns of what is repeated."""
+
+_BUDGETS = tuple(map(Fraction, (3, 10, 30)))
+"""What runs are looked for that lose more."""
 
 _LITTLE = Fraction(1, 1_000_000)
 
@@ -101,6 +110,9 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
     read = read_rounds(machine)
     if bounds.serves is None:
         fails = bounds.fails
+        if fails is None and read.round is not None:
+            none: dict[str, Json] = {"verdict": Answer.NOT_DP.value, "budget": None}
+            return none, [_cycles(read, limits)]
         step, lost = _ray(read, Fraction(0) if fails is None else fails, bounds, limits)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
@@ -151,6 +163,63 @@ def _ray(
     if best is None:
         raise missing
     return best
+
+
+def _cycles(machine: Rounds, limits: Limits) -> Json:
+    """Return a step that shows that no budget serves."""
+    missing: NoCertificate | NotProved = NoCertificate("no part of a run is known to lose again")
+    for budget in _BUDGETS:
+        for numbers, grows in _runs(machine, budget, Bounds(None, None, None), limits):
+            for run, parts, own in _folded(machine, numbers, grows, limits):
+                try:
+                    return cycles_step(machine, run, own, parts, limits)
+                except (NoCertificate, NotProved) as none:
+                    missing = none
+    raise missing
+
+
+def _folded(
+    machine: Rounds, numbers: Sequence[int], grows: Growth, limits: Limits
+) -> Iterator[tuple[list[int], list[Part], Growth]]:
+    """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
+    turns = Runs(machine, Follower(machine, limits.check)).along(numbers)
+    left = {name: list(values) for name, values in grows.items()}
+    read: list[list[tuple[str, Fraction]]] = []
+    for turn in turns:
+        names = [atom.name for atom in turn.path.atoms if isinstance(atom, Read)]
+        read.append([(name, left[name].pop(0)) for name in names])
+    stores = [None, *(turn.path.store for turn in turns)]
+    labels = [
+        (number, pairs, None if store is None else _fixed(store))
+        for number, pairs, store in zip(numbers, read, stores, strict=False)
+    ]
+    for size in range(1, MOST_REPEATED + 1):
+        kept = labels[:1]
+        parts: list[Part] = []
+        place = 1
+        while place < len(labels):
+            block, times = labels[place : place + size], 1
+            while labels[place + times * size : place + (times + 1) * size] == block:
+                times += 1
+            if times == 1:
+                kept.append(labels[place])
+                place += 1
+                continue
+            # Cells that nobody reads hold the same behind the second time only.
+            kept += block
+            parts.append((len(kept), len(kept) + size))
+            kept += block
+            place += size * times
+        if parts:
+            own: dict[str, list[Fraction]] = {}
+            for _, pairs, _ in kept:
+                for name, value in pairs:
+                    own.setdefault(name, []).append(value)
+            yield [number for number, _, _ in kept], parts, own
+
+
+def _fixed(store: Mapping[str, Stored]) -> dict[str, Stored]:
+    return {name: value for name, value in store.items() if not isinstance(value, Form)}
 
 
 def _runs(

@@ -18,7 +18,7 @@ from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Guard, Held, Read, Sample
-from dipapprox.kernel.rays import Runs, Turn
+from dipapprox.kernel.rays import Runs, Turn, Word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
@@ -31,6 +31,9 @@ MOST_SAMPLES = 400
 MOST_ALIKE = 200
 """Runs that publish the same."""
 
+INPUTS = 1_000_000
+"""The number of the first input."""
+
 _ZERO = Fraction(0)
 
 Growth = Mapping[str, Sequence[Fraction]]
@@ -41,16 +44,55 @@ Growth = Mapping[str, Sequence[Fraction]]
 class Whole:
     """A run, all of it over the same atoms: samples by number, inputs by name and turn.
 
+    Where parts come again, cells that they change hold unknown numbers at both ends of them.
+
     Attributes:
-        samples: All samples; their means are forms over samples and inputs.
-        reads: (name, which of its numbers) of the inputs, which stand behind the samples.
+        samples: All samples, and unknown numbers; means are forms over samples and inputs.
+        free: Numbers of those whose noise must not count: unknown ones, and those outside parts.
+        reads: (name, which of its numbers) of the inputs, which are numbered from `INPUTS` on.
         guards: For each turn its guards; then for each random number that is published two.
+        cells: For each turn what cells hold afterwards.
     """
 
     samples: tuple[Sample, ...]
+    free: frozenset[int]
     reads: tuple[tuple[str, int], ...]
     guards: tuple[tuple[Guard, ...], ...]
     said: tuple[Form, ...]
+    cells: tuple[dict[str, Form], ...]
+
+
+Part = tuple[int, int]
+"""Turns of a run that may come again: the first, and the one behind the last."""
+
+
+def cycles_step(
+    machine: Rounds, paths: Sequence[int], grows: Growth, parts: Sequence[Part], limits: Limits
+) -> Json:
+    """Return a step of the rule `cycles`: no budget serves.
+
+    Args:
+        machine: The machine.
+        paths: Of a run: of the body, and of every round.
+        grows: What its inputs grow by.
+        parts: What may come again.
+        limits: Asked all the time.
+
+    Raises:
+        NoCertificate: If the run is not possible, or nothing is lost.
+        NotProved: If the kernel cannot follow the run.
+    """
+    runs = Runs(machine, Follower(machine, limits.check))
+    run = runs.along(paths)
+    whole = _whole(run, {}, ())
+    values, inputs = _possible(whole, machine, _returning(whole, parts))
+    bounds = _bounds(runs.word(run), whole, _known(values, inputs))
+    rows, lost = _multipliers(_whole(run, bounds, parts), grows, limits)
+    if lost is None or lost <= 0:
+        raise NoCertificate("nothing is lost in the parts that come again")
+    fields = _fields(paths, whole, grows, values, inputs, bounds)
+    listed: list[Json] = [[start, end] for start, end in parts]
+    return {"rule": "cycles", **fields, "parts": listed, "multipliers": rows}
 
 
 def ray_step(
@@ -71,26 +113,46 @@ def ray_step(
     runs = Runs(machine, Follower(machine, limits.check))
     run = runs.along(paths)
     word = runs.word(run)
-    whole = _whole(run, {})
-    values, inputs = _possible(whole, machine)
-    known = [*values, *inputs]
-    bounds: dict[int, tuple[Fraction, Fraction]] = {}
-    shown = iter(whole.said)
-    for place, value in enumerate(word):
-        if isinstance(value, Form):
-            middle = _at(next(shown), known)
-            bounds[place] = middle - 1, middle + 1
+    whole = _whole(run, {}, ())
+    values, inputs = _possible(whole, machine, ())
+    bounds = _bounds(word, whole, _known(values, inputs))
     listed: list[Json] = []
     least: Fraction | None = None
     for other in runs.alike(word, len(paths)):
         limits.check()
         if len(listed) == MOST_ALIKE:
             raise NoCertificate("too many runs publish the same")
-        rows, lost = _multipliers(_whole(other, bounds), grows, limits)
+        rows, lost = _multipliers(_whole(other, bounds, ()), grows, limits)
         listed.append(rows)
         least = lost if least is None or (lost is not None and lost < least) else least
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
+    fields = _fields(paths, whole, grows, values, inputs, bounds)
+    return {"rule": "ray", **fields, "multipliers": listed}, least
+
+
+Bounds = Mapping[int, tuple[Fraction, Fraction]]
+"""Of random numbers that are published, by their places in what is."""
+
+
+def _bounds(word: Word, whole: Whole, known: Mapping[int, Fraction]) -> Bounds:
+    found: dict[int, tuple[Fraction, Fraction]] = {}
+    shown = iter(whole.said)
+    for place, value in enumerate(word):
+        if isinstance(value, Form):
+            middle = _at(next(shown), known)
+            found[place] = middle - 1, middle + 1
+    return found
+
+
+def _fields(
+    paths: Sequence[int],
+    whole: Whole,
+    grows: Growth,
+    values: Sequence[Fraction],
+    inputs: Sequence[Fraction],
+    bounds: Bounds,
+) -> dict[str, Json]:
     starts = dict(zip(whole.reads, inputs, strict=True))
     read: list[Json] = []
     for name in dict.fromkeys([*(each for each, _ in whole.reads), *grows]):
@@ -102,41 +164,56 @@ def ray_step(
             numbers.append([number_json(starts.get((name, k), _ZERO)), number_json(grown)])
         read.append([name, numbers])
     return {
-        "rule": "ray",
         "from": [],
         "paths": list(paths),
         "inputs": read,
         "samples": [number_json(value) for value in values],
         "shown": [[number_json(low), number_json(high)] for low, high in bounds.values()],
-        "multipliers": listed,
-    }, least
+    }
 
 
-def _whole(run: Sequence[Turn], bounds: Mapping[int, tuple[Fraction, Fraction]]) -> Whole:
+def _whole(run: Sequence[Turn], bounds: Bounds, parts: Sequence[Part]) -> Whole:
     samples: list[Sample] = []
-    reads: dict[tuple[str, int], int] = {}
+    free: set[int] = set()
+    reads: list[tuple[str, int]] = []
     counts: dict[str, Iterator[int]] = {}
-    places = (turn.path.atoms for turn in run)
-    total = sum(isinstance(atom, Sample) for atoms in places for atom in atoms)
-    if total > MOST_SAMPLES:
-        raise NoCertificate("the run is too long")
+    starts, stops = dict(parts), {end: start for start, end in parts}
+    inside = {k for start, end in parts for k in range(start, end)}
     cells: dict[str, Form] = {}
+    after: list[dict[str, Form]] = []
     guards: list[tuple[Guard, ...]] = []
     all_said: list[Form] = []
     place = 0
-    for turn in run:
+
+    def drawn(sample: Sample, is_free: bool) -> Form:
+        if len(samples) == MOST_SAMPLES:
+            raise NoCertificate("the run is too long")
+        samples.append(sample)
+        if is_free:
+            free.add(len(samples) - 1)
+        return _atom(len(samples) - 1)
+
+    def unknown(before: Mapping[str, Form], start: int, end: int) -> dict[str, Form]:
+        found = {}
+        for name in cells:
+            kept = all(_keeps(run[k], name) for k in range(start, end))
+            found[name] = before[name] if kept else drawn(_UNKNOWN, True)
+        return found
+
+    for number, turn in enumerate(run):
+        if number in starts:
+            cells = unknown(cells, number, starts[number])
         forms: list[Form] = []
         for atom in turn.path.atoms:
             match atom:
                 case Held(cell):
                     forms.append(cells[cell])
                 case Read(name):
-                    number = next(counts.setdefault(name, count()))
-                    reads[name, number] = total + len(reads)
-                    forms.append(_atom(reads[name, number]))
+                    forms.append(_atom(INPUTS + len(reads)))
+                    reads.append((name, next(counts.setdefault(name, count()))))
                 case Sample(family, mean, size):
-                    forms.append(_atom(len(samples)))
-                    samples.append(Sample(family, _over(mean, forms), size))
+                    sample = Sample(family, _over(mean, forms), size)
+                    forms.append(drawn(sample, bool(parts) and number not in inside))
         own = [(_over(form, forms), strict) for form, strict in turn.path.guards]
         for said in turn.path.said:
             if not isinstance(said, str):
@@ -149,12 +226,28 @@ def _whole(run: Sequence[Turn], bounds: Mapping[int, tuple[Fraction, Fraction]])
                     own.append((form.scaled(Fraction(-1)).plus(Form(high)), False))
             place += 1
         guards.append(tuple(own))
-        cells = {
-            name: _over(value, forms)
-            for name, value in turn.path.store.items()
-            if isinstance(value, Form)
-        }
-    return Whole(tuple(samples), tuple(reads), tuple(guards), tuple(all_said))
+        items = turn.path.store.items()
+        cells = {name: _over(form, forms) for name, form in items if isinstance(form, Form)}
+        after.append(cells)
+        if number + 1 in stops:
+            start = stops[number + 1]
+            cells = unknown(after[start - 1], start, number + 1)
+    return Whole(
+        tuple(samples),
+        frozenset(free),
+        tuple(reads),
+        tuple(guards),
+        tuple(all_said),
+        tuple(after),
+    )
+
+
+_UNKNOWN = Sample("Lap", Form(_ZERO), Fraction(1))
+
+
+def _keeps(turn: Turn, name: str) -> bool:
+    """Whether a cell holds after a turn what it held before."""
+    return name in turn.held and turn.path.store.get(name) == _atom(turn.held.index(name))
 
 
 def _atom(number: int) -> Form:
@@ -168,7 +261,7 @@ def _over(form: Form, forms: Sequence[Form]) -> Form:
     return found
 
 
-def _at(form: Form, values: Sequence[Fraction]) -> Fraction:
+def _at(form: Form, values: Mapping[int, Fraction]) -> Fraction:
     return form.constant + sum((c * values[atom] for atom, c in form.terms), _ZERO)
 
 
@@ -181,7 +274,6 @@ def _multipliers(whole: Whole, grows: Growth, limits: Limits) -> tuple[Json, Fra
     right: list[Fraction] = []
     scales: list[int] = []
     forms = [form for own in whole.guards for form, _ in own]
-    first = len(whole.samples)
     for form in forms:
         noise, rest = _in_noise(form, whole)
         # Along the ray noise moves by x >= 0 times t: coefficients * x + growth >= 0.
@@ -189,13 +281,16 @@ def _multipliers(whole: Whole, grows: Growth, limits: Limits) -> tuple[Json, Fra
         rows.append({number: int(-c * scale) for number, c in noise.items()})
         grown = _ZERO
         for atom, coefficient in rest.items():
-            name, number = whole.reads[atom - first]
+            name, number = whole.reads[atom - INPUTS]
             steps = grows.get(name, ())
             grown += coefficient * (steps[number] if number < len(steps) else _ZERO)
         right.append(grown * scale)
         scales.append(scale)
     unit = lcm(*(sample.size.numerator for sample in whole.samples))
-    rates = [int(unit / sample.size) for sample in whole.samples]
+    rates = [
+        0 if number in whole.free else int(unit / sample.size)
+        for number, sample in enumerate(whole.samples)
+    ]
     sides = [_side(sample.family) for sample in whole.samples]
     common = lcm(*(value.denominator for value in right))
     solved = LinearProgramme(rows, rates, sides, limits).solve([int(v * common) for v in right])
@@ -224,7 +319,7 @@ def _in_noise(form: Form, whole: Whole) -> tuple[dict[int, Fraction], dict[int, 
     """Return the coefficients of a form in the noise of samples, and in inputs."""
     left, noise, inputs = dict(form.terms), dict[int, Fraction](), dict[int, Fraction]()
     while left:
-        atom = max((a for a in left if a < len(whole.samples)), default=None)
+        atom = max((a for a in left if a < INPUTS), default=None)
         if atom is None:
             inputs = left
             break
@@ -251,33 +346,47 @@ def _side(family: str) -> Side:
 # --- a possible run ------------------------------------------------------------------------------
 
 
-def _possible(whole: Whole, machine: Rounds) -> tuple[list[Fraction], list[Fraction]]:
-    """Return values of samples and of inputs at which all guards hold with something to spare."""
-    for margin in _margins(len(whole.samples)):
-        values = _values(whole, machine, margin)
+def _returning(whole: Whole, parts: Sequence[Part]) -> list[Form]:
+    """Return forms that are 0 if parts lead to where they began."""
+    found = []
+    for start, end in parts:
+        before, after = whole.cells[start - 1], whole.cells[end - 1]
+        if before.keys() != after.keys():
+            raise NoCertificate("a part does not lead to where it began")
+        found += [after[name].plus(before[name].scaled(Fraction(-1))) for name in before]
+    return [form for form in found if form != Form(_ZERO)]
+
+
+def _possible(
+    whole: Whole, machine: Rounds, zero: Sequence[Form]
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return values of samples and of inputs at which all guards hold with something to spare.
+
+    Some forms are to be 0.
+    """
+    for margin in (Fraction(1), Fraction(1, len(whole.samples) + 2)):
+        values = _values(whole, machine, margin, zero)
         if values is None:
             continue
-        inputs = [_ZERO] * len(whole.reads)
-        known = [*values, *inputs]
+        known = _known(values, [_ZERO] * len(whole.reads))
         for number, sample in enumerate(whole.samples):
             # One-sided noise: its input lies on the other side, if it has one.
             noise = values[number] - _at(sample.mean, known)
             signs = FAMILIES[sample.family].shifts
-            reads = [(a, c) for a, c in sample.mean.terms if a >= len(values)]
+            reads = [(a, c) for a, c in sample.mean.terms if a >= INPUTS]
             if len(signs) == 1 and noise * signs[0] <= 0 and reads:
                 atom, coefficient = reads[0]
                 known[atom] += (noise - signs[0]) / coefficient
-        inputs = known[len(values) :]
-        if _holds(whole, known):
-            return values, inputs
+        if _holds(whole, known) and all(not _at(form, known) for form in zero):
+            return values, [known[INPUTS + k] for k in range(len(whole.reads))]
     raise NoCertificate("no values were found at which the run is possible")
 
 
-def _margins(size: int) -> list[Fraction]:
-    return [Fraction(1), Fraction(1, size + 2)]
+def _known(values: Sequence[Fraction], inputs: Sequence[Fraction]) -> dict[int, Fraction]:
+    return {**dict(enumerate(values)), **{INPUTS + k: value for k, value in enumerate(inputs)}}
 
 
-def _holds(whole: Whole, known: Sequence[Fraction]) -> bool:
+def _holds(whole: Whole, known: Mapping[int, Fraction]) -> bool:
     for number, sample in enumerate(whole.samples):
         noise, law = known[number] - _at(sample.mean, known), FAMILIES[sample.family]
         if len(law.shifts) == 1 and noise * law.shifts[0] <= 0:
@@ -287,24 +396,27 @@ def _holds(whole: Whole, known: Sequence[Fraction]) -> bool:
     return all(_at(form, known) > 0 for own in whole.guards for form, _ in own)
 
 
-def _values(whole: Whole, machine: Rounds, margin: Fraction) -> list[Fraction] | None:
+def _values(
+    whole: Whole, machine: Rounds, margin: Fraction, zero: Sequence[Form]
+) -> list[Fraction] | None:
     """Return values that keep differences, x_i - x_j >= c and the margin; None if none do."""
     demands: list[tuple[int, int, Fraction]] = []
-    for own in whole.guards:
-        for form, _ in own:
-            ends = ends_of(form)
-            if ends is None:
-                continue
+    wanted = [(form, True) for own in whole.guards for form, _ in own]
+    wanted += [(each, False) for form in zero for each in (form, form.scaled(Fraction(-1)))]
+    for form, apart in wanted:
+        ends = ends_of(form)
+        if ends is not None:
             high, low, factor = ends
             least = -form.constant / factor
             spare = Fraction(floor(least) + 1) if machine.whole else least + margin
-            demands.append((high, low, spare))
+            demands.append((high, low, spare if apart else least))
     for number, sample in enumerate(whole.samples):
         signs = FAMILIES[sample.family].shifts
         if len(signs) == 1 and not sample.mean.terms:
             pair = (number, NOTHING) if signs[0] > 0 else (NOTHING, number)
             demands.append((*pair, signs[0] * sample.mean.constant + margin))
-    found = dict.fromkeys([NOTHING, *range(len(whole.samples) + len(whole.reads))], _ZERO)
+    places = {place for high, low, _ in demands for place in (high, low)}
+    found = dict.fromkeys([NOTHING, *range(len(whole.samples)), *sorted(places)], _ZERO)
     for _ in range(len(found) + 1):
         grown = False
         for high, low, least in demands:

@@ -19,6 +19,7 @@ from dipapprox.kernel.judgements import Budget, LeastBudget, NoBudget
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps.budgets import Bounds, replayed
+from dipapprox.proof_steps.rays import cycles_step
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
@@ -216,6 +217,77 @@ def test_budgets_that_do_not_serve_are_refuted(name: str, budget: Fraction) -> N
     judged = replay(*file_of(proof))
     assert isinstance(judged, NoBudget)
     assert judged.below is None or judged.below > budget
+
+
+ENDLESS = (
+    "svt_without_limit",
+    "last_value_stream",
+    "svt_fresh_threshold",
+    "noisy_stream",
+    "numeric_sparse_same_noise",
+    "numeric_sparse_stream_same_noise",
+    "sparse_stream_without_limit",
+)
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_parts_that_come_again_leave_no_budget(name: str) -> None:
+    proof = found(SUBJECTS[name])
+    assert proof.answer is Answer.NOT_DP, proof.unproved
+    machine, claim, steps = file_of(proof)
+    assert claim == {"verdict": "Not_DP", "budget": None}
+    assert replay(machine, claim, steps) == NoBudget(None)
+    assert replay(machine, {"verdict": "Not_DP", "budget": 1000}, steps) == NoBudget(None)
+
+
+@pytest.mark.parametrize("name", ["svt", "range", "numeric_sparse_stream", "min_max_stream"])
+def test_no_parts_are_found_where_there_is_a_budget(name: str) -> None:
+    machine = file_of(found(SUBJECTS[name]))[0]
+    for seed in range(40):
+        chance = random.Random(seed)
+        step = random_cycles(machine, chance)
+        if step is not None:
+            with pytest.raises(NotProved):
+                replay(machine, {"verdict": "Not_DP", "budget": None}, [step])
+
+
+def random_cycles(machine: Any, chance: random.Random) -> Any:
+    """A step that might be one: a random run, one turn of it again and again."""
+    read = read_rounds(machine)
+    numbers = [0, *(chance.randrange(3) for _ in range(chance.randint(2, 5)))]
+    size = chance.randint(1, 2)
+    start = chance.randint(1, len(numbers) - size)
+    numbers[start + size : start + size] = numbers[start : start + size]
+    part = start + size, start + 2 * size
+    name = next(iter(read.inputs))
+    grows = {name: [Fraction(chance.choice((1, -1))) for _ in range(3 * len(numbers))]}
+    try:
+        return cycles_step(read, numbers, grows, [part], Limits())
+    except (dipapprox.UserError, NotProved):
+        return None
+
+
+@pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream"])
+def test_forged_parts_are_refused_or_true(name: str) -> None:
+    """What is forged about a machine with a budget: one round more, and it ends."""
+    machine, claim, steps = file_of(found(SUBJECTS[name]))
+    changed = copy.deepcopy(machine)
+    changed["round"].append(["exit"])
+    with pytest.raises(NotProved):
+        replay(changed, claim, steps)
+    silent = copy.deepcopy(machine)
+    silent["published"]["whenever"] = []
+    with pytest.raises(NotProved):
+        replay(silent, claim, steps)
+    summed = copy.deepcopy(machine)
+    summed["adjacency"]["norm"] = "l1"
+    with pytest.raises(Refuted, match="do not change together"):
+        replay(summed, claim, steps)
+    for at, value in places_in(steps[0]["multipliers"]):
+        if isinstance(value, str):
+            more = with_at(steps[0]["multipliers"], at, text(Fraction(value) * 2))
+            with pytest.raises(NotProved):
+                replay(machine, claim, [{**steps[0], "multipliers": more}])
 
 
 @pytest.mark.parametrize("seed", range(12))
