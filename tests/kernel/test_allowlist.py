@@ -12,7 +12,7 @@ import pytest
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 9_100
+MOST_LINES = 9_300
 """Of all files together. A reader of the field should read them in a day or two: 5,000 is the goal,
 and rules for published numbers are above it."""
 
