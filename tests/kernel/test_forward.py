@@ -152,6 +152,21 @@ def test_adjacent_pairs_are_those_of_the_verifier(rule: str) -> None:
     assert all(machine.adjacency.holds(*pair) for pair in ours)
 
 
+@pytest.mark.parametrize(("norm", "count"), [("l0", 2), ("all", 2), ("linf", None), ("l1", None)])
+def test_named_values_differ_and_have_no_distance(norm: str, count: int | None) -> None:
+    cell = ["q", [{"name": "low"}, {"name": "high"}]]
+    adjacency = {"norm": norm} if norm == "all" else {"norm": norm, "radius": 1}
+    start = {"inputs": [cell], "outputs": [], "reals": [], "body": []}
+    machine = read_machine({**start, "adjacency": adjacency})
+    if count is None:
+        with pytest.raises(BadProof, match="no distance"):
+            list(adjacent_pairs(machine))
+        with pytest.raises(BadProof, match="no distance"):
+            machine.adjacency.holds(("low",), ("high",))
+    else:
+        assert len(list(adjacent_pairs(machine))) == count
+
+
 THRESHOLD = """
 input q in {0, 1}
 output o in {0, 1}
