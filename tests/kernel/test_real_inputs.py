@@ -124,7 +124,7 @@ class Question:
         """A proof of a delta that is hardly larger than that of some pair."""
         program = program_of(self.text)
         answer = profile(program, eps=HALF, eps_prv=self.eps_prv, width=Fraction(1, 10**4))
-        delta = round(answer.delta_enclosure.upper + Fraction(1, 2000), 4)
+        delta = round(answer.delta_enclosure.upper + Fraction(1, 500), 4)
         goal = Goal(Claim(HALF, delta, self.eps_prv), None, Fraction(1, 10**5), 4)
         found = written(program, goal, AllPairs(), 30)
         return found.machine, found.claim, list(found.steps)
