@@ -30,9 +30,9 @@ from dipapprox.kernel.judgements import (
     Private,
 )
 from dipapprox.kernel.losses import Grid, Losses
-from dipapprox.kernel.machine import Machine, read_input, read_machine
+from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
-from dipapprox.kernel.proofs import Proof, Step, claimed, positive
+from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import RULES as OF_MACHINES
 from dipapprox.kernel.rules import Rules, apply
@@ -156,12 +156,9 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
     if run.machine is None:
         raise BadProof("a run of no machine")
     machine, eps = run.machine
-    domains = tuple(domain for _, domain in machine.inputs)
-    first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
-    if not machine.adjacency.holds(first, second):
-        raise Refuted("the inputs are not adjacent")
+    inputs = pair_of(Proof(machine, None, pipeline.ask), step)
     with precision(grid.bits):
-        known = outcomes_of(premises, run.name, eps, (first, second))
+        known = outcomes_of(premises, run.name, eps, inputs)
         return _bounded(run, step, lambda pair: lowered(pipeline.ask, grid, pair, step), known)
 
 

@@ -112,6 +112,11 @@ class Machine:
     adjacency: Adjacency
     body: Block
 
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Of the inputs."""
+        return tuple([domain for _, domain in self.inputs])
+
     def __str__(self) -> str:
         names = [name for name, _ in (*self.inputs, *self.outputs)] + list(self.reals)
         return f"the machine of {', '.join(names)}"
@@ -144,6 +149,12 @@ def read_input(json: object, domains: tuple[Domain, ...]) -> Input:
         if value not in domain:
             raise BadProof(f"{value} is not in the domain of its cell")
     return found
+
+
+def read_pairs(json: object, domains: tuple[Domain, ...]) -> tuple[tuple[Input, Input], ...]:
+    """Read pairs of inputs."""
+    pairs = [as_list(each, "a pair", 2) for each in as_list(json, "pairs")]
+    return tuple([(read_input(u, domains), read_input(v, domains)) for u, v in pairs])
 
 
 def read_weight(json: object) -> Tree:
@@ -197,15 +208,11 @@ def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
     """Read which inputs, with values of these domains, are adjacent."""
     if isinstance(json, dict) and "pairs" in json:
         record = as_record(json, "adjacency", ("pairs", "one way"))
-        pairs = set()
-        for each in as_list(record["pairs"], "pairs"):
-            first, second = (read_input(one, domains) for one in as_list(each, "a pair", 2))
-            pairs.add((first, second))
-            if record["one way"] is False:
-                pairs.add((second, first))
-            elif record["one way"] is not True:
-                raise BadProof("'one way' is true or false")
-        return Adjacency("pairs", pairs=frozenset(pairs))
+        if not isinstance(record["one way"], bool):
+            raise BadProof("'one way' is true or false")
+        pairs = read_pairs(record["pairs"], domains)
+        back = () if record["one way"] else tuple([(v, u) for u, v in pairs])
+        return Adjacency("pairs", pairs=frozenset(pairs + back))
     if json == {"norm": "all"}:
         return Adjacency("all")
     record = as_record(json, "adjacency", ("norm", "radius"))

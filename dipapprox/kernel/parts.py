@@ -44,9 +44,9 @@ from dipapprox.kernel.judgements import (
     Violated,
 )
 from dipapprox.kernel.losses import Grid
-from dipapprox.kernel.machine import Block, Machine, Tree, read_input
+from dipapprox.kernel.machine import Block, Machine, Tree, read_pairs
 from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
-from dipapprox.kernel.proofs import Proof, Step, claimed, listed, pairs_of, positive
+from dipapprox.kernel.proofs import Proof, Step, claimed, listed, pair_of, pairs_of, positive
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.rules import Rules
 
@@ -136,11 +136,7 @@ def violated_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -> V
     """
     (eps_prv, delta), eps = claimed(step), positive(step["eps"], "eps")
     parts = Parts(proof.machine, step["parts"], eps, premises[:-1])
-    domains = tuple(domain for _, domain in proof.machine.inputs)
-    first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
-    meant = (first, second) in proof.pairs if proof.pairs is not None else None
-    if meant is False or (meant is None and not proof.machine.adjacency.holds(first, second)):
-        raise Refuted("the pair is not meant")
+    first, second = pair_of(proof, step)
     match premises[-1:]:
         case [LossesOf(times, _, losses)] if not losses.above:
             pass
@@ -190,14 +186,10 @@ class Part:
 
     def pairs(self, json: object) -> tuple[tuple[Input, Input], ...]:
         """Read pairs of different inputs."""
-        domains = tuple(domain for _, domain in self.machine.inputs)
-        found = []
-        for pair in as_list(json, "pairs"):
-            first, second = (read_input(each, domains) for each in as_list(pair, "a pair", 2))
-            if first == second:
-                raise BadProof("a pair of equal inputs")
-            found.append((first, second))
-        return tuple(found)
+        found = read_pairs(json, self.machine.domains)
+        if any(first == second for first, second in found):
+            raise BadProof("a pair of equal inputs")
+        return found
 
 
 def _part(machine: Machine, json: object) -> Part:

@@ -53,7 +53,7 @@ def outcomes(
     proof: Proof, signs: Signs, step: Step
 ) -> tuple[Graph, dict[Input, dict[Output, list[Node]]], tuple[Output, ...]]:
     """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
-    domains = tuple(domain for _, domain in proof.machine.inputs)
+    domains = proof.machine.domains
     inputs: Iterable[Input] = (
         all_inputs(proof.machine)
         if step["inputs"] is None
@@ -109,6 +109,17 @@ def pairs_of(
         if inputs is not None and not (first in inputs and second in inputs):
             raise Refuted("an input of a pair has no distribution")
         yield first, second
+
+
+def pair_of(proof: Proof, step: Step) -> tuple[Input, Input]:
+    """Read one of the pairs that are meant: "input" and "adjacent"."""
+    first, second = (read_input(step[n], proof.machine.domains) for n in ("input", "adjacent"))
+    if proof.pairs is not None:
+        if (first, second) not in proof.pairs:
+            raise Refuted("the pair is not listed")
+    elif not proof.machine.adjacency.holds(first, second):
+        raise Refuted("the inputs are not adjacent")
+    return first, second
 
 
 def listed(proof: Proof) -> frozenset[tuple[Input, Input]] | None:

@@ -32,9 +32,9 @@ from dipapprox.kernel.judgements import (
     Violated,
     ViolatedSomewhere,
 )
-from dipapprox.kernel.machine import Machine, Tree, read_input, read_machine, read_weight
+from dipapprox.kernel.machine import Machine, Tree, read_machine, read_pairs, read_weight
 from dipapprox.kernel.proofs import Proof, claimed, positive
-from dipapprox.kernel.reading import as_list, as_record, as_word
+from dipapprox.kernel.reading import as_record, as_word
 from dipapprox.kernel.rounds import Bounded, read_rounds
 from dipapprox.kernel.rules import RULES, Rules, apply
 from dipapprox.kernel.signs import Epsilons, read_epsilons
@@ -73,11 +73,7 @@ def read_claim(json: object, machine: Machine) -> Claim:
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
     pairs = None
     if record["pairs"] is not None:
-        domains = tuple(domain for _, domain in machine.inputs)
-        pairs = tuple(
-            (read_input(u, domains), read_input(v, domains))
-            for u, v in (as_list(each, "a pair", 2) for each in as_list(record["pairs"], "pairs"))
-        )
+        pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
     if not isinstance(record["eps"], dict):

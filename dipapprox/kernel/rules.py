@@ -48,6 +48,7 @@ from dipapprox.kernel.proofs import (
     growth_bound,
     listed,
     outcomes,
+    pair_of,
     pairs_of,
     positive,
     rows_of,
@@ -166,13 +167,7 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
     one premise: distributions for both inputs, as bounds or in closed form.
     """
     found, (eps_prv, delta) = _either(premises), claimed(step)
-    domains = tuple(domain for _, domain in proof.machine.inputs)
-    first, second = (read_input(step[name], domains) for name in ("input", "adjacent"))
-    if proof.pairs is None:
-        if not proof.machine.adjacency.holds(first, second):
-            raise Refuted("the inputs are not adjacent")
-    elif (first, second) not in proof.pairs:
-        raise Refuted("the pair is not listed")
+    first, second = pair_of(proof, step)
     known = found.bounds if isinstance(found, Distributions) else found.values
     if first not in known or second not in known:
         raise Refuted("an input of the pair has no distribution")
