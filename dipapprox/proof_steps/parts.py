@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, Range
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.machine import Machine, read_machine
@@ -42,10 +42,31 @@ class _Part:
         return [*self.word, *(part.json() for part in self.parts)]
 
 
-def single_pairs(
-    machine: Json, ask: Callable[[], None]
-) -> tuple[dict[str, Json], tuple[tuple[Input, Input], ...]] | None:
-    """Return a step that says of which pairs delta is largest, and these; None if there is none.
+@dataclass(frozen=True, slots=True)
+class SinglePairs:
+    """Pairs with the largest deltas of all, the step that says so, and their inputs."""
+
+    step: dict[str, Json]
+    pairs: tuple[tuple[Input, Input], ...]
+
+    @property
+    def listed(self) -> list[Json]:
+        """The pairs, as claims list them."""
+        return [[values_json(u), values_json(v)] for u, v in self.pairs]
+
+    @property
+    def inputs(self) -> list[Json]:
+        """The inputs, each once."""
+        return [values_json(each) for each in dict.fromkeys(u for p in self.pairs for u in p)]
+
+
+def has_real_inputs(machine: Machine) -> bool:
+    """Whether inputs are real numbers."""
+    return any(isinstance(domain, Range) for _, domain in machine.inputs)
+
+
+def single_pairs(machine: Json, ask: Callable[[], None]) -> SinglePairs | None:
+    """Return pairs of which delta is largest; None if finitely many are not enough.
 
     Args:
         machine: As the kernel reads it.
@@ -59,7 +80,7 @@ def single_pairs(
     parts = [root.json() for root in roots]
     step: dict[str, Json] = {"rule": "representatives", "from": [], "parts": parts}
     try:
-        return step, representatives(Proof(read, None, ask), [], step).pairs
+        return SinglePairs(step, representatives(Proof(read, None, ask), [], step).pairs)
     except Refuted:
         return None
 

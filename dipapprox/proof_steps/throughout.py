@@ -26,6 +26,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.parts import has_real_inputs, single_pairs
 from dipapprox.proof_steps.signs import Finder, epsilons_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 
@@ -104,7 +105,14 @@ def _kept(
     machine: Json, claim: dict[str, Json], inputs: Json, epsilons: Epsilons, limits: Limits
 ) -> list[Json]:
     read = read_machine(machine)
-    proof = Proof(read, read_claim(claim, read).pairs, limits.check)
+    pairs = read_claim(claim, read).pairs
+    single: list[Json] = []
+    if pairs is None and has_real_inputs(read):
+        reduced = single_pairs(machine, limits.check)
+        if reduced is None:
+            raise NoCertificate("a set of pairs of real inputs is bounded by none of them")
+        single, pairs, inputs = [reduced.step], reduced.pairs, reduced.inputs
+    proof = Proof(read, pairs, limits.check)
     run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
     first, second = Finder(epsilons, limits), Finder(epsilons, limits)
     try:
@@ -127,12 +135,12 @@ def _kept(
     after: list[Json] = [-place - 1, *(-n - 1 for _, n in _of(second, numbers))]
     last: dict[str, Json] = {
         "rule": "every pair throughout",
-        "from": after,
+        "from": [*after, *(-place - 2 for _ in single)],
         "eps_prv": claim["eps_prv"],
         "delta": claim["delta"],
         "cuts": [number_json(cut) for cut in cuts],
     }
-    return [*steps, {**run, "from": before}, last]
+    return [*steps, {**run, "from": before}, *single, last]
 
 
 def _of(finder: Finder, numbers: dict[Sign, int]) -> list[tuple[Sign, int]]:

@@ -20,7 +20,7 @@ from dipapprox.privacy.notation import finite
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
-from dipapprox.proof_steps.parts import parts_for, single_pairs, values_json
+from dipapprox.proof_steps.parts import parts_for, single_pairs
 from dipapprox.proof_steps.published import cuts_for, intervals
 
 LEAST_BITS = 24
@@ -171,11 +171,8 @@ def _kept(
             return [_run(said, inputs, bits), {**bound, **stated}]
         if single is None:
             raise Refused("a set of pairs of real inputs is bounded by none of them")
-        before = [single[0]]
-        meant = {**said, "pairs": [[values_json(u), values_json(v)] for u, v in single[1]]}
-        inputs = [
-            values_json(each) for each in dict.fromkeys(u for pair in single[1] for u in pair)
-        ]
+        before, inputs = [single.step], single.inputs
+        meant = {**said, "pairs": single.listed}
     if program.real_outputs:
         cuts = cuts_for(machine, meant, gap, bits, ask)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}

@@ -510,7 +510,7 @@ def changes(text: str) -> set[tuple[Fraction, ...]]:
     machine = machine_of(text)
     step = single_pairs(json_of(text), lambda: None)
     assert step is not None
-    found = representatives(Proof(machine, None, lambda: None), [], step[0])
+    found = representatives(Proof(machine, None, lambda: None), [], step.step)
     domains = [domain for _, domain in machine.inputs]
     for pair in found.pairs:
         assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))
