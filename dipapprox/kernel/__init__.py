@@ -2,10 +2,25 @@
 
 In: a machine, a claim, and the steps of a proof, as JSON. Out: that the claim is proved, or the
 first step that does not hold. Nothing is searched here. A run of the machine is an unnormalised
-measure on a finite store and the samples still in use (`forward`, `measures`); what it comes to is
-a graph of functions of one variable and of numbers (`nodes`), which an evaluator encloses with
-balls (`panels`, on the integers `lattice`) or gives exactly in eps (`exact`). Rules turn such
-numbers into divergences, and divergences into the claim (`rules`, `replay`).
+measure on a finite store and the samples still in use; what it comes to is a graph of functions of
+one variable and of numbers, which an evaluator encloses with balls or gives exactly in eps. Rules
+turn such numbers into divergences, and divergences into the claim. To be read in this order, in
+which modules import those before them:
 
-Read `machine`, `forward`, `nodes`, `rules` first. Imports: the standard library, flint, itself.
+    ground              errors, budget, reading, balls, exponentials, laws
+    machines            adjacency, machine, pairs, signs
+    graphs              nodes
+      in balls          accuracy, sampled, grid, legendre, convolutions, panels, lattice, evaluate
+      in closed form    exact
+    runs                measures, integration, states, expressions, weights, loops, published,
+                        forward
+    conclusions         losses, judgements, proofs
+    intervals of eps    closed_forms
+    real inputs         motion, sets
+    one eps             ratios, excesses, rules
+    compositions        mechanisms, compositions, parts
+    every eps           rounds, paths, regions, potential, rays, cycles, budgets
+    the whole           replay
+
+Imports: the standard library, flint, itself.
 """

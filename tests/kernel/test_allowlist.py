@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dipapprox import kernel
+
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 9_300
+MOST_LINES = 9_400
 """Of all files together. A reader of the field should read them in a day or two: 5,000 is the goal,
 and rules for published numbers are above it."""
 
@@ -58,6 +61,21 @@ def test_there_are_few_lines() -> None:
 
 def test_all_files_lie_in_one_folder() -> None:
     assert set(KERNEL.rglob("*.py")) == set(FILES)
+
+
+def test_modules_import_those_that_are_to_be_read_before_them() -> None:
+    rows = re.findall(r"^    [a-z ]{20}((?:\w+, )*\w+),?$", kernel.__doc__ or "", re.MULTILINE)
+    order = [name for row in rows for name in row.split(", ")]
+    assert sorted(order) == [path.stem for path in FILES if path.stem != "__init__"]
+    for place, name in enumerate(order):
+        for node in ast.walk(ast.parse((KERNEL / f"{name}.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "dipapprox.kernel":
+                imported = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dipapprox."):
+                imported = [(node.module or "").removeprefix("dipapprox.kernel.")]
+            else:
+                continue
+            assert set(imported) <= set(order[:place]), name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
