@@ -196,8 +196,8 @@ def test_the_check_does_not_know_what_it_checks() -> None:
         *("pairs.maxima", "pairs.search", "pairs.maximum"),
         *("pairs.boxes.search", "pairs.boxes.models", "pairs.boxes.bounds", "pairs.boxes.cells"),
         *("pairs.boxes.polygons", "pairs.boxes.vertices", "numerics.interpolation.polynomial"),
-        *("privacy.certificate", "privacy.decisions.certificate", "privacy.decisions.decider"),
-        *("privacy.decisions.inequalities", "privacy.sources", "privacy.verifier"),
+        *("privacy.certificate", "privacy.decisions.decider"),
+        *("privacy.sources", "privacy.verifier"),
         "semantics.execution",
     }
     assert {f"dipapprox.{name}" for name in unknown} <= set(MODULES)

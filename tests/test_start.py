@@ -92,7 +92,12 @@ def test_programs_that_read_json_get_it_without_a_layout(tmp_path: Path) -> None
         ("profile", program, "--eps", "1/2", "--eps-prv", "1", "--json"),
         ("probability", program, "--eps", "1/2", "--input", "0,1", "--json"),
         ("calibrate", program, "--eps-prv", "1", "--delta", "0.01", "--width", "0.1", "--json"),
-        ("decide", "programs/dipc/svt1.dpg", "--certificate", certificate, "--json"),
+        ("decide", "programs/dipc/svt1.dpg", "--json"),
+        (
+            *("verify", program, "--eps", "1/2", "--delta", "0.1", "--json"),
+            "--certificate",
+            certificate,
+        ),
         ("check", certificate, "--json"),
         ("prove", "programs/automata/svt.dipa", "--json"),
     )

@@ -17,7 +17,6 @@ import msgspec
 from dipapprox.certificates import (
     budgets,
     compositions,
-    decisions,
     real_inputs,
     services,
     verdicts,
@@ -27,7 +26,6 @@ from dipapprox.certificates.compositions import (
     CertificateAgainstComposition,
     CertificateOfComposition,
 )
-from dipapprox.certificates.decisions import CertificateOfPrivacy, CertificateOfViolation
 from dipapprox.certificates.digest import digest
 from dipapprox.certificates.json_texts import read_json
 from dipapprox.certificates.messages import complaint
@@ -40,7 +38,7 @@ from dipapprox.certificates.services import CertificateAgainstService, Certifica
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
 from dipapprox.errors import UserError
 
-OfProgram = CertificateOfDP | CertificateOfNotDP | CertificateOfPrivacy | CertificateOfViolation
+OfProgram = CertificateOfDP | CertificateOfNotDP
 OfBudget = CertificateOfBudget | CertificateAgainstBudget
 OfService = CertificateOfService | CertificateAgainstService
 OfComposition = CertificateOfComposition | CertificateAgainstComposition
@@ -49,7 +47,6 @@ AnyCertificate = OfProgram | OfBudget | OfRealInputs | OfService | OfComposition
 
 KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
     verdicts.FORMAT: {"DP": CertificateOfDP, "Not_DP": CertificateOfNotDP},
-    decisions.FORMAT: {"DP": CertificateOfPrivacy, "Not_DP": CertificateOfViolation},
     budgets.FORMAT: {"DP": CertificateOfBudget, "Not_DP": CertificateAgainstBudget},
     real_inputs.FORMAT: {"DP": CertificateOfRealInputs, "Not_DP": CertificateAgainstRealInputs},
     services.FORMAT: {"DP": CertificateOfService, "Not_DP": CertificateAgainstService},
@@ -58,8 +55,7 @@ KINDS: dict[str, dict[str, type[AnyCertificate]]] = {
 """What a file's "format" and "verdict" stand for."""
 
 _VERSIONS = {
-    kind.FORMAT: kind.VERSION
-    for kind in (verdicts, decisions, budgets, real_inputs, services, compositions)
+    kind.FORMAT: kind.VERSION for kind in (verdicts, budgets, real_inputs, services, compositions)
 }
 
 T = TypeVar("T")

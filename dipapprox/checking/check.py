@@ -65,10 +65,6 @@ from dipapprox.certificates.compositions import (
     CertificateAgainstComposition,
     CertificateOfComposition,
 )
-from dipapprox.certificates.decisions import (
-    CertificateOfPrivacy,
-    CertificateOfViolation,
-)
 from dipapprox.certificates.digest import text_hash
 from dipapprox.certificates.json_texts import read_json
 from dipapprox.certificates.reading import (
@@ -83,7 +79,6 @@ from dipapprox.certificates.real_inputs import (
 )
 from dipapprox.certificates.services import CertificateAgainstService, CertificateOfService
 from dipapprox.certificates.verdicts import CertificateOfDP, CertificateOfNotDP
-from dipapprox.checking.claims import DecisionClaim, Interval
 from dipapprox.checking.distributions import NoBounds
 from dipapprox.checking.evidence import examine
 from dipapprox.checking.inputs import listed_pairs
@@ -105,7 +100,6 @@ from dipapprox.replays.result import FORMAT, Outcome, Replay
 if TYPE_CHECKING:
     from dipapprox.checking.budgets import examine as budgets
     from dipapprox.checking.compositions import examine as compositions
-    from dipapprox.checking.decisions import private, violated
     from dipapprox.checking.real_inputs import examine as real_inputs
     from dipapprox.checking.services import examine as services
     from dipapprox.replays import check as replays
@@ -113,35 +107,8 @@ else:
     budgets = Deferred("dipapprox.checking.budgets.examine")
     compositions = Deferred("dipapprox.checking.compositions.examine")
     real_inputs = Deferred("dipapprox.checking.real_inputs.examine")
-    private = Deferred("dipapprox.checking.decisions.private")
-    violated = Deferred("dipapprox.checking.decisions.violated")
     services = Deferred("dipapprox.checking.services.examine")
     replays = Deferred("dipapprox.replays.check")
-
-
-def examine_decision(
-    record: CertificateOfPrivacy | CertificateOfViolation,
-    claim: DecisionClaim,
-    program: Program,
-    partial: PartialResult,
-    limits: Limits,
-) -> None:
-    """Derive again what the record states about its program, and compare.
-
-    Raises:
-        Stuck, NoBounds: If the checker cannot follow or enclose something.
-        LimitReached: If `limits` run out.
-    """
-    try:
-        match record:
-            case CertificateOfPrivacy():
-                private.examine(record, claim, program, partial, limits)
-            case CertificateOfViolation():
-                violated.examine(record, claim, program, partial, limits)
-            case _:
-                assert_never(record)
-    except UserError as error:  # an input that is none, or a delta
-        partial.differ("inputs, delta", error.message)
 
 
 def check(
@@ -211,7 +178,6 @@ def check(
         pairs=partial.pairs,
         sets=partial.sets,
         inputs=partial.inputs,
-        inequalities=partial.inequalities,
         delta_enclosure=partial.delta,
         precision=partial.bits,
         shared=tuple(partial.shared),
@@ -230,8 +196,6 @@ def _examine_numbers(
         case CertificateOfComposition() | CertificateAgainstComposition():
             compositions.examine_composition(record, partial, limits)
         case CertificateOfDP() | CertificateOfNotDP():
-            return _examine_program(record, claim, partial, limits)
-        case CertificateOfPrivacy() | CertificateOfViolation():
             return _examine_program(record, claim, partial, limits)
         case _:
             raise BrokenInvariant("the certificate is examined in exact numbers")
@@ -262,9 +226,6 @@ def _claim(record: AnyCertificate) -> AnyClaim:
     match record:
         case CertificateOfDP() | CertificateOfNotDP():
             return record.claim
-        case CertificateOfPrivacy() | CertificateOfViolation():
-            claim = record.claim
-            return DecisionClaim(Interval(*claim.ends), claim.budget, claim.delta)
         case CertificateOfBudget() | CertificateAgainstBudget():
             return budgets.claim_of(record)
         case CertificateOfRealInputs() | CertificateAgainstRealInputs():
@@ -308,9 +269,6 @@ def _examine_program(
             examine_rounded(record, program, partial, within)
         case CertificateOfDP() | CertificateOfNotDP():
             examine(record, program, partial, limits)
-        case CertificateOfPrivacy() | CertificateOfViolation():
-            assert isinstance(claim, DecisionClaim)
-            examine_decision(record, claim, program, partial, limits)
         case _:
             assert_never(record)
     return scope

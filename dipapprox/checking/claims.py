@@ -1,4 +1,4 @@
-"""What certificates claim, beside verdicts: decisions, budgets, compositions."""
+"""What certificates claim, beside verdicts: budgets, compositions."""
 
 from __future__ import annotations
 
@@ -28,24 +28,6 @@ class Interval:
 
     def __contains__(self, eps: Fraction) -> bool:
         return eps > 0 and self.lower <= eps and (self.upper is None or eps <= self.upper)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionClaim:
-    """(budget * ε, delta)-privacy for every ε of an interval.
-
-    Attributes:
-        delta: A number or a formula in eps, as it is written.
-    """
-
-    interval: Interval
-    budget: Fraction
-    delta: str
-
-    def interval_text(self) -> tuple[str, str]:
-        """Return both ends as JSON has them."""
-        upper = self.interval.upper
-        return exact_text(self.interval.lower), "inf" if upper is None else exact_text(upper)
 
 
 @dataclass(frozen=True, slots=True)

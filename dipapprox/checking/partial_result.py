@@ -18,7 +18,6 @@ class PartialResult:
     pairs: int | None = None
     sets: int | None = None
     inputs: int = 0
-    inequalities: int | None = None
     delta: Enclosure | None = None
     bits: int = 0
     shared: list[str] = field(default_factory=list)
@@ -29,7 +28,7 @@ class PartialResult:
         self.shared += other.shared
         self.reason = self.reason or other.reason
         self.pairs, self.sets, self.inputs = other.pairs, other.sets, other.inputs
-        self.inequalities, self.delta, self.bits = other.inequalities, other.delta, other.bits
+        self.delta, self.bits = other.delta, other.bits
 
     def differ(self, where: str, what: str) -> None:
         """Note that something in the file is false; only the first ones are kept."""

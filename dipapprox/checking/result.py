@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import ClassVar, assert_never
 
 from dipapprox.certificates.verdicts import Claimed
-from dipapprox.checking.claims import BudgetClaim, CompositionClaim, DecisionClaim
+from dipapprox.checking.claims import BudgetClaim, CompositionClaim
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.privacy.decisions.epsilons import claim_words, closed_interval
 from dipapprox.privacy.description import Description, interval, known
 from dipapprox.privacy.notation import ends, parameter_fields, parameters_text
 from dipapprox.privacy.result import Result
@@ -19,7 +18,7 @@ from dipapprox.privacy.scope import Scope
 from dipapprox.privacy.verdict import Answer, delta_name
 from dipapprox.replays.result import TONES, Outcome
 
-AnyClaim = Claimed | DecisionClaim | BudgetClaim | CompositionClaim
+AnyClaim = Claimed | BudgetClaim | CompositionClaim
 """What a certificate states."""
 
 
@@ -59,7 +58,6 @@ class CheckResult(Result):
     pairs: int | None
     sets: int | None
     inputs: int
-    inequalities: int | None
     delta_enclosure: Enclosure | None
     precision: int
     shared: tuple[str, ...]
@@ -86,7 +84,6 @@ class CheckResult(Result):
             "pairs": self.pairs,
             **({} if self.sets is None else {"sets": self.sets}),
             "inputs": self.inputs,
-            **({} if self.inequalities is None else {"inequalities": self.inequalities}),
             "delta_enclosure": None if self.delta_enclosure is None else ends(self.delta_enclosure),
             "precision": self.precision,
             "shared": list(self.shared),
@@ -126,12 +123,7 @@ class CheckResult(Result):
             return f"δ on {self.sets} sets of pairs that hold all, and of single pairs"
         if self.delta_enclosure is not None:
             return f"distributions of {self.inputs} inputs, sums of pairs: {self.pairs}"
-        if not isinstance(self.claim, DecisionClaim) or not self.inputs:
-            return None
-        # A violation may rest on enclosures: of Gaussian programs there are no closed forms.
-        what = "distributions" if self.inequalities is None else "closed forms"
-        more = "" if self.inequalities is None else f", inequalities: {self.inequalities}"
-        return f"{what} of {self.inputs} inputs, ordered pairs: {self.pairs}{more}"
+        return None
 
 
 def claim_text(claim: AnyClaim) -> str:
@@ -140,9 +132,6 @@ def claim_text(claim: AnyClaim) -> str:
         case Claimed():
             claimed = f"(ε_prv, δ) = ({brief_text(claim.eps_prv)}, {brief_text(claim.delta)})"
             return f"{claimed}, program run at ε = {brief_text(claim.eps)}"
-        case DecisionClaim():
-            epsilons = closed_interval(claim.interval.lower, claim.interval.upper)
-            return claim_words(claim.budget, claim.delta, epsilons)
         case BudgetClaim() | CompositionClaim():
             return claim.text
         case _:
@@ -156,12 +145,6 @@ def _claim_fields(claim: AnyClaim) -> dict[str, object]:
                 "eps": exact_text(claim.eps),
                 "eps_prv": exact_text(claim.eps_prv),
                 "delta": exact_text(claim.delta),
-            }
-        case DecisionClaim():
-            return {
-                "interval": list(claim.interval_text()),
-                "budget": exact_text(claim.budget),
-                "delta": claim.delta,
             }
         case BudgetClaim():
             return {

@@ -22,7 +22,6 @@ from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
-from dipapprox.privacy.decisions.certificate import certify_decision, without_evidence
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
@@ -57,19 +56,10 @@ def write(
     match found:
         case Verdict():
             missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
-            private, certified = (
-                found.answer is Answer.DP,
-                partial(files.certify_verdict, verdict=found),
-            )
-        case Decision() | IntervalVerdict() if found.replayed is not None:
-            missing, private = None, found.answer is Answer.DP
+            certified = partial(files.certify_verdict, verdict=found)
+        case Decision() | IntervalVerdict():
+            missing = "the answer is Unknown" if found.answer is Answer.UNKNOWN else None
             certified = partial(files.certify_throughout, found=found)
-        case IntervalVerdict():
-            missing, private = "the verdict is Unknown", False
-        case Decision():
-            missing = without_evidence(found)
-            private = found.answer is Answer.DP
-            certified = partial(certify_decision, decision=found)
         case _:
             assert_never(found)
     if missing is not None:
@@ -85,8 +75,8 @@ def write(
         print(none.message, file=sys.stderr)
         return None
     digest = _write(path, certificate)
-    if private and isinstance(selection, AllPairs) and found.replayed is None:
-        _warn(program, found.claim.eps if isinstance(found, Verdict) else None, options)
+    if isinstance(found, Verdict) and found.answer is Answer.DP and found.replayed is None:
+        _warn(program, found.claim.eps, selection, options)
     return digest
 
 
@@ -140,15 +130,16 @@ def _write(path: Path, certificate: Certificate) -> str:
     return str(certificate.fields["digest"])
 
 
-def _warn(program: Program, eps: Fraction | None, options: Options) -> None:
+def _warn(program: Program, eps: Fraction, selection: PairSelection, options: Options) -> None:
     """Say so if a certificate about all pairs is none that `check` can confirm."""
+    if not isinstance(selection, AllPairs):
+        return
     if has_real_inputs(program):
-        if eps is not None:
-            try:
-                require_reach(program.with_rational_scales(), eps, options.limits)
-            except (Stuck, LimitReached) as reason:
-                text = f"warning: `check` cannot confirm this certificate: {reason}"
-                print(text, file=sys.stderr)
+        try:
+            require_reach(program.with_rational_scales(), eps, options.limits)
+        except (Stuck, LimitReached) as reason:
+            text = f"warning: `check` cannot confirm this certificate: {reason}"
+            print(text, file=sys.stderr)
         return
     inputs = prod(len(cell.domain) for cell in program.inputs)
     if inputs > MOST_INPUTS:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
+from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
@@ -19,6 +20,7 @@ from dipapprox.kernel.judgements import (
 )
 from dipapprox.kernel.machine import Tree, read_weight
 from dipapprox.kernel.nodes import Node
+from dipapprox.kernel.pairs import all_inputs
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -257,24 +259,42 @@ def violated_somewhere(
 ) -> ViolatedSomewhere:
     """A claim about an interval of eps is violated if it is at one eps of them.
 
-    At that eps the violated numbers are at least eps_prv and delta.
+    At that eps the violated numbers are at least eps_prv and delta. On the whole interval these are
+    >= 0, and runs have probabilities: there are no choices and loops, or there are closed forms.
 
-    Step: "eps", "eps_prv", "delta"; one premise: the violation.
+    Step: "eps", "eps_prv", "delta"; premises: the violation, closed forms for all inputs that are
+    meant if they are needed, signs.
     """
+    on = read_epsilons(step["eps"])
     match premises:
-        case [Violated(eps, eps_prv, delta) as found]:
-            pass
+        case [Violated(eps, eps_prv, delta) as found, ExactDistributions() as meaning, *rest]:
+            known: Collection[Input] = meaning.values if meaning.epsilons == on else ()
+        case [Violated(eps, eps_prv, delta) as found, *rest]:
+            known = ()
         case _:
-            raise BadProof("one premise is wanted: a violation")
-    epsilons, signs = read_epsilons(step["eps"]), Signs.at(eps)
-    formulas = read_weight(step["eps_prv"]), read_weight(step["delta"])
-    if not epsilons.holds(eps, eps):
+            raise BadProof("a violation is wanted first")
+    if not on.holds(eps, eps):
         raise Refuted("the violation is at another eps")
+    if needs_meaning(proof.machine.body):
+        pairs = proof.pairs
+        meant = all_inputs(proof.machine) if pairs is None else (u for pair in pairs for u in pair)
+        if not all(input in known for input in meant):
+            raise Refuted("no closed forms say that the machine has probabilities")
+    here, everywhere = Signs.at(eps), Signs(on, _signs(rest))
+    formulas = read_weight(step["eps_prv"]), read_weight(step["delta"])
     for formula, value in zip(formulas, (eps_prv, delta), strict=True):
-        slack = formula_of(formula, signs).scaled(Fraction(-1)) + Ratio.constant(value)
-        if not signs.tell(slack.numerator, positive=False):
+        slack = formula_of(formula, here).scaled(Fraction(-1)) + Ratio.constant(value)
+        if not here.tell(slack.numerator, positive=False):
             raise Refuted("the violation is of less than what is claimed")
-    return ViolatedSomewhere(epsilons, *formulas, found)
+        if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):
+            raise Refuted("what is claimed is not known to be >= 0")
+    return ViolatedSomewhere(on, *formulas, found)
+
+
+def needs_meaning(tree: Tree) -> bool:
+    """Whether there are choices or loops, which may be none for some eps."""
+    parts = tree if isinstance(tree, tuple) else ()
+    return any(part in ("choose", "while") or needs_meaning(part) for part in parts)
 
 
 def _signs(premises: Sequence[Judgement]) -> list[Sign]:

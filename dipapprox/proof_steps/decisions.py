@@ -70,6 +70,7 @@ def proved_interval(
         run=replace(verdict.run, reason=why),
         answer=Answer.UNKNOWN,
         violation=None,
+        remaining=((verdict.lower, verdict.upper),),
         interrupted=interrupted,
     )
 

@@ -13,7 +13,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.exact.signs.zero import in_order
 from dipapprox.kernel.balls import precision, upper_at
-from dipapprox.kernel.closed_forms import bounded_excesses, closed_forms, growth_of
+from dipapprox.kernel.closed_forms import bounded_excesses, closed_forms, growth_of, needs_meaning
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import ExactDistributions
@@ -97,8 +97,17 @@ def written_throughout(
             machine, claim, tuple(_kept(machine, claim, inputs, goal.epsilons, limits))
         )
         return
-    for steps in _violated(goal.broken, stated, claim["eps"]):
-        yield WrittenProof(machine, claim, steps)
+    before, premises = _meaning(machine, claim, inputs, goal.epsilons, limits)
+    place = len(before)
+    for run, violation in _violations(goal.broken, stated):
+        violation["from"] = [-place - 1]
+        somewhere: dict[str, Json] = {
+            "rule": "violated somewhere",
+            "from": [-place - 2, *premises],
+            "eps": claim["eps"],
+            **stated,
+        }
+        yield WrittenProof(machine, claim, (*before, run, violation, somewhere))
 
 
 def _kept(
@@ -143,6 +152,31 @@ def _kept(
     return [*steps, {**run, "from": before}, *single, last]
 
 
+def _meaning(
+    machine: Json, claim: dict[str, Json], inputs: Json, epsilons: Epsilons, limits: Limits
+) -> tuple[list[Json], list[Json]]:
+    """Write why the claim has a meaning on all of its interval, and which steps say so."""
+    read = read_machine(machine)
+    proof = Proof(read, read_claim(claim, read).pairs, limits.check)
+    first, second = Finder(epsilons, limits), Finder(epsilons, limits)
+    run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
+    try:
+        if needs_meaning(read.body):
+            closed_forms(proof, first, run)
+        for name in ("eps_prv", "delta"):
+            formula = formula_of(read_weight(claim[name]), second)
+            second.tell(formula.numerator, positive=False)
+    except NotProved as obstacle:
+        raise NoCertificate(str(obstacle)) from None
+    steps: list[Json] = [*first.used.values()]
+    premises: list[Json] = []
+    if needs_meaning(read.body):
+        premises.append(-len(steps) - 1)
+        steps.append({**run, "from": [-number - 1 for number in range(len(steps))]})
+    premises += [-len(steps) - 1 - number for number in range(len(second.used))]
+    return [*steps, *second.used.values()], premises
+
+
 def _of(finder: Finder, numbers: dict[Sign, int]) -> list[tuple[Sign, int]]:
     return [(sign, numbers[sign]) for sign in finder.used]
 
@@ -174,16 +208,14 @@ def _cuts(proof: Proof, found: ExactDistributions, signs: Finder, growth: Ratio)
     return sorted(c for c in cuts if on.lower < c and (on.upper is None or c < on.upper))
 
 
-def _violated(
-    broken: Broken, stated: dict[str, Json], epsilons: Json
-) -> Iterator[tuple[Json, ...]]:
+def _violations(
+    broken: Broken, stated: dict[str, Json]
+) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
     eps, pair = broken.eps, [input_json(broken.input), input_json(broken.adjacent)]
     (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
     for delta in deltas:
-        somewhere: Json = {"rule": "violated somewhere", "from": [-2], "eps": epsilons, **stated}
-        step: Json = {
+        step: dict[str, Json] = {
             "rule": "violation",
-            "from": [-1],
             "eps_prv": number_json(eps_prv),
             "delta": number_json(delta),
             "input": pair[0],
@@ -191,9 +223,9 @@ def _violated(
             "outputs": [input_json(each) for each in broken.outputs],
         }
         run: dict[str, Json] = {"from": [], "eps": number_json(eps), "inputs": list(pair)}
-        yield {**run, "rule": "exact distributions"}, step, somewhere
+        yield {**run, "rule": "exact distributions"}, step
         for bits in _BITS:
-            yield {**run, "rule": "distributions", "bits": bits}, step, somewhere
+            yield {**run, "rule": "distributions", "bits": bits}, step
 
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:

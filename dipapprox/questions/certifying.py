@@ -7,7 +7,6 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.language.load import DPG
 from dipapprox.language.services import Service
 from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.decisions.certificate import certify_decision
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
@@ -65,11 +64,9 @@ def certify(
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
     match verdict:
-        case Decision() | IntervalVerdict() if verdict.replayed is not None:
+        case Decision() | IntervalVerdict():
             chosen = known_options(options)
             return certify_throughout(known, source, verdict, selection, chosen)
-        case Decision():
-            return certify_decision(known, source, verdict, selection, known_options(options))
         case Verdict():
             return certify_verdict(known, source, verdict, selection, known_options(options))
         case _:

@@ -159,7 +159,7 @@ class IntervalWitness(PairWitness, frozen=True, kw_only=True):
     eps: Rational
 
 
-class IntervalAnswer(ProgramAnswer, frozen=True):
+class IntervalAnswer(ProgramAnswer, frozen=True, kw_only=True):
     """What all verdicts about an interval of ε have."""
 
     eps: Annotated[
@@ -176,6 +176,7 @@ class IntervalAnswer(ProgramAnswer, frozen=True):
     final_states: Count
     delta_enclosure: Enclosure
     points: Count
+    proved: Proved | UnsetType = UNSET
     precision: Count
     engine: str
     seconds: Seconds
@@ -239,17 +240,6 @@ class CheckOfVerdict(CheckAnswer, frozen=True, kw_only=True):
     delta_enclosure: Enclosure | None
 
 
-class CheckOfDecision(CheckAnswer, frozen=True, kw_only=True):
-    """What is said of certificates of decisions."""
-
-    interval: tuple[Rational, End]
-    budget: Rational
-    delta: Annotated[str, Meta(description="a number or a formula in eps")]
-    verdict: Literal["DP", "Not_DP"]
-    inequalities: Count | UnsetType = UNSET
-    delta_enclosure: None
-
-
 class StatedBounds(Statement, frozen=True):
     """Of the least budget, multiples of ε; `upper` is null if no upper bound is stated."""
 
@@ -288,30 +278,6 @@ class VerdictRefuted(CheckOfVerdict, frozen=True):
 
 
 class VerdictNotConfirmed(CheckOfVerdict, frozen=True):
-    """Nothing was found false, but not all was confirmed."""
-
-    result: Literal["not confirmed"]
-    differences: Nothing
-    reason: Text
-
-
-class DecisionConfirmed(CheckOfDecision, frozen=True):
-    """All that it states is true."""
-
-    result: Literal["confirmed"]
-    differences: Nothing
-    reason: None
-
-
-class DecisionRefuted(CheckOfDecision, frozen=True):
-    """Something that it states is false."""
-
-    result: Literal["refuted"]
-    differences: Something
-    reason: None
-
-
-class DecisionNotConfirmed(CheckOfDecision, frozen=True):
     """Nothing was found false, but not all was confirmed."""
 
     result: Literal["not confirmed"]

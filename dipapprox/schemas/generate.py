@@ -9,7 +9,7 @@ from inspect import cleandoc
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.certificates import budgets, decisions, real_inputs, services, verdicts
+from dipapprox.certificates import budgets, real_inputs, services, verdicts
 from dipapprox.certificates import compositions as composed
 from dipapprox.certificates.numbers import RATIONAL, number_schema
 from dipapprox.certificates.reading import KINDS
@@ -23,10 +23,6 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "certificate": (
         "a certificate: dipapprox verify --certificate",
         KINDS[verdicts.FORMAT].values(),
-    ),
-    "decision_certificate": (
-        "a certificate of a decision: dipapprox decide --certificate",
-        KINDS[decisions.FORMAT].values(),
     ),
     "budget_certificate": (
         "a certificate of a budget: dipapprox prove --certificate",
@@ -61,9 +57,6 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
             answers.VerdictConfirmed,
             answers.VerdictRefuted,
             answers.VerdictNotConfirmed,
-            answers.DecisionConfirmed,
-            answers.DecisionRefuted,
-            answers.DecisionNotConfirmed,
             answers.BudgetConfirmed,
             answers.BudgetRefuted,
             answers.BudgetNotConfirmed,

@@ -87,7 +87,7 @@ class OpenInequality(Statement, frozen=True):
     reason: Text
 
 
-class DecideAnswer(ProgramAnswer, frozen=True):
+class DecideAnswer(ProgramAnswer, frozen=True, kw_only=True):
     """What all decisions have; the claim is (budget * eps, delta)-privacy."""
 
     interval: Annotated[
@@ -116,6 +116,7 @@ class DecideAnswer(ProgramAnswer, frozen=True):
         tuple[OpenInequality, ...],
         Meta(description="inequalities that are not decided, the first hundred"),
     ]
+    proved: Proved | UnsetType = UNSET
     engine: str
     seconds: Seconds
 
@@ -145,7 +146,7 @@ class Undecided(DecideAnswer, frozen=True):
     reason: Literal[
         "outside-fragment", "path-budget", "integration-budget", "degree-budget",
         "precision-budget", "tight-delta", "termination", "time-limit", "memory-limit",
-        "interrupted", "internal-error",
+        "interrupted", "no-proof", "internal-error",
     ]  # fmt: skip
     detail: Text
     witness: None

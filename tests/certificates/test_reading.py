@@ -28,7 +28,7 @@ def test_what_is_read_is_what_was_written(kind: str) -> None:
 
 
 def test_each_number_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates repeat few numbers many times: reading 1,000 proofs is not parsing 1,000."""
+    """Certificates repeat few numbers many times: reading 1,000 outputs is not parsing 1,000."""
     parsed: list[str] = []
 
     def counting(text: str, form: re.Pattern[str], expected: str) -> Fraction:
@@ -36,36 +36,25 @@ def test_each_number_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return read_number(text, form, expected)
 
     monkeypatch.setattr(numbers, "read_number", counting)
-    fields = sample("private")
-    inequalities = fields["evidence"]["inequalities"]
+    fields = sample("Not_DP")
+    outputs = fields["evidence"]["outputs"]
     read_certificate(fields)
     once = len(parsed)
     assert once > 5
-    read_certificate(replaced(fields, ("evidence", "inequalities"), inequalities * 1000))
+    read_certificate(replaced(fields, ("evidence", "outputs"), outputs * 1000))
     assert len(parsed) == 2 * once
 
 
-FORM = ("evidence", "inequalities", 0, "form")
-PROOF = ("evidence", "inequalities", 1, "proof")
 MALFORMED: list[tuple[str, tuple[str | int, ...], Any, str]] = [
-    ("private", ("program", "text"), 3, "$.program.text: expected a string, got a whole number"),
-    ("private", (*FORM, 0, 0), -1, "$.evidence.inequalities[0].form[0][0]: expected a whole"),
-    ("private", (*FORM, 0, 0), 10**30, "form[0][0]: expected a whole number <= 10000"),
-    ("private", (*FORM, 0, 0), True, "form[0][0]: expected a whole number, got true or false"),
-    ("private", (*FORM, 0, 1), "1/0", "form[0][1]: expected a fraction with a denominator above 0"),
-    ("private", (*FORM, 0, 1), "9" * 20001, "form[0][1]: expected a number of reasonable length"),
-    ("private", (*FORM, 0, 1), "1\n", "form[0][1]: expected a rational number"),
-    ("private", (*FORM, 0, 2), "0", "form[0]: expected a term that is not 0"),
-    ("private", (*FORM, 0), [0, "1"], "form[0]: expected a list of at least length 3, got 2"),
-    ("private", FORM, [[0, "1", "1"], [0, "1", "2"]], "[0]: expected each power and rate once"),
-    ("private", PROOF, {"kind": "trust me"}, "[1].proof.kind: invalid value 'trust me'"),
-    ("private", PROOF, {"kind": "point", "eps": "1"}, "[1].proof: object missing required field"),
-    ("private", ("claim", "interval"), ["2", "1"], "$.claim.interval: expected an interval"),
-    ("private", ("claim", "budget"), "-1", "$.claim.budget: expected a number >= 0"),
-    ("private", ("pairs",), {"selection": "all", "count": 1, "list": None}, "$.pairs.selection:"),
-    ("private", ("widened",), {"q": "0 .. 5"}, "$.widened.q: expected 0..5"),
-    ("violated", ("pairs", "count"), 3, "$.pairs.count: expected null, as the search ended"),
-    ("violated", ("verdict",), "yes", '$.verdict: expected "DP" or "Not_DP"'),
+    ("DP", ("program", "text"), 3, "$.program.text: expected a string, got a whole number"),
+    ("DP", ("claim", "delta"), "1/0", "$.claim.delta: expected a fraction with a denominator abo"),
+    ("DP", ("claim", "delta"), "9" * 20001, "$.claim.delta: expected a number of reasonable leng"),
+    ("DP", ("claim", "delta"), "1\n", "$.claim.delta: expected a rational number"),
+    ("DP", ("evidence", "kind"), "trust me", "$.evidence"),
+    ("DP", ("pairs",), {"selection": "all", "count": 1, "list": None}, "$.pairs.selection:"),
+    ("DP", ("widened",), {"q": "0 .. 5"}, "$.widened.q: expected 0..5"),
+    ("Not_DP", ("pairs", "count"), 3, "$.pairs.count: expected null, as the search ended"),
+    ("Not_DP", ("verdict",), "yes", '$.verdict: expected "DP" or "Not_DP"'),
     ("DP", ("delta_enclosure",), ["1", "0"], "$.delta_enclosure: expected two numbers in [0, 1]"),
     (
         "DP",
@@ -102,8 +91,8 @@ def test_a_malformed_field_is_named(
 
 
 def test_a_field_that_comes_twice_is_named_wherever_it_is() -> None:
-    text = json.dumps(sample("private"))
-    for once in ('"kind": "inequalities"', '"budget": "1/2"', '"name": "sparse"'):
+    text = json.dumps(sample("DP"))
+    for once in ('"kind": "distributions"', '"delta": "1/40"', '"name": "svt_gauss"'):
         assert once in text
         name = once.partition(":")[0].strip('"')
         with pytest.raises(UserError, match=f"the field '{name}' occurs twice"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import pytest
@@ -13,9 +12,6 @@ import dipapprox
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.values import Stuck
 from dipapprox.limits import Limits
-from dipapprox.replays.result import Outcome
-from tests.checking.certified import replaced, signed
-from tests.checking.decisions.decided import decision_certificate
 from tests.checking.test_discrete import derived
 
 Q = Fraction
@@ -164,16 +160,3 @@ end
     )
     found = derived(text, ONE, [ONE])
     assert set(found) == {Q(3), Q(9)} and all(e.width < Q(1, 2**50) for e in found.values())
-
-
-def test_random_stopping_is_confirmed_and_forgeries_are_not() -> None:
-    fields = decision_certificate("../random_stopping", {"N": "2"}, budget="2")
-    assert dipapprox.check(json.dumps(fields)).outcome is Outcome.CONFIRMED
-    for place, value in [
-        (("claim", "budget"), "1"),
-        (("claim", "budget"), "199/100"),
-        (("params", "gamma"), "1/3"),
-        (("params", "gamma"), "0"),
-    ]:
-        outcome = dipapprox.check(signed(replaced(fields, place, value))).outcome
-        assert outcome is not Outcome.CONFIRMED, place

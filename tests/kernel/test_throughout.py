@@ -21,8 +21,11 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import RULES, apply
 from dipapprox.kernel.signs import Epsilons
+from dipapprox.language.formula import parse_formula
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.proof_steps.decisions import replayed_throughout
+from dipapprox.proof_steps.formulas import formula_json
+from dipapprox.proof_steps.machines import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.machines import enclosed
@@ -225,6 +228,66 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
             apply(RULES, Proof(read_machine(machine), None, lambda: None), {}, step)
     with pytest.raises(UserError):
         Asked(TURNING, "DP", interval="0..3").decision()
+
+
+CHOICE = """
+input q in {0, 1}
+output out in {0, 1}
+adjacent all
+a <- choose {0 : 1, 1 : 0}
+out <- choose {WEIGHTS}
+"""
+TINY = "1/1" + "0" * 300
+WEIGHTS = [
+    f"0 : 1/2, 1 : 1/2 + {TINY}",
+    f"0 : 1/2, 1 : 1/2 - {TINY}",
+    f"0 : 1 + {TINY}, 1 : -{TINY}",
+    "0 : 1/2 * (eps - 1) / (eps - 1), 1 : 1/2",
+    "0 : 1/2 + 0 / (eps - 1), 1 : 1/2",
+    "0 : 1/2 + (eps - 1) / 10 ^ 100, 1 : 1/2",
+    "0 : 1/4, 1 : 1/4",
+]
+HALVES = "0 : 1/2, 1 : 1/2"
+
+
+def fair(weights: str, delta: Any, interval: tuple[Any, Any]) -> object:
+    """Replay that a program whose inputs do nothing is private."""
+    eps = {"from": interval[0], "to": interval[1]}
+    run = {"rule": "exact distributions", "from": [], "eps": eps, "inputs": None}
+    stated = {"eps_prv": ["eps"], "delta": delta}
+    step = {"rule": "every pair throughout", "from": [0], "cuts": [], **stated}
+    claim = {"verdict": "DP", "eps": eps, "pairs": None, **stated}
+    machine = machine_json(program_of(CHOICE.replace("WEIGHTS", weights)))
+    return replay(machine, claim, [run, step])
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_what_is_no_distribution_somewhere_is_not_confirmed(weights: str) -> None:
+    for interval in ((0, None), ("1/2", 1), (1, 1), (1, 2)):
+        if "10 ^" in weights and interval == (1, 1):
+            continue  # it is one at eps = 1
+        with pytest.raises(NotProved):
+            fair(weights, 0, interval)
+        assert isinstance(fair(HALVES, 0, interval), Private)
+
+
+HOLES = [
+    "(D)*(eps-1)/(eps-1)", "(D)*((eps-1)/(eps-1))", "(D)/((eps-1)/(eps-1))",
+    "(D)+0/(eps-1)", "(D)+0*(eps-1)^-1", "(D)*exp(0*(eps-1)/(eps-1))",
+    "(D)*(exp(eps)-exp(2*eps)/exp(eps)+1)^0/(eps-1)*(eps-1)", "0*(eps-1)/(eps-1)",
+]  # fmt: skip
+
+
+def test_a_delta_is_defined_on_the_whole_interval() -> None:
+    for delta in ("0", "exp(-eps)", "1/(1 + eps)", "exp(-eps)/(1 + exp(-eps))", "(1 + eps)^-1"):
+        given = formula_json(parse_formula(delta, "delta", ("eps",)))
+        assert isinstance(fair(HALVES, given, (0, None)), Private), delta
+    for hole in HOLES:
+        for inside in ("exp(-eps)", "1/2", "0"):
+            given = formula_json(parse_formula(hole.replace("D", inside), "delta", ("eps",)))
+            for interval in ((0, None), (1, 1), ("1/2", 1), (1, 2)):
+                with pytest.raises(NotProved):
+                    fair(HALVES, given, interval)
 
 
 LAWS = st.sampled_from(["Lap", "Lap", "LapPlus", "LapMinus", "DLap"])

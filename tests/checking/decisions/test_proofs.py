@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.certificates.decisions import NonNegative
 from dipapprox.certificates.proofs import Factors, Proof
 from dipapprox.certificates.reading import convert
 from dipapprox.certificates.sign_evidence import proof_of as recorded_proof
+from dipapprox.certificates.statement import Statement
 from dipapprox.certificates.writing import fields_of
 from dipapprox.checking.claims import Interval
 from dipapprox.checking.decisions.covers import Refuted
@@ -70,9 +70,15 @@ def proof_of(
     return fields
 
 
+class Recorded(Statement, frozen=True):
+    """A proof in a file."""
+
+    proof: Proof
+
+
 def read_proof(fields: dict[str, Any]) -> Proof:
-    """Read a proof as a certificate has it."""
-    return convert({"form": [], "proof": fields}, NonNegative).proof
+    """Read a proof as a file has it."""
+    return convert({"proof": fields}, Recorded).proof
 
 
 def holds(
