@@ -19,7 +19,7 @@ from dipapprox.privacy.decisions.decision import EXACT, Decision
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import decisions as throughout
-from dipapprox.proof_steps import parts, proved
+from dipapprox.proof_steps import proved, sets
 from dipapprox.proof_steps.verdicts import goal_of
 
 MOST_PROBABILITIES = 600
@@ -108,5 +108,5 @@ def _replay_decision(program: Program, decision: Decision, selection: PairSelect
 def install() -> None:
     """From now on `verify` and `decide` are the functions above."""
     verifier.verify = replayed
-    parts.MOST_PARTS = MOST_PARTS
+    sets.MOST_PARTS = MOST_PARTS
     decider.decide = replayed_decision

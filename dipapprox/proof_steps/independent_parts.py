@@ -29,7 +29,7 @@ from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import Steps
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json
-from dipapprox.proof_steps.parts import values_json
+from dipapprox.proof_steps.sets import values_json
 
 _BITS = 150
 """Of distributions of parts."""

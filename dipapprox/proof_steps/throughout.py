@@ -26,7 +26,7 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
-from dipapprox.proof_steps.parts import has_real_inputs, single_pairs
+from dipapprox.proof_steps.sets import has_real_inputs, single_pairs
 from dipapprox.proof_steps.signs import Finder, epsilons_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 

@@ -21,7 +21,7 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, representatives, tight
 from dipapprox.proof_steps.machines import machine_json, number_json
-from dipapprox.proof_steps.parts import single_pairs
+from dipapprox.proof_steps.sets import single_pairs
 from kernel.small import program_of
 
 HALF = Fraction(1, 2)
