@@ -39,13 +39,16 @@ class RealFamily(ABC):
     Attributes:
         has_kink: Whether the density is not entire: then 0 is the only such place.
         mirror: The family of -Z.
-        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density.
+        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density. Where
+            there are such, E exp(s |Z|) < inf for s < 1, and f > 0 on these sides of 0.
+        is_light: Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere.
         norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
     """
 
     has_kink = False
     mirror: str
     shifts: tuple[int, ...] = ()
+    is_light = False
     norms: tuple[Fraction, Fraction] | None = None
 
     @abstractmethod
@@ -88,7 +91,7 @@ class Gauss(RealFamily):
     0.798 and, as phi' turns at -1 and 1, 4 phi(1) < 0.968.
     """
 
-    mirror = "Gauss"
+    mirror, is_light = "Gauss", True
     norms = Fraction(399, 500), Fraction(121, 125)
 
     def reach(self, bits: int) -> tuple[int, int]:
@@ -158,9 +161,12 @@ class IntegerFamily(ABC):
     Attributes:
         mirror: The family of -Z.
         shifts: The signs of d for which the mass of k - d is at most e^|d / scale| that of k.
+            Where there are such, E exp(s |Z| / scale) < inf for s < 1.
+        is_light: Whether E exp(s |Z|) < inf for every s.
     """
 
     has_kink = False
+    is_light = False
     mirror: str
     shifts: tuple[int, ...] = ()
 
@@ -217,7 +223,7 @@ class DiscreteGauss(IntegerFamily):
     exp(-T^2 / 2), twice that for both sides; T^2 / 2 >= (7 / 10) (bits + 1) >= (bits + 1) ln 2.
     """
 
-    mirror = "DGauss"
+    mirror, is_light = "DGauss", True
 
     def radius(self, bits: int) -> int:
         return isqrt(7 * (bits + 1) // 5 + 1) + 1

@@ -13,7 +13,8 @@ Proof. On S at u_t the sum is >= 0, so sum |z_i| / size_i >= c t - d for one of 
 Noise that can be shifted has E exp(theta eps |z_i| / size_i) < inf for theta < 1 (`laws`: its tails
 are those of exp(-|z|)), so Pr[S | u_t] <= K exp(-theta eps c t) for some K and all t (Markov).
 If B served, Pr[S | u] <= e^(B eps t) Pr[S | u_t] <= K exp((B - theta c) eps t), which goes to 0 for
-B / c < theta < 1, while Pr[S | u] > 0. Without noise Pr[S | u_t] = 0 for large t.
+B / c < theta < 1, while Pr[S | u] > 0. With light tails alone theta may be any number: all may be
+multiplied by it. Without noise Pr[S | u_t] = 0 for large t.
 
 S is possible at u if there are values of the samples of one such run at which all its guards are
 > 0, what is published lies inside the bounds, and all noise on its side: for densities are > 0 and
@@ -195,20 +196,18 @@ def _lost(
     limits: Sequence[Pair | None],
     listed: Sequence[object],
 ) -> Fraction | None:
-    """Return c for a run, from its last turn to its first; None if noise plays no part in the sum.
-
-    Then the run is impossible far out on the ray.
-    """
+    """Return c for a run, from its last turn to its first; None if it may be any number."""
     cells: dict[str, Fraction] = {}
-    lost, rest, noisy = ZERO, ZERO, False
+    lost, rest, noisy, silent = ZERO, ZERO, False, True
     parts = parted(run, inputs, limits)
     for (turn, pairs, own), json in zip(reversed(parts), reversed(listed), strict=True):
         found = summed(turn, pairs, own, json, cells)
         require_price(found)
         cells, lost, rest = found.cells, lost + found.lost, rest + found.rest
-        noisy |= bool(found.noise)
-    impossible = not noisy and (lost > 0 or (not lost and rest < 0))
-    return None if impossible else lost
+        silent &= not found.noise
+        noisy |= any(not FAMILIES[sample.family].is_light for sample, _ in found.noise)
+    endless = (not noisy and lost > 0) or (silent and not lost and rest < 0)
+    return None if endless else lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +263,12 @@ def summed(
 
 
 def require_price(found: Summed) -> None:
-    """Make sure that every coefficient a of noise z has a z <= |z| / size."""
+    """Make sure that every coefficient a of noise z has a z <= |z| / size, or light tails."""
     for sample, factor in found.noise:
-        signs = FAMILIES[sample.family].shifts
-        if not signs or any(sign * factor * sample.size > 1 for sign in signs):
+        law = FAMILIES[sample.family]
+        if law.is_light:
+            continue
+        if not law.shifts or any(sign * factor * sample.size > 1 for sign in law.shifts):
             raise Refuted("noise is worth less than the multipliers say")
 
 
@@ -319,9 +320,9 @@ def require_possible(
                         raise BadProof("a sample has no value")
                     noise, law = value - _at(mean, known), FAMILIES[family]
                     whole = isinstance(law, IntegerFamily)
-                    if (whole and noise.denominator > 1) or not law.shifts:
+                    if (whole and noise.denominator > 1) or not (law.shifts or law.is_light):
                         raise Refuted(f"such noise of {family} is not known to be possible")
-                    if len(law.shifts) < 2 and noise * law.shifts[0] <= 0:
+                    if len(law.shifts) == 1 and noise * law.shifts[0] <= 0:
                         raise Refuted("noise on the wrong side")
                     known.append(value)
         if any(_at(form, known) <= 0 for form, _ in path.guards):
@@ -358,6 +359,11 @@ def _read_inputs(machine: Rounds, json: object) -> dict[str, list[Pair]]:
                 raise Refuted("a ray leaves the bounds of an input")
             if machine.whole and (first.denominator > 1 or grows.denominator > 1):
                 raise Refuted("an input that is no integer")
+    for name, domain in machine.inputs.items():
+        # In a stream 0 comes after those that are listed.
+        missing = name not in found if machine.round is None else ZERO not in domain
+        if missing:
+            raise Refuted("an input that is not known, or 0, which it cannot be")
     pairs = [pair for each in found.values() for pair in each]
     start, after = tuple(a for a, _ in pairs), tuple(a + b for a, b in pairs)
     if not machine.adjacency.holds(start, after):

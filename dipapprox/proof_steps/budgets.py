@@ -226,9 +226,10 @@ def _runs(
     machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
 ) -> Iterator[tuple[list[int], Growth]]:
     """Yield runs that may lose more than a budget, with what their inputs grow by."""
-    if machine.round is None:
-        if bounds.ray is None:
-            return
+    if machine.round is None and bounds.ray is None:
+        yield from _guessed(machine, limits)
+        return
+    if machine.round is None and bounds.ray is not None:
         grows = {name: (value,) for name, value in bounds.ray.grows.items()}
         for number, path in enumerate(Follower(machine, limits.check).start()):
             said = dict(zip(machine.first, path.said, strict=True))
@@ -245,6 +246,16 @@ def _runs(
             ways = product(*(way.numbers for way, _ in none.walk))
             for numbers in islice(ways, MOST_RUNS):
                 yield list(numbers), grown
+
+
+def _guessed(machine: Rounds, limits: Limits) -> Iterator[tuple[list[int], Growth]]:
+    """Yield runs of a machine without rounds, along rays of all inputs or of one."""
+    names = list(machine.inputs)
+    ends = {name: machine.change(name) for name in names}
+    rays = [{name: (ends[name][side],) for name in names} for side in (1, 0)]
+    rays += [{name: (end,)} for name in names for end in ends[name]]
+    paths = range(len(Follower(machine, limits.check).start()))
+    yield from islice((([path], ray) for ray in rays for path in paths), MOST_RUNS)
 
 
 def _growth(walk: Sequence[tuple[Way, Changes]]) -> Growth:

@@ -288,7 +288,7 @@ def _multipliers(whole: Whole, grows: Growth, limits: Limits) -> tuple[Json, Fra
         scales.append(scale)
     unit = lcm(*(sample.size.numerator for sample in whole.samples))
     rates = [
-        0 if number in whole.free else int(unit / sample.size)
+        None if is_light(sample) else 0 if number in whole.free else int(unit / sample.size)
         for number, sample in enumerate(whole.samples)
     ]
     sides = [_side(sample.family) for sample in whole.samples]
@@ -331,7 +331,14 @@ def _in_noise(form: Form, whole: Whole) -> tuple[dict[int, Fraction], dict[int, 
     return noise, inputs
 
 
+def is_light(sample: Sample) -> bool:
+    """Whether noise far out is so unlikely that no multiplier is too large."""
+    return FAMILIES[sample.family].is_light
+
+
 def _side(family: str) -> Side:
+    if FAMILIES[family].is_light:
+        return Side.ANY
     match FAMILIES[family].shifts:
         case (1, -1) | (-1, 1):
             return Side.ANY
@@ -368,17 +375,17 @@ def _possible(
         values = _values(whole, machine, margin, zero)
         if values is None:
             continue
-        known = _known(values, [_ZERO] * len(whole.reads))
+        known = _known(*values)
         for number, sample in enumerate(whole.samples):
             # One-sided noise: its input lies on the other side, if it has one.
-            noise = values[number] - _at(sample.mean, known)
+            noise = known[number] - _at(sample.mean, known)
             signs = FAMILIES[sample.family].shifts
             reads = [(a, c) for a, c in sample.mean.terms if a >= INPUTS]
             if len(signs) == 1 and noise * signs[0] <= 0 and reads:
                 atom, coefficient = reads[0]
                 known[atom] += (noise - signs[0]) / coefficient
         if _holds(whole, known) and all(not _at(form, known) for form in zero):
-            return values, [known[INPUTS + k] for k in range(len(whole.reads))]
+            return values[0], [known[INPUTS + k] for k in range(len(whole.reads))]
     raise NoCertificate("no values were found at which the run is possible")
 
 
@@ -398,8 +405,11 @@ def _holds(whole: Whole, known: Mapping[int, Fraction]) -> bool:
 
 def _values(
     whole: Whole, machine: Rounds, margin: Fraction, zero: Sequence[Form]
-) -> list[Fraction] | None:
-    """Return values that keep differences, x_i - x_j >= c and the margin; None if none do."""
+) -> tuple[list[Fraction], list[Fraction]] | None:
+    """Return values of samples and inputs that keep differences, x_i - x_j >= c and the margin.
+
+    None if none do.
+    """
     demands: list[tuple[int, int, Fraction]] = []
     wanted = [(form, True) for own in whole.guards for form, _ in own]
     wanted += [(each, False) for form in zero for each in (form, form.scaled(Fraction(-1)))]
@@ -423,5 +433,7 @@ def _values(
             if found[high] < found[low] + least:
                 found[high], grown = found[low] + least, True
         if not grown:
-            return [found[k] - found[NOTHING] for k in range(len(whole.samples))]
+            samples = [found[k] - found[NOTHING] for k in range(len(whole.samples))]
+            reads = range(INPUTS, INPUTS + len(whole.reads))
+            return samples, [found[k] - found[NOTHING] if k in places else _ZERO for k in reads]
     return None

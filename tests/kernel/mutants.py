@@ -57,6 +57,14 @@ BOUNDS_FIRST = (
     "judgements",
     "accuracy",
     "grid",
+    "expressions",
+    "paths",
+    "rounds",
+    "regions",
+    "potential",
+    "rays",
+    "cycles",
+    "budgets",
 )
 
 NEAREST = {
@@ -71,6 +79,13 @@ NEAREST = {
     "balls": ["panels"],
     "motion": ["motion", "real_inputs"],
     "sets": ["motion", "real_inputs"],
+    "paths": ["potentials"],
+    "rounds": ["potentials"],
+    "regions": ["potentials"],
+    "potential": ["potentials"],
+    "rays": ["potentials"],
+    "cycles": ["potentials"],
+    "budgets": ["potentials"],
 }
 """Of a module, the tests that know it best; then come all of them."""
 

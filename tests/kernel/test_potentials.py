@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -240,6 +241,26 @@ def test_parts_that_come_again_leave_no_budget(name: str) -> None:
     assert replay(machine, {"verdict": "Not_DP", "budget": 1000}, steps) == NoBudget(None)
 
 
+GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanism", "top_k_gauss")
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_gaussian_noise_has_no_budget(name: str) -> None:
+    proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
+    machine, claim, steps = file_of(proof)
+    assert replay(machine, claim, steps) == NoBudget(None)
+    # With Laplace noise there is one: only less than that does not serve.
+    laplace = json.loads(json.dumps(machine).replace('"Gauss"', '"Lap"').replace("DGauss", "DLap"))
+    with pytest.raises(NotProved):
+        replay(laplace, claim, steps)
+
+
+def test_outputs_that_become_impossible_have_no_budget() -> None:
+    for name in ("svt_laplace_leaky_5", "literature/sparse_vector_without_noise"):
+        proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
+        assert replay(*file_of(proof)) == NoBudget(None)
+
+
 @pytest.mark.parametrize("name", ["svt", "range", "numeric_sparse_stream", "min_max_stream"])
 def test_no_parts_are_found_where_there_is_a_budget(name: str) -> None:
     machine = file_of(found(SUBJECTS[name]))[0]
@@ -313,6 +334,10 @@ def test_inputs_beyond_their_bounds_have_no_rays() -> None:
     bounded["inputs"][0][1] = {"low": -1000, "high": 1000}
     with pytest.raises(Refuted, match="leaves the bounds"):
         replay(bounded, claim, steps[1:2])
+    far = copy.deepcopy(machine)
+    far["inputs"].append(["next other", {"low": 1, "high": None}])
+    with pytest.raises(Refuted, match="which it cannot be"):
+        replay(far, claim, steps[1:2])
     narrow = copy.deepcopy(machine)
     narrow["adjacency"]["radius"] = "1/2"
     with pytest.raises(Refuted, match="not adjacent"):
@@ -411,6 +436,36 @@ def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
         replay(machine, {**claim, "budget": "1/2"}, steps)
     with pytest.raises(BadProof):
         replay(machine, claim, [{**steps[0], "more": 1}])
+
+
+def test_moves_have_a_shift_for_every_sample() -> None:
+    machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
+    for change in (lambda shifts: [*shifts, 0], lambda shifts: shifts[:-1]):
+        forged = copy.deepcopy(steps)
+        for node in forged[0]["nodes"]:
+            for case in node["cases"]:
+                for move in case.get("moves", []):
+                    move[1] = change(move[1])
+        with pytest.raises(BadProof):
+            replay(machine, claim, forged)
+
+
+def test_changes_do_not_choose_what_is_known() -> None:
+    machine, claim, (step,) = potential_of(found(SUBJECTS["sparse_stream"]))
+    start, node = step["nodes"]
+    place, bot = next((k, c) for k, c in enumerate(node["cases"]) if "input" in c)
+    low, high = bot["cases"]
+
+    def nodes(fact: list[Any]) -> list[Any]:
+        """Where the input rises a copy of the node comes next, which knows a fact more."""
+        reasons: list[Any] = [[] for _ in fact]
+        apart = {**bot, "cases": [low, {**high, "to": 2, "facts": reasons}]}
+        cases = [apart if k == place else case for k, case in enumerate(node["cases"])]
+        return [start, {**node, "cases": cases}, {**node, "cases": cases, "facts": fact}]
+
+    replay(machine, claim, [{**step, "nodes": nodes([])}])
+    with pytest.raises(Refuted, match="not alike"):
+        replay(machine, claim, [{**step, "nodes": nodes([[1, False]])}])
 
 
 def test_an_automaton_is_the_machine_that_its_text_means() -> None:
