@@ -103,12 +103,14 @@ if TYPE_CHECKING:
     from dipapprox.checking.real_inputs import examine as real_inputs
     from dipapprox.checking.services import examine as services
     from dipapprox.replays import check as replays
+    from dipapprox.replays import pipelines
 else:
     budgets = Deferred("dipapprox.checking.budgets.examine")
     compositions = Deferred("dipapprox.checking.compositions.examine")
     real_inputs = Deferred("dipapprox.checking.real_inputs.examine")
     services = Deferred("dipapprox.checking.services.examine")
     replays = Deferred("dipapprox.replays.check")
+    pipelines = Deferred("dipapprox.replays.pipelines")
 
 
 def check(
@@ -140,6 +142,8 @@ def check(
     content = read_json(certificate) if isinstance(certificate, str) else certificate
     if isinstance(content, Mapping) and content.get("format") == FORMAT:
         return replays.check_proof(content, limits, explained)
+    if pipelines.is_pipeline_proof(content):
+        return pipelines.check_pipeline(content, limits, explained)
     record, own_digest = read_certificate(certificate)
     claim = _claim(record)
     partial = PartialResult()

@@ -20,7 +20,6 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.language.load import Source
 from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -115,7 +114,7 @@ def write_composition(path: Path, found: ComposedAnswer, options: Options) -> st
         UserError: If the certificate cannot be written.
     """
     try:
-        certificate = certify_composition(found, options)
+        certificate = files.certify_composition(found, options)
     except LimitReached as limit:
         print(f"no certificate: {limit.reason}", file=sys.stderr)
         return None

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from dipapprox.cli import listings, review
     from dipapprox.privacy import page as pages
     from dipapprox.replays import check as replays
+    from dipapprox.replays import pipelines
 else:
     certificates = Deferred("dipapprox.checking.check")
     listings = Deferred("dipapprox.cli.listings")
     review = Deferred("dipapprox.cli.review")
     pages = Deferred("dipapprox.privacy.page")
     replays = Deferred("dipapprox.replays.check")
+    pipelines = Deferred("dipapprox.replays.pipelines")
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -102,6 +104,14 @@ def run(command: CheckCommand, console: Console) -> int:
             program = content["program"]
             listing = pages.Listing(program["name"], program["language"], program["text"])
             review.write(command.report, proof, [listing], command.file, content["digest"])
+        return EXIT_STATUS[proof.outcome]
+    if pipelines.is_pipeline_proof(content):
+        proof = pipelines.check_pipeline(content, command.limits, command.explain)
+        show_answer(console, proof, json=command.json)
+        if command.report is not None:
+            texts = [each["program"] for each in content["programs"] if each is not None]
+            shown = [pages.Listing(each["name"], each["language"], each["text"]) for each in texts]
+            review.write(command.report, proof, shown, command.file, content["digest"])
         return EXIT_STATUS[proof.outcome]
     result = certificates.check(text, command.limits)
     show_answer(console, result, json=command.json)

@@ -10,13 +10,10 @@ from fractions import Fraction
 from time import perf_counter
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd, NoCertificate, UserError
+from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.pairs.progress import Progress, silent
-from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
-from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended
@@ -30,40 +27,14 @@ _WIDER = (Fraction(1, 16), Fraction(1))
 _LEAST_WIDTH = Fraction(1, 10**6)
 
 
-class ProvedComposed(Composed):
-    """A pipeline whose answers are what the kernel confirms of them.
+def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
+    """Return an answer about a claim or an interval as far as the kernel confirms it.
 
     Args:
-        pipeline: What is run.
-        options: How to compute; their limits are asked while the kernel works, too.
-        progress: Told how many grids a search has done.
+        answer: What was found.
+        options: How to compute; the limits are asked all the time.
     """
-
-    def __init__(self, pipeline: Pipeline, options: Options, progress: Progress = silent) -> None:
-        super().__init__(pipeline, options, progress)
-        self._given = options
-
-    def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
-        """See `Composed`."""
-        return _Prover(super().epsilon(delta, width), self._given).answer()
-
-    def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
-        """See `Composed`."""
-        return _Prover(super().delta(eps_prv, width), self._given).answer()
-
-    def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
-        """See `Composed`."""
-        return _Prover(super().verify(eps_prv, delta), self._given).answer()
-
-    def curve(
-        self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
-    ) -> ComposedAnswer:
-        """Refuse it.
-
-        Raises:
-            UserError: Always.
-        """
-        raise UserError("'proved' asks for a claim, the least delta or the least eps_prv")
+    return _Prover(answer, options).answer()
 
 
 class _Prover:
@@ -74,6 +45,8 @@ class _Prover:
         self._written: Written | None = None
         self._missing: list[str] = []
         self._ended: str | None = None
+        self._obstacle: str | None = None
+        self._wider = False
         self._proofs: list[ComposedProof] = []
         self._replayed: Replayed | None = None
 
@@ -95,6 +68,8 @@ class _Prover:
     def _told(self, answer: ComposedAnswer, before: str) -> ComposedAnswer:
         reasons = [] if self._found.reason is None else [self._found.reason]
         reasons += [f"{before}the kernel has no proof: {each}" for each in self._missing]
+        if self._wider:
+            reasons.append("the kernel has proofs of a wider interval alone")
         return replace(
             answer,
             reason="; ".join(dict.fromkeys(reasons)) or None,
@@ -124,14 +99,28 @@ class _Prover:
             exact = kept and not delta and found.width == 0
             moved = [Fraction(0)] * exact + [share * width for share in _WIDER]
             for more in moved:
-                place = max(end + more if kept else end - more, Fraction(0))
+                place = _outward(end, more, kept)
                 goal = ComposedGoal(kept, place, delta, delta * more / 2, self._step)
-                if (not kept and not place) or self._confirmed(goal, more is moved[-1]):
+                if (not kept and not place) or self._confirmed(goal, False):
                     lower, upper = (lower, place) if kept else (place, upper)
                     break
             else:
-                lower, upper = (lower, None) if kept else (Fraction(0), upper)
+                known = None if self._written is None else self._written.least(goal)
+                shown = self._farther(goal, known)
+                lower, upper = (lower, shown) if kept else (shown or Fraction(0), upper)
         return Extended(lower, upper)
+
+    def _farther(self, goal: ComposedGoal, shown: Fraction | None) -> Fraction | None:
+        """Prove an end that is farther outward, which the finest grid shows."""
+        more = Fraction(1, 10**6) * (1 if shown is None else max(shown, Fraction(1)))
+        place = None if shown is None else _outward(shown, more, goal.kept)
+        wanted = replace(goal, eps_prv=place or Fraction(0), gap=goal.gap / 2**10)
+        self._wider = place is not None
+        if place and self._confirmed(wanted):
+            return place
+        if not place:
+            self._missing.append(self._obstacle or "")
+        return None
 
     def _deltas(self, found: Enclosure, eps_prv: Fraction) -> Enclosure:
         """Prove that the least delta is above the lower end, and at most the upper one."""
@@ -139,16 +128,24 @@ class _Prover:
         width = max(found.width, upper / 10**6)
         for kept, end in ((False, lower), (True, upper)):
             for share in _WIDER:
-                place = end + share * width if kept else end - share * width
+                place = _outward(end, share * width, kept)
                 if not 0 < place < 1:
                     lower, upper = (lower, Fraction(1)) if kept else (Fraction(0), upper)
                     break
                 goal = ComposedGoal(kept, eps_prv, place, share * width / 2, self._step)
-                if self._confirmed(goal, share is _WIDER[-1]):
+                if self._confirmed(goal, False):
                     lower, upper = (lower, place) if kept else (place, upper)
                     break
             else:
-                lower, upper = (lower, Fraction(1)) if kept else (Fraction(0), upper)
+                shown = None if self._written is None else self._written.bound(goal)
+                place = _outward(shown, shown / 10**6, kept) if shown else Fraction(int(kept))
+                if 0 < place < 1:
+                    self._wider = True
+                    goal = replace(goal, delta=place, gap=goal.gap / 2**10)
+                    place = place if self._confirmed(goal) else Fraction(int(kept))
+                else:
+                    self._missing.append(self._obstacle or "")
+                lower, upper = (lower, place) if kept else (place, upper)
         return Enclosure(lower, upper)
 
     def _confirmed(self, goal: ComposedGoal, last: bool = True) -> bool:
@@ -166,6 +163,7 @@ class _Prover:
                 raise KeyboardInterrupt
             if early.reason is not None:
                 missing = self._ended = early.reason
+        self._obstacle = missing
         if last or self._ended is not None:
             self._missing.append(missing or "")
         return False
@@ -186,3 +184,12 @@ class _Prover:
             self._proofs.append(proof)
             return True
         raise failed or NoCertificate("no grid that is fine enough was found")
+
+
+def _outward(end: Fraction, more: Fraction, up: bool) -> Fraction:
+    """A number with few digits, at least 0, that is about so much beyond an end, or that itself."""
+    if not more:
+        return end
+    unit = Fraction(1, 10 ** max(len(str(int(4 / more))), 0))
+    found = (end + more if up else end - more) / unit
+    return max((found.__ceil__() if up else found.__floor__()) * unit, Fraction(0))

@@ -102,6 +102,11 @@ class ComposedSteps(Steps):
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(RULES, pipeline)
 
+    def largest(self, ends: Sequence[int | None], eps_prv: Fraction) -> Fraction:
+        """The delta of all directions."""
+        found = [self.delta(end, eps_prv) for end in ends if end is not None]
+        return max(found, default=Fraction(0))
+
     def concluded(self, goal: ComposedGoal, ends: Sequence[int | None]) -> tuple[Json, ...] | None:
         """Return the whole proof, if it holds."""
         known = [end for end in ends if end is not None]

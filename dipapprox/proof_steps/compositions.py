@@ -38,6 +38,7 @@ _POINT_BITS = 40
 _ORDERS = 96
 _SEARCH_BITS = 200
 _MOST_REACH = 1 << 20
+_GREATEST_BUDGET = 500
 _MOST_GRID = 1 << 17
 """Losses of an interval of length 1, where a grid is refined for want of a better one."""
 
@@ -87,6 +88,7 @@ class Written:
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
+        self._finest: Callable[[Fraction], Fraction] | None = None
         try:
             self._read = read_pipeline(self.json, options.limits.check)
         except NotProved as obstacle:
@@ -104,6 +106,7 @@ class Written:
             return
         gap = goal.gap if goal.gap > 0 else goal.delta / 1000
         first = goal.step or 1 / (16 * self._total**0.5)
+        now: Fraction | None = None
         for finer in _FINER:
             self._options.limits.check()
             step = _short(first / finer)
@@ -121,9 +124,35 @@ class Written:
                 self._composed(steps, goal, added, step, places, tiny, (unit, unit))
                 for added in self._directions(goal)
             ]
+            self._finest = lambda eps_prv, steps=steps, ends=ends: steps.largest(ends, eps_prv)
             proof = steps.concluded(goal, ends)
             if proof is not None:
-                yield ComposedProof(self.json, goal.claim, proof, places)
+                yield ComposedProof(self.json, goal.claim, proof, places, goal.kept)
+            before, now = now, self._finest(goal.eps_prv)
+            if before is not None and abs(now - before) * 4 < abs(now - goal.delta):
+                return  # finer grids tell hardly more
+
+    def least(self, goal: ComposedGoal) -> Fraction | None:
+        """Return an eps_prv that a goal's finest grid shows to be enough, or not, for its delta.
+
+        About the nearest one; None if there is none.
+        """
+        tell = self._finest
+        if tell is None:
+            return None
+        low, high = Fraction(0), Fraction(1)
+        while tell(high) > goal.delta:
+            low, high = high, 2 * high
+            if high > _GREATEST_BUDGET:
+                return None
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if tell(middle) > goal.delta else (low, middle)
+        return high if goal.kept else low
+
+    def bound(self, goal: ComposedGoal) -> Fraction | None:
+        """Return the delta that the finest grid of a goal shows at its eps_prv."""
+        return None if self._finest is None else self._finest(goal.eps_prv)
 
     def _directions(self, goal: ComposedGoal) -> tuple[bool, ...]:
         sampled = any(run.rate is not None for run in self._runs)
@@ -201,7 +230,7 @@ class Written:
         proof = steps.concluded(goal, ends)
         if proof is None:
             raise NoCertificate("the greatest losses are not told apart from what is claimed")
-        return ComposedProof(self.json, goal.claim, proof, places)
+        return ComposedProof(self.json, goal.claim, proof, places, goal.kept)
 
     def _top(self, number: int) -> Fraction | None:
         """The greatest loss of a run: at most that, and hardly more; None if there is none."""

@@ -55,9 +55,9 @@ from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
 
 if TYPE_CHECKING:
-    from dipapprox.proof_steps import composed_ends as proving
+    from dipapprox.replays import compositions as proving
 else:
-    proving = Deferred("dipapprox.proof_steps.composed_ends")
+    proving = Deferred("dipapprox.replays.compositions")
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""

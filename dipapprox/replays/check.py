@@ -107,7 +107,7 @@ class _Check:
         claim = content["claim"]
         if not isinstance(claim, dict) or claim.get("verdict") != verdict:
             raise BadProof("the verdict is not that of the claim")
-        parameters = self._parameters()
+        parameters = parameters_of(content["params"])
         outcome, differences, reason = Outcome.CONFIRMED, [], None
         try:
             differences = self._differences(program, parameters)
@@ -148,12 +148,6 @@ class _Check:
             seconds=self.limits.elapsed(),
         )
 
-    def _parameters(self) -> dict[str, Fraction]:
-        params = self.content["params"]
-        if not isinstance(params, dict) or not all(isinstance(v, str) for v in params.values()):
-            raise BadProof("parameters are texts of numbers")
-        return {as_name(name, "a parameter"): parse_rational(v, name) for name, v in params.items()}
-
     def _differences(
         self, program: Mapping[str, str], parameters: Mapping[str, Fraction]
     ) -> list[str]:
@@ -164,24 +158,10 @@ class _Check:
             return ["program.sha256: it is not that of the text"]
         if is_budget(self.content["claim"]):
             return budgets.differences(self.content, parameters)
-        language = as_word(program["language"], "the language", (DPG, DIP))
-        widened = self.content["widened"]
-        if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
-            raise BadProof("wider domains are texts")
-        try:
-            check_widened(widened)
-        except ValueError as error:
-            raise BadProof(str(error)) from None
-        try:
-            parsed = parse_program(program["text"], language, program["name"])
-            read = elaborate(parsed, parameters, program["name"], widening_of(widened))
-            machine = machine_json(read)
-        except NoCertificate as none:
-            return [f"program.text: {none.message}"]
-        except UserError as error:
-            return [f"program.text: it is not a program: {error.message}"]
-        if dict(read.parameters) != dict(parameters):
-            return ["params: they are not those of the program"]
+        found = meant_by(program, parameters, self.content["widened"])
+        if isinstance(found, str):
+            return [found]
+        read, machine = found
         if machine != self.content["machine"]:
             return ["machine: it is not what the program's text means"]
         scope = scope_of(read, self._selection(read)).text
@@ -202,11 +182,45 @@ class _Check:
         )
 
     def _note(self, number: int, judgement: Judgement) -> None:
-        step = self.content["steps"][number]
-        premises = tuple(-each - 1 if each < 0 else each for each in step["from"])
-        theorem = (ALL_RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
-        words = " ".join(theorem.split())
-        self.steps.append(ReplayedStep(step["rule"], premises, words, str(judgement)))
+        self.steps.append(step_of(self.content["steps"][number], judgement))
+
+
+def parameters_of(params: object) -> dict[str, Fraction]:
+    """Read values of parameters."""
+    if not isinstance(params, dict) or not all(isinstance(v, str) for v in params.values()):
+        raise BadProof("parameters are texts of numbers")
+    return {as_name(name, "a parameter"): parse_rational(v, name) for name, v in params.items()}
+
+
+def meant_by(
+    program: Mapping[str, str], parameters: Mapping[str, Fraction], widened: object
+) -> tuple[Program, object] | str:
+    """Return what a text means, and its machine; or what is wrong with it."""
+    language = as_word(program["language"], "the language", (DPG, DIP))
+    if not isinstance(widened, dict) or not all(isinstance(v, str) for v in widened.values()):
+        raise BadProof("wider domains are texts")
+    try:
+        check_widened(widened)
+    except ValueError as error:
+        raise BadProof(str(error)) from None
+    try:
+        parsed = parse_program(program["text"], language, program["name"])
+        read = elaborate(parsed, parameters, program["name"], widening_of(widened))
+        machine = machine_json(read)
+    except NoCertificate as none:
+        return f"program.text: {none.message}"
+    except UserError as error:
+        return f"program.text: it is not a program: {error.message}"
+    if dict(read.parameters) != dict(parameters):
+        return "params: they are not those of the program"
+    return read, machine
+
+
+def step_of(step: Mapping[str, Any], judgement: Judgement, before: int = 0) -> ReplayedStep:
+    """Say what a step concluded, and why; there were so many before its proof."""
+    premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
+    theorem = (ALL_RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+    return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), str(judgement))
 
 
 def _values(program: Program, row: Sequence[object]) -> tuple[Value, ...]:

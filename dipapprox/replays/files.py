@@ -24,6 +24,9 @@ from dipapprox.privacy.certificate import (
     recorded_program,
     versions,
 )
+from dipapprox.privacy.compositions import certificate as composed
+from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
@@ -31,6 +34,8 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, written
+from dipapprox.replays.pipelines import FORMAT as PIPELINE_FORMAT
+from dipapprox.replays.pipelines import VERSION as PIPELINE_VERSION
 from dipapprox.replays.result import FORMAT, VERSION
 
 
@@ -102,18 +107,10 @@ def _file(
     found: Verdict | Decision | IntervalVerdict,
     proof: WrittenProof,
 ) -> Certificate:
-    recorded = recorded_program(program, source)
     fields: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
-        "program": {
-            "name": source.name,
-            "language": source.language,
-            "text": source.text,
-            "sha256": recorded["program"].sha256,
-        },
-        "params": {name: exact_text(value) for name, value in program.parameters.items()},
-        "widened": recorded["widened"],
+        **_program_fields(program, source),
         "scope": scope_of(program, selection).text,
         "verdict": found.answer.value,
         "machine": proof.machine,
@@ -122,3 +119,54 @@ def _file(
         "computed": {"engine": found.engine, **versions()},
     }
     return Certificate({**fields, "digest": digest(fields)})
+
+
+def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
+    """Record an answer about a pipeline: its proofs, if the kernel has replayed some.
+
+    Args:
+        answer: A claim, or an interval.
+        options: Those of the answer.
+
+    Raises:
+        UserError: If there is no evidence that could be recorded.
+        LimitReached: If a limit of `options` is reached.
+    """
+    if not answer.proofs:
+        return composed.certify_composition(answer, options)
+    programs: list[object] = []
+    for run in answer.pipeline.runs:
+        what = run.what
+        if not isinstance(what, ProgramAt):
+            programs.append(None)
+            continue
+        if what.text is None:
+            raise NoCertificate(f"the text of '{run.name}' is not known: name its file")
+        programs.append(_program_fields(what.program, what.text))
+    said = [{"claim": proof.claim, "steps": list(proof.steps)} for proof in answer.proofs]
+    broken = answer.answer is Answer.NOT_DP
+    kept = any(proof.kept for proof in answer.proofs)
+    fields: dict[str, object] = {
+        "format": PIPELINE_FORMAT,
+        "version": PIPELINE_VERSION,
+        "programs": programs,
+        "pipeline": answer.proofs[0].pipeline,
+        "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,
+        "proofs": said,
+        "computed": {"engine": "exact", **versions()},
+    }
+    return Certificate({**fields, "digest": digest(fields)})
+
+
+def _program_fields(program: Program, source: ProgramText) -> dict[str, object]:
+    recorded = recorded_program(program, source)
+    return {
+        "program": {
+            "name": source.name,
+            "language": source.language,
+            "text": source.text,
+            "sha256": recorded["program"].sha256,
+        },
+        "params": {name: exact_text(value) for name, value in program.parameters.items()},
+        "widened": recorded["widened"],
+    }

@@ -67,6 +67,7 @@ class Replay(Result):
         steps: What the kernel replayed.
         explained: Whether people see all steps.
         seconds: How long it took.
+        concluded: What each of several proofs concludes, in words; none of one.
     """
 
     outcome: Outcome
@@ -80,6 +81,7 @@ class Replay(Result):
     steps: tuple[ReplayedStep, ...]
     explained: bool
     seconds: float
+    concluded: tuple[str, ...] = ()
 
     asked: ClassVar[str] = "compare its outcome: result.outcome is Outcome.CONFIRMED"
 
@@ -105,12 +107,13 @@ class Replay(Result):
         """Return what people see of it."""
         same = "the text means the machine of the proof: the elaborator's word"
         proved = self.outcome is Outcome.CONFIRMED and self.steps
+        conclusions = self.concluded or [each.conclusion for each in self.steps[-1:]]
         return Description(
             headline=f"{self.program}: the proof of {self.verdict} is {self.outcome.value}",
             label=self.outcome.value,
             tone=TONES[self.outcome],
             facts=known(
-                ("proved", self.steps[-1].conclusion if proved else None),
+                *(("proved", said) for said in conclusions if proved),
                 ("scope", self.scope if proved else None),
                 ("parameters", parameters_text(self.parameters)),
                 *(("false", difference) for difference in self.differences),

@@ -107,12 +107,18 @@ class ComposedCurve:
 
 @dataclass(frozen=True, slots=True)
 class ComposedProof:
-    """A proof that the kernel has replayed, as it reads it: JSON; `places` are those of masses."""
+    """A proof that the kernel has replayed, as it reads it: JSON.
+
+    Attributes:
+        places: Of masses, in bits.
+        kept: Whether the claim is that it is kept.
+    """
 
     pipeline: object
     claim: object
     steps: tuple[object, ...]
     places: int
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)

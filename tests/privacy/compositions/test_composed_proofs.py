@@ -1,0 +1,139 @@
+"""Proofs about pipelines in files: written, confirmed, and refuted where something was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Options
+from dipapprox.certificates.digest import digest
+from dipapprox.cli.app import main
+from dipapprox.errors import UserError
+from dipapprox.replays.result import Outcome, Replay
+
+PROGRAM = Path(__file__).parents[3] / "programs" / "svt_gauss.dpg"
+Json = Any
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
+    """A file about a program and a mechanism."""
+    tmp_path = tmp_path_factory.mktemp("pipeline")
+    text = f"""
+    [[run]]
+    program = "{PROGRAM}"
+    eps = "1/2"
+    params = {{ N = 2 }}
+    times = 3
+    [[run]]
+    mechanism = "laplace"
+    scale = 4
+    subsample = "1/5"
+    times = 5
+    """
+    spec = tmp_path / "pipeline.toml"
+    spec.write_text(text, encoding="utf-8")
+    composed = dipapprox.compose(spec, options=Options(proved=True))
+    certificate = composed.certify(composed.verify("1/4", "27/1000"))
+    return json.loads(certificate.to_json())
+
+
+@pytest.fixture
+def content(once: Json) -> Json:
+    """It, to be changed."""
+    return deepcopy(once)
+
+
+def checked(content: Json) -> Replay:
+    """What `check` says of a file with this content, signed again."""
+    fields = {key: value for key, value in content.items() if key != "digest"}
+    found = dipapprox.check({**fields, "digest": digest(fields)})
+    assert isinstance(found, Replay)
+    return found
+
+
+def test_a_proof_is_written_and_confirmed(content: Json) -> None:
+    found = dipapprox.check(json.dumps(content))
+    assert isinstance(found, Replay)
+    assert found.outcome is Outcome.CONFIRMED
+    assert found.elaborated
+    assert found.verdict == "DP"
+    assert found.concluded == (
+        "whatever the pipeline runs, it is (1/4, 27/1000)-differentially private",
+    )
+    assert len(found.steps) == len(content["proofs"][0]["steps"])
+    changed = dipapprox.check({**content, "verdict": "DP", "computed": {}})
+    assert changed.outcome.value == "refuted"
+
+
+def _claimed(content: Json, name: str, value: str) -> None:
+    (proof,) = content["proofs"]
+    proof["claim"][name] = value
+    proof["steps"][-1][name] = value
+
+
+FALSE: dict[str, Callable[[Json], None]] = {
+    "a smaller budget": lambda c: _claimed(c, "eps_prv", "1/100"),
+    "a smaller delta": lambda c: _claimed(c, "delta", "1/1000000"),
+    "more runs": lambda c: c["pipeline"]["runs"][0].update(times=4),
+    "less noise": lambda c: c["pipeline"]["runs"][1]["what"].update(scale=2),
+    "no sample": lambda c: c["pipeline"]["runs"][1].update(subsample=None),
+    "another eps": lambda c: c["pipeline"]["runs"][0]["what"].update(eps=1),
+    "another text": lambda c: c["programs"][0]["program"].update(text="input q in {0, 1}"),
+    "other parameters": lambda c: c["programs"][0].update(
+        params={"N": "3", "T": "0", "Delta": "1"}
+    ),
+    "a step less": lambda c: c["proofs"][0]["steps"].pop(-2),
+}
+
+
+@pytest.mark.parametrize("why", FALSE)
+def test_what_was_changed_is_not_confirmed(why: str, content: Json) -> None:
+    """Though it was signed again."""
+    FALSE[why](content)
+    try:
+        found = checked(content)
+    except UserError:
+        return
+    assert found.outcome is Outcome.REFUTED
+
+
+MALFORMED: dict[str, Callable[[Json], None]] = {
+    "another version": lambda c: c.update(version=2),
+    "a field more": lambda c: c.update(more=1),
+    "a machine without a program": lambda c: c.update(programs=[None, None]),
+    "no proof": lambda c: c.update(proofs=[]),
+    "another verdict": lambda c: c.update(verdict="Not_DP"),
+    "a field of a run more": lambda c: c["pipeline"]["runs"][0].update(more=1),
+    "an unknown mechanism": lambda c: c["pipeline"]["runs"][1]["what"].update(mechanism="magic"),
+}
+
+
+@pytest.mark.parametrize("why", MALFORMED)
+def test_what_is_no_proof_is_bad_input(why: str, content: Json) -> None:
+    MALFORMED[why](content)
+    with pytest.raises(UserError, match="malformed"):
+        checked(content)
+
+
+def test_both_ends_of_an_interval_are_in_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, asked = tmp_path / "out.json", ("--eps", "1/2", "--times", "3", "--delta", "1/100")
+    given = (str(PROGRAM), "-p", "N=2", *asked, "--width", "1/20", "--proved")
+    assert main(["compose", *given, "--certificate", str(file), "--json"]) == 3
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["reason"] == "the kernel has proofs of a wider interval alone"
+    assert answer["proved"]["steps"] > 0
+    proofs = json.loads(file.read_text(encoding="utf-8"))["proofs"]
+    assert [each["claim"]["verdict"] for each in proofs] == ["Not_DP", "DP"]
+    assert main(["check", str(file)]) == 0
+    assert capsys.readouterr().out.count("differentially private") >= 1
+    assert main(["check", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == "confirmed"
