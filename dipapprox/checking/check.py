@@ -95,7 +95,7 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.scope import Scope, scope_of
 from dipapprox.privacy.verdict import Answer
-from dipapprox.replays.result import FORMAT, Outcome, Replay
+from dipapprox.replays.result import FORMAT, Outcome, Replay, is_pipeline_proof
 
 if TYPE_CHECKING:
     from dipapprox.checking.budgets import examine as budgets
@@ -142,7 +142,7 @@ def check(
     content = read_json(certificate) if isinstance(certificate, str) else certificate
     if isinstance(content, Mapping) and content.get("format") == FORMAT:
         return replays.check_proof(content, limits, explained)
-    if pipelines.is_pipeline_proof(content):
+    if is_pipeline_proof(content):
         return pipelines.check_pipeline(content, limits, explained)
     record, own_digest = read_certificate(certificate)
     claim = _claim(record)

@@ -14,7 +14,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
-from dipapprox.replays.result import Outcome, is_proof
+from dipapprox.replays.result import Outcome, is_pipeline_proof, is_proof
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ def run(command: CheckCommand, console: Console) -> int:
             listing = pages.Listing(program["name"], program["language"], program["text"])
             review.write(command.report, proof, [listing], command.file, content["digest"])
         return EXIT_STATUS[proof.outcome]
-    if pipelines.is_pipeline_proof(content):
+    if is_pipeline_proof(content):
         proof = pipelines.check_pipeline(content, command.limits, command.explain)
         show_answer(console, proof, json=command.json)
         if command.report is not None:

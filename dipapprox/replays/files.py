@@ -34,9 +34,7 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, written
-from dipapprox.replays.pipelines import FORMAT as PIPELINE_FORMAT
-from dipapprox.replays.pipelines import VERSION as PIPELINE_VERSION
-from dipapprox.replays.result import FORMAT, VERSION
+from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
 
 
 def certify_verdict(

@@ -14,7 +14,7 @@ claims are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.data_classes import dataclass, field
@@ -25,11 +25,7 @@ from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.replay import replay
 from dipapprox.limits import Limits
 from dipapprox.replays.check import meant_by, parameters_of, step_of
-from dipapprox.replays.result import Outcome, Replay, ReplayedStep
-
-FORMAT = "dipapprox composition proof"
-VERSION = 1
-"""Of files."""
+from dipapprox.replays.result import PIPELINE_VERSION, Outcome, Replay, ReplayedStep
 
 FIELDS = (
     "format",
@@ -43,11 +39,6 @@ FIELDS = (
 )
 
 _PROGRAM = ("name", "language", "text", "sha256")
-
-
-def is_pipeline_proof(content: object) -> TypeGuard[dict[str, Any]]:
-    """Whether the JSON of a file says that it is a proof about a pipeline."""
-    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def check_pipeline(
@@ -78,10 +69,9 @@ class _Check:
 
     def judge(self, explained: bool) -> Replay:
         content = self.content
-        if content["version"] != VERSION or isinstance(content["version"], bool):
-            raise BadProof(
-                f"version {shorten(str(content['version']))}; this dipapprox reads {VERSION}"
-            )
+        if content["version"] != PIPELINE_VERSION or isinstance(content["version"], bool):
+            version = shorten(str(content["version"]))
+            raise BadProof(f"version {version}; this dipapprox reads {PIPELINE_VERSION}")
         verdict = as_word(content["verdict"], "the verdict", ("DP", "Not_DP"))
         proofs = [
             as_record(each, "a proof", ("claim", "steps"))

@@ -16,6 +16,11 @@ VERSION = 1
 """Of files."""
 
 
+PIPELINE_FORMAT = "dipapprox composition proof"
+PIPELINE_VERSION = 1
+"""Of files of proofs about pipelines."""
+
+
 class Outcome(Word):
     """The three answers; the value is the word in reports and JSON."""
 
@@ -27,6 +32,11 @@ class Outcome(Word):
 def is_proof(content: object) -> TypeGuard[dict[str, Any]]:
     """Whether the JSON of a file says that it is a proof."""
     return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def is_pipeline_proof(content: object) -> TypeGuard[dict[str, Any]]:
+    """Whether the JSON of a file says that it is a proof about a pipeline."""
+    return isinstance(content, dict) and content.get("format") == PIPELINE_FORMAT
 
 
 TONES = {
