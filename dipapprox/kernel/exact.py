@@ -74,8 +74,8 @@ class _Evaluation:
         return {number: values[number] for number in wanted}
 
     def _value(self, number: Node, known: list[Any]) -> Any:
-        kind, parts, data = self._graph.nodes[number]
-        integers = any(self._graph.discrete[part] for part in (number, *parts))
+        kind, made_of, data = self._graph.nodes[number]
+        integers = any(self._graph.discrete[part] for part in (number, *made_of))
         match kind:
             case "density":
                 return self._density(*data)
@@ -88,9 +88,8 @@ class _Evaluation:
             case "convolved":
                 return self._convolved(known[0], data[0], integers)
             case "total":
-                (pieces,) = known
-                numbers = range(len(pieces.pieces))
-                return sum((self._total(pieces, each, integers) for each in numbers), _ZERO)
+                parts = self._integrals(known[0], integers)
+                return sum((_rise(low, high) for _, low, high in parts), _ZERO)
             case "mix":
                 found = Pieces((), ({},))
                 for scalar, function in zip(known[::2], known[1::2], strict=True):
@@ -166,43 +165,38 @@ class _Evaluation:
             )
         return Pieces(points, tuple(found))
 
-    def _total(self, function: Pieces, number: int, integers: bool) -> Ratio:
-        """The integral over a piece."""
-        piece, points = function.pieces[number], function.points
-        primitive = self._primitive(piece, integers)
-        total = _ZERO
-        if number < len(points):
-            total += _at(primitive, points[number])
-        elif any(b >= 0 for _, b in piece):
-            raise Refuted("an integral up to infinity that does not converge")
-        if number:
-            total += _at(primitive, points[number - 1]) * _MINUS_ONE
-        elif any(b <= 0 for _, b in piece):
-            raise Refuted("an integral from -infinity that does not converge")
-        return total
+    def _integrals(
+        self, function: Pieces, integers: bool
+    ) -> list[tuple[Piece, Ratio | None, Ratio | None]]:
+        """Return a primitive of every piece, with its values at both ends; None: it has none."""
+        points, found = function.points, []
+        for number, piece in enumerate(function.pieces):
+            primitive = self._primitive(piece, integers)
+            # At infinity terms vanish, or do not converge.
+            low = _ZERO if all(b > 0 for _, b in piece) else None
+            high = _ZERO if all(b < 0 for _, b in piece) else None
+            if number:
+                low = _at(primitive, points[number - 1])
+            if number < len(points):
+                high = _at(primitive, points[number])
+            found.append((primitive, low, high))
+        return found
 
     def _running(self, function: Pieces, from_left: bool, integers: bool) -> Pieces:
-        points, last = function.points, len(function.points)
-        sign = Fraction(1 if from_left else -1)
-        pieces: list[Piece] = [{}] * (last + 1)
+        step = 1 if from_left else -1
+        sign, parts = Fraction(step), self._integrals(function, integers)[::step]
+        pieces: list[Piece] = []
         reached = _ZERO
-        for number in range(last + 1) if from_left else reversed(range(last + 1)):
-            piece = function.pieces[number]
-            primitive = self._primitive(piece, integers)
-            start = number - from_left
+        for primitive, *ends in parts:
             # `reached` is the integral over the pieces before; the primitive goes on from there.
-            constant = reached
-            if 0 <= start < last:
-                constant += _at(primitive, points[start]).scaled(-sign)
-            elif any(b * sign <= 0 for _, b in piece):
-                raise Refuted("an integral from infinity that does not converge")
+            constant = reached + _rise(_ZERO, ends[::step][0]).scaled(-sign)
             running = [(key, c.scaled(sign)) for key, c in primitive.items()]
             found = _added([*running, ((0, Fraction(0)), constant)])
             # Sums up to t, which counts, end half a step behind it.
-            pieces[number] = _moved(found, sign * _HALF) if integers else found
-            if number != (last if from_left else 0):
-                reached += self._total(function, number, integers)
-        return Pieces(points, tuple(pieces))
+            pieces.append(_moved(found, sign * _HALF) if integers else found)
+            if len(pieces) < len(parts):
+                reached += _rise(*ends)
+        return Pieces(function.points, tuple(pieces[::step]))
 
     def _primitive(self, piece: Piece, integers: bool) -> Piece:
         """F with D F = f, of the same form."""
@@ -223,6 +217,12 @@ class _Evaluation:
             inverse = Ratio(leading.scaled(sign)).inverse().scaled(sign)
             self._primitives[key] = _added((each, c * inverse) for each, c in found)
         return self._primitives[key]
+
+
+def _rise(low: Ratio | None, high: Ratio | None) -> Ratio:
+    if low is None or high is None:
+        raise Refuted("an integral that does not converge")
+    return high + low.scaled(Fraction(-1))
 
 
 def _slope(top: int, i: int, b: Fraction, integers: bool) -> Sum:
