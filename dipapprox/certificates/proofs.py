@@ -15,71 +15,15 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from dipapprox.certificates.statement import Count, Statement
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 Power = Annotated[int, Meta(ge=0, le=10_000)]
 Exponent = Annotated[int, Meta(ge=1, le=10_000)]
 Sign = Literal[-1, 1]
-
-
-class Term(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """coefficient * ε^power * e^(rate ε)."""
-
-    power: Power
-    rate: Fraction
-    coefficient: Fraction
-
-    def __post_init__(self) -> None:
-        if not self.coefficient:
-            raise ValueError("expected a term that is not 0")
-
-
-Form = tuple[Term, ...]
-"""The sum of terms, each power and rate once."""
-
-
-def form_of(function: ExponentialPolynomial) -> Form:
-    """Return a function as a certificate has it."""
-    return tuple([Term(power, rate, c) for (power, rate), c in function.terms])
-
-
-def function_of(form: Form) -> ExponentialPolynomial:
-    """Return the function that a certificate states.
-
-    Raises:
-        ValueError: If a power and rate comes twice.
-    """
-    terms = [((term.power, term.rate), term.coefficient) for term in form]
-    if any(first >= second for (first, _), (second, _) in pairwise(terms)):
-        terms.sort()
-        if any(first == second for (first, _), (second, _) in pairwise(terms)):
-            raise ValueError("expected each power and rate once")
-    return ExponentialPolynomial(tuple(terms))
-
-
-class Ratio(Statement, frozen=True):
-    """The numerator over the product of factors with exponents."""
-
-    numerator: Form
-    denominator: tuple[tuple[Annotated[Form, Meta(min_length=1)], Exponent], ...]
-
-    def __post_init__(self) -> None:
-        for form in (self.numerator, *(factor for factor, _ in self.denominator)):
-            function_of(form)
-
-    @classmethod
-    def of(cls, ratio: ExponentialRatio) -> Ratio:
-        """Record a ratio."""
-        return cls(
-            numerator=form_of(ratio.numerator),
-            denominator=tuple([(form_of(factor), e) for factor, e in ratio.denominator]),
-        )
 
 
 class Argument(Enum):

@@ -7,7 +7,6 @@ polynomials in ε and e^(ε/N).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -17,7 +16,7 @@ from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 from dipapprox.checking.values import Stuck
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import brief_text
-from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial, exponential_sum
+from dipapprox.exponentials import ONE, ZERO, ExponentialPolynomial
 
 Canonical = tuple[tuple[int, Fraction, int], ...]
 """(n, q, c): Σ c ε^n e^(qε) with least n = 0, largest q = 0, whole c without common divisor."""
@@ -89,60 +88,6 @@ def lowest_terms(top: ExponentialPolynomial, bottom: ExponentialPolynomial) -> Q
     return Quotient(
         _function(above, steps, up / (down * unit), rise - fall),
         _function(below, steps, Fraction(1, unit), Fraction(0)),
-    )
-
-
-def numerator_of_sum(parts: Sequence[tuple[ExponentialPolynomial, Quotient]]) -> Quotient:
-    """Return Σ multiplier * quotient up to a positive function, in a form that only it determines.
-
-    The least common multiple of the denominators is a polynomial in ε and z = e^(step ε); the
-    numerator is Σ e^(rate ε) * (another one), rate < step. What divides the denominator and all of
-    them is cancelled. Multipliers may have rates of any denominators: degrees stay those of z.
-    """
-    if all(each.bottom == ONE for _, each in parts):
-        return Quotient(exponential_sum(multiplier * each.top for multiplier, each in parts))
-    steps = lcm(*(q.denominator for _, each in parts for (_, q), _ in each.bottom.terms))
-    multiple = _RING.constant(1)
-    for _, each in parts:
-        below, _, _ = _polynomial(each.bottom, steps)
-        multiple = multiple * (below // multiple.gcd(below))
-    total = ZERO
-    for multiplier, each in parts:
-        below, factor, rate = _polynomial(each.bottom, steps)
-        cofactor = _function(multiple // below, steps, 1 / factor, -rate)
-        total = total + multiplier * each.top * cofactor
-    if not total:
-        return constant(0)
-    bottom = _function(multiple, steps, Fraction(1), Fraction(0))
-    return _cancelled(total, bottom)
-
-
-def _cancelled(top: ExponentialPolynomial, bottom: ExponentialPolynomial) -> Quotient:
-    """The last step of `numerator_of_sum`."""
-    least = min(q for (_, q), _ in bottom.terms)
-    step = reduce(_common_unit, (q - least for (_, q), _ in bottom.terms), Fraction(0)) or _ONE
-    base = min(q for (_, q), _ in top.terms)
-    groups: dict[Fraction, dict[tuple[int, Fraction], Fraction]] = {}
-    for (n, q), c in top.terms:
-        rest = (q - base) % step
-        groups.setdefault(rest, {})[n, (q - base - rest) / step] = c
-    functions = {rest: ExponentialPolynomial.of(terms) for rest, terms in groups.items()}
-    below, _, _ = _polynomial(
-        ExponentialPolynomial.of({(n, (q - least) / step): c for (n, q), c in bottom.terms}), 1
-    )
-    common = below
-    polynomials = {rest: _polynomial(function, 1) for rest, function in functions.items()}
-    for polynomial, _, _ in polynomials.values():
-        common = common.gcd(polynomial)
-    total = ZERO
-    for rest, (polynomial, factor, rate) in polynomials.items():
-        inner = _function(polynomial // common, 1, factor, rate)
-        total = total + ExponentialPolynomial.of(
-            {(n, q * step + rest): c for (n, q), c in inner.terms}
-        )
-    reduced = _function(below // common, 1, Fraction(1), Fraction(0))
-    return Quotient(
-        total, ExponentialPolynomial.of({(n, q * step): c for (n, q), c in reduced.terms})
     )
 
 

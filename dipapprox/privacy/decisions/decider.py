@@ -36,7 +36,7 @@ from dipapprox.privacy.decisions.pattern_divergences import (
     worst_divergences,
 )
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch, Proved
+from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
 from dipapprox.privacy.decisions.validity import check_delta, check_program
 from dipapprox.privacy.notation import values_text
@@ -100,6 +100,7 @@ class _Run:
             self.detail = "; ".join(part for part in (self.detail, detail) if part)
 
 
+@sound_arithmetic()
 def decide(
     program: Program,
     question: DecisionQuestion,
@@ -108,21 +109,6 @@ def decide(
     progress: Progress = silent,
 ) -> Decision:
     """Decide whether `program` is (tε, δ(ε))-DP for every ε of an interval.
-
-    See `decide_with_evidence`, which also tells why.
-    """
-    return decide_with_evidence(program, question, selection, options, progress)[0]
-
-
-@sound_arithmetic()
-def decide_with_evidence(
-    program: Program,
-    question: DecisionQuestion,
-    selection: PairSelection,
-    options: Options,
-    progress: Progress = silent,
-) -> tuple[Decision, tuple[Proved, ...]]:
-    """Decide, and return the inequalities that were proved, each distinct one once.
 
     Private and violated are proved. A limit, an interrupt (Ctrl-C) or a broken invariant gives
     unknown with the cause; nothing but errors of the user propagates.
@@ -161,8 +147,7 @@ def decide_with_evidence(
         run.violated_on = run.least = None
         detail = f"internal invariant failed: {broken} (a bug, please report)"
         run.stop(Cause.BUG, detail)
-    proved = () if run.search is None else tuple(run.search.proved)
-    return _decision(run, program, selection, options), proved
+    return _decision(run, program, selection, options)
 
 
 def _decide(

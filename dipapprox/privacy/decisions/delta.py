@@ -84,10 +84,6 @@ class Delta:
             exact = self.exact
         return replace(self, exact=exact, point=eps)
 
-    def as_function(self) -> Delta:
-        """Return the same without what is exact at one ε only: as certificates know it."""
-        return self if self.point is None else replace(self, exact=_function(self.formula))
-
     def bounds(self, bits: int) -> tuple[ExponentialRatio, ExponentialRatio]:
         """Return functions below and above δ: itself twice if it is exact."""
         if self.exact is not None:

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.exact.signs.evidence import Evidence
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm
@@ -29,21 +28,6 @@ from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
 _MOST_OPEN = 100
 """Undecided inequalities that are listed; more are only counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """An inequality that holds on the whole interval, and why.
-
-    Attributes:
-        divergence: The first difference of probabilities that it came from.
-        slack: δ - G times positive factors, >= 0; of a δ known by brackets with the lower end.
-        evidence: What proves that.
-    """
-
-    divergence: Divergence
-    slack: ExponentialPolynomial
-    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +52,6 @@ class DecisionSearch:
 
     Attributes:
         violation: The first that was found.
-        proved: The distinct inequalities that hold.
         decided: Distinct functions whose sign is known.
         violated_on: If every violation is asked for: where the claim is violated.
         unlocated: Number of violated divergences whose ranges are not known.
@@ -80,7 +63,6 @@ class DecisionSearch:
     question: DecisionQuestion
     signs: Signs
     violation: Violated | None = None
-    proved: list[Proved] = field(default_factory=list)
     decided: int = 0
     violated_on: list[NegativeRange] = field(default_factory=list)
     unlocated: int = 0
@@ -129,9 +111,8 @@ class DecisionSearch:
 
     def _record(self, divergence: Divergence, slack: ExponentialPolynomial, found: Answer) -> None:
         match found:
-            case Nonnegative(evidence=evidence):
+            case Nonnegative():
                 self.decided += 1
-                self.proved.append(Proved(divergence, slack, evidence))
             case Negative(eps):
                 self.decided += 1
                 if self.violation is None:

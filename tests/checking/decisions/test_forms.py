@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
@@ -13,21 +13,15 @@ from dipapprox.checking import pairs
 from dipapprox.checking.decisions.forms import Forms
 from dipapprox.checking.decisions.quotients import (
     Quotient,
-    canonical,
     constant,
     lowest_terms,
-    numerator_of_sum,
 )
-from dipapprox.checking.decisions.signs import sign_at
 from dipapprox.checking.values import Stuck
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.lowest_terms import lowest_terms as lowest_of_run
-from dipapprox.exact.signs.lowest_terms import numerator_of_sum as of_run
 from dipapprox.exponentials import (
     ONE,
     ExponentialPolynomial,
     ExponentialRatio,
-    exponential_sum,
 )
 from dipapprox.language.core import Program
 from dipapprox.language.load import load
@@ -181,33 +175,3 @@ def test_equal_quotients_are_equal(
     assert reduced == lowest_terms(top * factor, bottom * factor)
     assert reduced.equals(top, bottom)
     assert reduced.minus(reduced) == constant(0)
-
-
-@settings(deadline=None, max_examples=18)
-@given(
-    st.lists(st.tuples(small, small.filter(bool)), min_size=1, max_size=2),
-    st.fractions(0, 2, max_denominator=10**9),
-)
-def test_sums_of_quotients_have_one_form(
-    parts: list[tuple[ExponentialPolynomial, ExponentialPolynomial]], rate: Fraction
-) -> None:
-    """The run's and the check's numerators agree, whatever factors a denominator came with."""
-    multiplier = E(1) - E(2, rate=rate)
-    eps, limits = Fraction(9, 7), Limits()
-    bottoms = [bottom for _, bottom in parts]
-    assume(all(sign_at(bottom, eps, limits) for bottom in bottoms))
-    own = numerator_of_sum([(multiplier, lowest_terms(*part)) for part in parts])
-    sign = sign_at(own.bottom, eps, limits)
-    one = ExponentialRatio.of(bottoms[0], {bottoms[0]: 1})
-    ratios = [ExponentialRatio.of(t, {b: 1}) * one for t, b in parts]
-    theirs = of_run([(multiplier, lowest_of_run(each)) for each in ratios], eps, limits)
-    assert canonical(own.top.scaled(sign)) == canonical(theirs)
-    # Σ multiplier * t / b times all denominators has the same zeros and signs.
-    total = exponential_sum(
-        multiplier * t * (bottoms[1 - k] if len(parts) > 1 else ONE)
-        for k, (t, _) in enumerate(parts)
-    )
-    expected = sign_at(total, eps, limits)
-    for bottom in bottoms:
-        expected *= sign_at(bottom, eps, limits)
-    assert sign_at(theirs, eps, limits) == expected

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.values import enclose_at, sign_at
+from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
@@ -21,7 +21,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
-from dipapprox.privacy.decisions.decider import decide, decide_with_evidence
+from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import read_epsilons
@@ -245,16 +245,3 @@ def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
     assert found.answer is Answer.NOT_DP
     assert found.violation is not None
     assert inside < found.violation.eps <= 2
-
-
-def test_the_evidence_covers_every_distinct_inequality() -> None:
-    program = load(PROGRAMS / "svt1.dpg", {"N": Fraction(2)})
-    question = DecisionQuestion(Fraction(1), read_delta("0"))
-    decision, proved = decide_with_evidence(program, question, AllPairs(), Options())
-    assert decision.answer is Answer.DP
-    assert len(proved) == decision.distinct
-    assert len({each.slack for each in proved}) == len(proved)
-    for each in proved:
-        for eps in (Fraction(1, 7), Fraction(1), Fraction(30)):
-            assert sign_at(each.slack, eps, Limits()) >= 0
-            assert sign_at(each.divergence.function, eps, Limits()) <= 0
