@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import between, precision, to_ball
@@ -36,8 +36,6 @@ from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.rules import RULES as OF_MACHINES
 from dipapprox.kernel.rules import Rules, apply
-
-Found = TypeVar("Found")
 
 MOST_RUNS = 10**9
 """Of one thing."""
@@ -97,14 +95,14 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
 
     Step: "run", "added", grid (`losses`), "orders": of zCDP.
     """
-    run, grid = _run(pipeline, step), Grid(step)
+    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
     with precision(grid.bits):
         if run.machine is not None:
             known: Pair = known_deltas(premises, run.name, run.machine[1], None)
         else:
             orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
             known = read_mechanism(_alone(run, premises), orders)
-        return _bounded(run, step, lambda pair: grid.above(asking(pipeline.ask, pair.most)), known)
+        return _bounded(run, step, lambda pair: grid.above(pair.most), known)
 
 
 def known_deltas(
@@ -126,25 +124,15 @@ def known_deltas(
     return Known(points)
 
 
-def asking(ask: Callable[[], None], of: Callable[[Fraction], Found]) -> Callable[[Fraction], Found]:
-    """Ask at every loss."""
-
-    def asked(loss: Fraction) -> Found:
-        ask()
-        return of(loss)
-
-    return asked
-
-
 def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
     """Sets that are about best between two knots give losses below a pair (`Grid.below`).
 
     Step: "run", "added", grid (`losses`), "lean": where between two knots, 0 to 1.
     """
-    run, grid = _run(pipeline, step), Grid(step)
+    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
     with precision(grid.bits):
         known = read_mechanism(_alone(run, premises), ())
-        return _bounded(run, step, lambda pair: lowered(pipeline.ask, grid, pair, step), known)
+        return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
 
 
 def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -152,14 +140,14 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
 
     Step: as "losses from below"; "input", "adjacent"; one premise: distributions for both inputs.
     """
-    run, grid = _run(pipeline, step), Grid(step)
+    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
     if run.machine is None:
         raise BadProof("a run of no machine")
     machine, eps = run.machine
     inputs = pair_of(Proof(machine, None, pipeline.ask), step)
     with precision(grid.bits):
         known = outcomes_of(premises, run.name, eps, inputs)
-        return _bounded(run, step, lambda pair: lowered(pipeline.ask, grid, pair, step), known)
+        return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
 
 
 def outcomes_of(
@@ -181,10 +169,9 @@ def outcomes_of(
     return Finite(list(zip(*rows, strict=True)))
 
 
-def lowered(ask: Callable[[], None], grid: Grid, pair: Pair, step: Step) -> Losses:
+def lowered(grid: Grid, pair: Pair, step: Step) -> Losses:
     """Losses below a pair."""
-    lean = as_number(step["lean"], "where between knots")
-    return grid.below(asking(ask, pair.line), pair.infinite, lean)
+    return grid.below(pair.line, pair.infinite, as_number(step["lean"], "where between knots"))
 
 
 def _bounded(run: PipelineRun, step: Step, bound: Callable[[Pair], Losses], pair: Pair) -> LossesOf:

@@ -66,7 +66,7 @@ class Losses:
         if (self.step, self.places, self.above) != (other.step, other.places, other.above):
             raise BadProof("losses on two grids, or on two sides")
         size = len(self.masses) + len(other.masses)
-        spend(10 + size * (8 + self.places // 8))
+        spend(10 + size * (8 + self.places // 2))
         if size > MOST_LOSSES:
             raise Refused(f"more than {MOST_LOSSES} losses")
         finite, others = sum(self.masses), sum(other.masses)
@@ -106,12 +106,13 @@ class Losses:
 
 
 class Grid:
-    """What a step says of where losses lie: knots, at the losses k * step + offset.
+    """What a step says of where losses lie: at the losses k * step + offset, for all knots k.
 
     Step: "step", "offset", "places" of the masses; "knots": [first, last, stride], ascending.
     """
 
-    def __init__(self, step: Mapping[str, Any]) -> None:
+    def __init__(self, step: Mapping[str, Any], ask: Callable[[], None]) -> None:
+        self._ask = ask
         self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
         self.places = as_integer(step["places"], "places")
         long = max(self.step.denominator, self.offset.denominator) >> 256
@@ -135,7 +136,10 @@ class Grid:
         straight between them and is constant beyond the last one, is above H <= 1, which is convex
         and does not increase.
         """
-        values = [most(k * self.step + self.offset).upper().max(arb(0)) for k in self.knots]
+        values = []
+        for k in self.knots:
+            self._ask()
+            values.append(most(k * self.step + self.offset).upper().max(arb(0)))
         return self._through(values, True)
 
     def below(
@@ -156,6 +160,7 @@ class Grid:
         factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
         lines = [(arb(1), arb(1))]
         for (left, right), factor in zip(pairwise(self.knots), factors[1:], strict=True):
+            self._ask()
             p, q = line((left + lean * (right - left)) * self.step + self.offset)
             # Any line will do; this one does not fall below the last.
             lines.append((p, q) if p - factor * q > infinite else end)

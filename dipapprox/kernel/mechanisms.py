@@ -138,8 +138,8 @@ class Noise(Pair):
         return self._above(c - self.distance), self._above(c)
 
     def _above(self, place: Fraction) -> arb:
-        spend(20)
         family = FAMILIES[self.family]
+        spend(20 + 200 * int(self.scale) * (self.family == "DGauss"))
         if isinstance(family, IntegerFamily):
             return family.above(place.__floor__() + 1, self.scale)
         return family.above(to_ball(place / self.scale))

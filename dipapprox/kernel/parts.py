@@ -26,7 +26,6 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.compositions import (
     GRID,
     about,
-    asking,
     composed,
     known_deltas,
     lowered,
@@ -77,13 +76,17 @@ def part_from_above(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     Step: "part", "eps", grid (`losses`), "pairs" of inputs; premises: bounds of delta for them,
     each with its reverse.
     """
-    part, eps, grid = _part(proof.machine, step["part"]), positive(step["eps"], "eps"), Grid(step)
+    part, eps, grid = (
+        _part(proof.machine, step["part"]),
+        positive(step["eps"], "eps"),
+        Grid(step, proof.ask),
+    )
     pairs = frozenset(part.pairs(step["pairs"]))
     if any((second, first) not in pairs for first, second in pairs):
         raise BadProof("a pair without its reverse")
     with precision(grid.bits):
         known = known_deltas(premises, part.machine, eps, pairs)
-        found = grid.above(asking(proof.ask, known.most))
+        found = grid.above(known.most)
     return LossesOf({Changed(part.machine, eps, pairs): 1}, frozenset(), found)
 
 
@@ -92,11 +95,15 @@ def part_from_below(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
 
     Step: "part", "eps", grid (`losses`), "lean", "input", "adjacent"; one premise: distributions.
     """
-    part, eps, grid = _part(proof.machine, step["part"]), positive(step["eps"], "eps"), Grid(step)
+    part, eps, grid = (
+        _part(proof.machine, step["part"]),
+        positive(step["eps"], "eps"),
+        Grid(step, proof.ask),
+    )
     ((first, second),) = part.pairs([[step["input"], step["adjacent"]]])
     with precision(grid.bits):
         pair = outcomes_of(premises, part.machine, eps, (first, second))
-        found = lowered(proof.ask, grid, pair, step)
+        found = lowered(grid, pair, step)
     return LossesOf(
         {Changed(part.machine, eps, frozenset([(first, second)])): 1}, frozenset(), found
     )
@@ -275,12 +282,10 @@ def _cells(tree: Tree, turn: int) -> Iterator[str]:
 
 
 def _assigned(tree: Tree) -> Iterator[Tree]:
-    """The targets of all statements, cells that are forgotten, and every `exit`."""
+    """The targets of all statements; every `forget` and `exit`."""
     if isinstance(tree, tuple):
-        if tree == ("exit",):
+        if tree == ("exit",) or tree[:1] == ("forget",):
             yield tree
-        elif tree[:1] == ("forget",):
-            yield from (("cell", name) for name in tree[1])
         elif tree[:1] in (("set",), ("draw",), ("choose",)):
             yield tree[1]
         for part in tree:
@@ -320,15 +325,21 @@ class Parts:
             if any(input not in known for input in all_inputs(part.machine)):
                 raise Refuted("a part is not known for all its inputs")
         inputs = {name for name, _ in machine.inputs}
+        wanted = [*(name for name, _ in machine.outputs), *machine.reals]
+        kept = inputs.union(wanted)
         for statement in machine.body:
             turns = statement[1] if statement[0] == "repeat" else 1
             for target in _assigned(statement):
                 spend(5 * turns)
-                own = (name for turn in range(turns) for name in _cells(target, turn))
-                if target == ("exit",) or not inputs.isdisjoint(own):
-                    raise Refused("a part assigns an input, or ends the run")
+                if target[0] == "forget":
+                    safe = kept.isdisjoint(target[1])
+                else:
+                    own = (name for turn in range(turns) for name in _cells(target, turn))
+                    safe = target != ("exit",) and inputs.isdisjoint(own)
+                if not safe:
+                    raise Refused("a part assigns an input, forgets what others need, or ends")
         outputs = Counter(name for part in self._all for name in part.outputs)
-        if outputs != Counter([*(name for name, _ in machine.outputs), *machine.reals]):
+        if outputs != Counter(wanted):
             raise Refused("an output that no part mentions, or several do")
 
     def reached(self, proof: Proof, changes: set[Changed]) -> Iterator[Reached]:

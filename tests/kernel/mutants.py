@@ -65,6 +65,10 @@ BOUNDS_FIRST = (
     "rays",
     "cycles",
     "budgets",
+    "losses",
+    "mechanisms",
+    "compositions",
+    "parts",
 )
 
 NEAREST = {
@@ -86,6 +90,10 @@ NEAREST = {
     "rays": ["potentials"],
     "cycles": ["potentials"],
     "budgets": ["potentials"],
+    "losses": ["compositions", "parts"],
+    "mechanisms": ["compositions"],
+    "compositions": ["compositions"],
+    "parts": ["parts"],
 }
 """Of a module, the tests that know it best; then come all of them."""
 

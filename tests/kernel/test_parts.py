@@ -175,6 +175,7 @@ LEAKS = {
     ],
     "a run may end": [*BODY[:4], ["if", ["=", ["cell", "q[1]"], 0], [["exit"]], []], *BODY[4:]],
     "an input is forgotten": [*BODY[:4], ["forget", ["q[2]"]], *BODY[4:]],
+    "an output of another part is forgotten": [*BODY, ["forget", ["out[1]"]]],
 }
 
 
