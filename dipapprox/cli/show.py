@@ -18,17 +18,19 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
-from dipapprox.language.load import DIP, Source, program_from, read_source
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proof_steps import machines
+    from dipapprox.proof_steps import machines, rounds
     from dipapprox.replays import core_text
 else:
     core_text = Deferred("dipapprox.replays.core_text")
     machines = Deferred("dipapprox.proof_steps.machines")
+    rounds = Deferred("dipapprox.proof_steps.rounds")
 
 _EXAMPLES = """examples:
   dipapprox show mechanisms.py:svt                  the program that a Python function is
@@ -101,9 +103,12 @@ def _show_machine(source: Source, json: bool, console: Console) -> int:
     Raises:
         UserError: If it is no program, or there is no machine for it.
     """
-    program = program_from(source, reals=True)
+    program = elaborate(source.program, source.parameters, source.name, irrational=True)
     try:
-        machine = machines.machine_json(program)
+        if program.rounds is None:
+            machine = machines.machine_json(program)
+        else:
+            machine = rounds.rounds_json(program)
     except NoCertificate as none:
         raise UserError(f"the kernel has no machine for it: {none.missing}") from None
     if json:

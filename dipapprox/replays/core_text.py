@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.rounds import read_rounds
 
 _INDENT = "    "
 
 
 def machine_text(json: Any) -> str:
-    """Write a machine.
+    """Write a machine, with rounds or without.
 
     Args:
         json: As the kernel reads it.
@@ -23,6 +24,8 @@ def machine_text(json: Any) -> str:
     Raises:
         BadProof: If it is no machine.
     """
+    if "round" in json:
+        return _rounds_text(json)
     read_machine(json)
     lines = [f"input {_cell(each)}" for each in json["inputs"]]
     lines += [f"output {_cell(each)}" for each in json["outputs"]]
@@ -31,16 +34,33 @@ def machine_text(json: Any) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cell(json: Any) -> str:
+def _rounds_text(json: Any) -> str:
+    read_rounds(json)
+    kind, shown = "integer" if json["whole"] else "real", json["published"]
+    lines = [f"input {_cell(each, kind)}" for each in json["inputs"]]
+    lines += [f"adjacent {_adjacency(json['adjacency'])}"]
+    moments = {"whenever": "whenever it is set", "first": "after the body", "each": "every round"}
+    for field, moment in moments.items():
+        lines += [f"publishes {name} {moment}" for name in shown[field]]
+    lines += ["publishes that it ends"] * shown["ends"]
+    if shown["padding"] is not None:
+        lines += [f"publishes {_tuple(shown['padding'])} every round after its end, instead"]
+    lines += ["", *_block(json["body"], "")]
+    if json["round"] is not None:
+        lines += ["round", *_block(json["round"], _INDENT), "end"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cell(json: Any, kind: str = "real") -> str:
     name, domain = json
     match domain:
         case {"from": low, "to": high}:
             return f"{name} in {low}..{high}"
         case {"low": None, "high": None}:
-            return f"{name} in real"
+            return f"{name} in {kind}"
         case {"low": low, "high": high}:
             ends = ("" if end is None else str(end) for end in (low, high))
-            return f"{name} in real {'..'.join(ends)}"
+            return f"{name} in {kind} {'..'.join(ends)}"
     return f"{name} in {_set(domain)}"
 
 

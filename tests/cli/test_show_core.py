@@ -13,8 +13,10 @@ import pytest
 from cli.running import run, run_json
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof
-from dipapprox.language.load import load
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import load, read_source
 from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -88,6 +90,22 @@ def test_machines_are_shown_as_proofs_have_them(
     status, shown = run_json("show", str(path), "--core")
     assert (status, shown) == (0, machine)
     assert run("show", str(path), "--core") == (0, machine_text(machine))
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("streams/*.dpg")), ids=lambda p: p.stem)
+def test_machines_with_rounds(path: Path) -> None:
+    source = read_source(path, {})
+    program = elaborate(source.program, {}, source.name, irrational=True)
+    machine: Any = rounds_json(program)
+    assert run_json("show", str(path), "--core") == (0, machine)
+    text = machine_text(machine)
+    assert run("show", str(path), "--core") == (0, text)
+    for place in leaves(machine):
+        try:
+            other = machine_text(changed(machine, place))
+        except BadProof:
+            continue
+        assert other != text, place
 
 
 def test_a_machine_in_words(tmp_path: Path) -> None:
