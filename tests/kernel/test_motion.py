@@ -492,6 +492,20 @@ def test_one_published_number_that_is_shifted(body: str, is_shift: bool) -> None
     assert motion_of(body, head).is_shift == is_shift
 
 
+def test_numbers_that_are_not_published() -> None:
+    for value in ({"name": "one"}, ["cell", "nothing"], None):
+        body = [] if value is None else [["set", ["cell", "y"], value]]
+        machine = {
+            "inputs": [["u", {"low": 0, "high": 1}]],
+            "outputs": [],
+            "reals": ["y"],
+            "adjacency": {"norm": "all"},
+            "body": body,
+        }
+        with pytest.raises(NotProved):
+            Motion(read_machine(machine), lambda: None)
+
+
 def test_integer_noise_shifts_nothing() -> None:
     """Half a step is told apart for certain, a whole one is not."""
     for family, is_shift in (("Lap", True), ("DLap", False), ("DGauss", False)):
