@@ -23,11 +23,15 @@ with the same noise, through all decisions that are not seen to be impossible to
    a norm of v (infinite where w has no share), and grows with it. If v is one number and w a sum of
    samples with log-concave densities, w has one, and the best S is a half-line (likelihood ratios
    are monotone), so delta grows with |v|. In either case sublevel sets are convex, in u' - u.
+4. Shrinking. Let all noise have a density and a scale s_j / eps, let no weight read eps, and let
+   every form that is compared be 0 at u = v, but for its noise: so it is k·(u - v) plus a sum of
+   c_j s_j Z_j / eps with standard Z_j. Times eps / eps', that is the form at eps' and the input
+   v + (u - v) eps / eps'. So the same Z lead to the same output in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -99,6 +103,8 @@ class Motion:
         self._real: set[int] = set()
         self._free: set[int] = set()
         self._compared: set[int] = set()
+        self._still: set[Form] = set()
+        self._reads_eps = False
         self._ordered: dict[int, bool] = {}
         self._published: set[tuple[Form, ...]] = set()
         self._is_straight = True
@@ -106,6 +112,7 @@ class Motion:
         # Of one run; two have more noise, where they part.
         self._around = list(zip(self._noise, self._slopes, strict=True))
         self._alone = frozenset(self._compared)
+        self._ties = frozenset(self._still)
 
     @property
     def is_shift(self) -> bool:
@@ -141,6 +148,18 @@ class Motion:
                 first += steep * family.norms[0]
                 second += steep * steep * (family.norms[1] - family.norms[0] ** 2)
         return (first * first + second) / 2
+
+    def shrinks(self, point: Mapping[int, Fraction]) -> bool:
+        """Whether less noise at inputs nearer to a point makes no difference: 4."""
+        noise = all(
+            power == -1 and isinstance(FAMILIES[name], RealFamily)
+            for (_, name, _, power, _), _ in self._around
+        )
+        ties = all(
+            form.constant + sum(slope * point[place] for place, slope in form.terms) == 0
+            for form in self._ties
+        )
+        return noise and ties and not self._reads_eps and not self.machine.reals
 
     def _ends(self, place: int | None) -> set[tuple[Output, ...]]:
         """Return the outputs of one run; or of two, of which an input is larger in the second."""
@@ -286,6 +305,7 @@ class Motion:
         """Return a weight with the numbers that it reads."""
         match weight:
             case ("eps",):
+                self._reads_eps = True
                 return weight
             case ("inverse" | "exp" | "+" | "*") as word, *parts:
                 return word, *[self._weight(part, store) for part in parts]
@@ -315,6 +335,8 @@ class Motion:
         """Note the inputs that are compared otherwise than with their noise."""
         if all(atom <= len(self._inputs) for atom, _ in form.terms):
             raise NotProved("inputs are compared without noise")
+        inputs = tuple([term for term in form.terms if term[0] in self._inputs])
+        self._still.add(Form(form.constant, inputs))
         self._compared |= {atom for atom, _ in self._apart(form).terms}
         self._free -= {atom for atom, _ in form.terms}
 

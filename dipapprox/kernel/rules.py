@@ -56,6 +56,7 @@ from dipapprox.kernel.proofs import (
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.sets import every_real_pair, representatives
+from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Signs
 
 
@@ -261,6 +262,7 @@ RULES: Rules = {
     "every pair": (_represented(every_pair), ("eps_prv", "delta")),
     "sign": (sign, ("eps", "factors")),
     "every pair throughout": (_represented(every_pair_throughout), ("eps_prv", "delta", "cuts")),
+    "smaller eps": (smaller_eps, ("eps", "eps_prv", "delta", "point")),
     "representatives": (representatives, ("parts",)),
     "every real pair": (every_real_pair, ("eps_prv", "delta", "parts")),
     "violated somewhere": (violated_somewhere, ("eps", "eps_prv", "delta")),

@@ -27,6 +27,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
 from dipapprox.proof_steps.sets import has_real_inputs, single_pairs
+from dipapprox.proof_steps.shrinking import steps_by_shrinking
 from dipapprox.proof_steps.signs import Finder, epsilons_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 
@@ -93,9 +94,13 @@ def written_throughout(
         "pairs": pairs,
     }
     if goal.broken is None:
-        yield WrittenProof(
-            machine, claim, tuple(_kept(machine, claim, inputs, goal.epsilons, limits))
-        )
+        try:
+            steps = _kept(machine, claim, inputs, goal.epsilons, limits)
+        except NoCertificate:
+            if pairs is not None or not has_real_inputs(read_machine(machine)):
+                raise
+            steps = steps_by_shrinking(program, claim, goal.epsilons, limits)
+        yield WrittenProof(machine, claim, tuple(steps))
         return
     before, premises = _meaning(machine, claim, inputs, goal.epsilons, limits)
     place = len(before)
