@@ -1,0 +1,160 @@
+"""Real inputs on intervals of eps: what the greatest eps of a part says of all of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox import Limits
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.motion import Motion
+from dipapprox.kernel.replay import replay
+from dipapprox.kernel.signs import Epsilons
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
+from kernel.grids import largest_on_grid
+from kernel.small import program_of
+
+LOW, HIGH = Fraction(1, 4), Fraction(1, 2)
+
+THRESHOLD = """
+input q in real {domain}
+output o in {{0, 1}}
+adjacent {adjacency}
+x <- {noise}(q, {scale})
+t <- {noise}(0, 2 / eps)
+o <- 0
+if x >= t + {tie} then
+    o <- 1
+end
+"""
+
+WORDS = {"domain": "-1..2", "adjacency": "linf 1", "noise": "Gauss", "scale": "3 / eps", "tie": "1"}
+
+Proof = tuple[Any, Any, list[Any]]
+
+
+def text_of(**words: str) -> str:
+    return THRESHOLD.format(**{**WORDS, **words})
+
+
+def proof_of(text: str, delta: str) -> Proof:
+    goal = GoalThroughout(Epsilons(LOW, HIGH), ["*", "1/10", ["eps"]], delta, None)
+    (proof,) = written_throughout(program_of(text), goal, AllPairs(), Limits())
+    return proof.machine, proof.claim, list(proof.steps)
+
+
+@pytest.fixture(scope="module")
+def proof() -> Proof:
+    return proof_of(text_of(), "1/10")
+
+
+def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof: Proof) -> None:
+    machine, claim, steps = proof
+    found = replay(machine, claim, steps)
+    assert isinstance(found, Private)
+    assert found.eps == Epsilons(LOW, HIGH)
+    assert found.in_sets
+    assert steps[-1]["rule"] == "smaller eps"
+    assert steps[-1]["point"] == [1]
+
+
+def test_grids_at_every_eps_agree(proof: Proof) -> None:
+    """Delta at eps / 10 grows with eps, and is nowhere above what is proved at the greatest one."""
+    machine, tenth = read_machine(proof[0]), Fraction(1, 10)
+    found = [
+        largest_on_grid(machine, eps, eps * tenth, Fraction(1, 2))
+        for eps in (LOW, (LOW + HIGH) / 2, HIGH)
+    ]
+    assert 1 / 100 < found[0] < found[1] < found[2] < 1 / 10
+    fixed = [largest_on_grid(machine, eps, LOW * tenth, Fraction(1, 2)) for eps in (LOW, HIGH)]
+    assert fixed[0] < fixed[1]
+
+
+def test_a_smaller_delta_is_not_confirmed(proof: Proof) -> None:
+    machine, claim, steps = proof
+    for delta in ("1/50", 0):
+        lower = [{**step, "delta": delta} if "delta" in step else step for step in steps]
+        with pytest.raises(NotProved):
+            replay(machine, {**claim, "delta": delta}, lower)
+        with pytest.raises(NotProved):
+            replay(machine, {**claim, "delta": delta}, [*steps[:-1], lower[-1]])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"point": [0]},
+        {"point": [3]},
+        {"point": []},
+        {"point": [1, 1]},
+        {"point": ["a"]},
+        {"eps_prv": 0},
+        {"eps_prv": ["eps"]},
+        {"delta": "1/20"},
+        {"eps": {"from": "1/4", "to": 1}},
+        {"eps": {"from": "1/8", "to": "1/2"}},
+        {"eps": "1/2"},
+        {"from": []},
+    ],
+)
+def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
+    machine, claim, (*steps, last) = proof
+    with pytest.raises(NotProved):
+        replay(machine, claim, [*steps, {**last, **change}])
+    stated = {name: change[name] for name in change if name in claim}
+    if stated and change not in ({"eps_prv": ["eps"]},):
+        with pytest.raises(NotProved):
+            replay(machine, {**claim, **stated}, [*steps, {**last, **change}])
+
+
+def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
+    machine, claim, (*steps, last) = proof
+    private, signs = last["from"][0], last["from"][1:]
+    number = -private - 1
+    for premises in (signs, [number, number, *signs], [number - 1, *signs], [number, 0, *signs]):
+        with pytest.raises(NotProved):
+            replay(machine, claim, [*steps, {**last, "from": premises}])
+
+
+@pytest.mark.parametrize(
+    ("words", "point", "shrinks"),
+    [
+        ({}, 1, True),
+        ({}, 0, False),
+        ({"noise": "Lap"}, 1, True),
+        ({"scale": "3"}, 1, False),
+        ({"scale": "3 * eps"}, 1, False),
+    ],
+)
+def test_what_shrinks(words: dict[str, str], point: int, shrinks: bool) -> None:
+    machine = read_machine(machine_json(program_of(text_of(**words))))
+    assert Motion(machine, lambda: None).shrinks({0: Fraction(point)}) == shrinks
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("o <- 0", "o <- choose {0 : 1 / (1 + eps), 1 : eps / (1 + eps)}"),
+        ("o <- 0", "k <- DLap(0, 1 / eps)\no <- 0\nif k > 0 then\n    o <- 1\nend"),
+        ("if x >= t + 1", "if x >= t + 1 or x >= 0"),
+        ("output o in {0, 1}", "output o in {0, 1}\noutput y in real\ny <- 0"),
+    ],
+)
+def test_what_does_not_shrink(before: str, after: str) -> None:
+    text = text_of().replace(before, after)
+    if "real\ny" in after:
+        text = text.replace("\ny <- 0", "").replace("o <- 0", "o <- 0\ny <- 0")
+    machine = read_machine(machine_json(program_of(text)))
+    assert not Motion(machine, lambda: None).shrinks({0: Fraction(1)})
+
+
+def test_choices_that_do_not_read_eps_shrink() -> None:
+    text = text_of().replace("o <- 0", "o <- choose {0 : 1/3, 1 : 2/3}")
+    machine = read_machine(machine_json(program_of(text)))
+    assert Motion(machine, lambda: None).shrinks({0: Fraction(1)})
