@@ -16,7 +16,7 @@ which modules import those before them:
                         forward
     conclusions         losses, judgements, proofs
     intervals of eps    closed_forms
-    real inputs         motion, sets
+    real inputs         motion, sets, shrinking
     one eps             ratios, excesses, rules
     compositions        mechanisms, compositions, parts
     every eps           rounds, paths, regions, potential, rays, cycles, budgets
