@@ -151,17 +151,9 @@ def bounded_excesses(
     claim: tuple[Ratio, Ratio],
     cuts: Sequence[Fraction],
 ) -> int:
-    """Make sure that no pair exceeds delta, as `every_pair_throughout` says.
+    """Make sure that no pair exceeds a claim (e ** eps_prv, or less, and delta); count the pairs.
 
-    Args:
-        proof: The machine and the pairs.
-        found: Its distributions.
-        signs: What is known at their eps.
-        claim: e ** eps_prv, or less, and delta.
-        cuts: Of the interval.
-
-    Returns:
-        How many pairs there are.
+    As `every_pair_throughout` says; cuts are those of the interval.
     """
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")

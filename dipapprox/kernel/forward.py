@@ -44,13 +44,9 @@ MOST_KNOWN = 20_000
 
 
 class Run:
-    """The runs of a machine for its inputs, on one graph.
+    """The runs of a machine for its inputs, at eps whose signs are known, on one graph.
 
-    Args:
-        machine: What runs.
-        signs: What is known at the eps that are meant.
-        graph: Of functions and numbers; new ones are added.
-        ask: Called all the time; what it raises ends the run.
+    What `ask` raises, which is called all the time, ends a run.
     """
 
     def __init__(

@@ -71,8 +71,6 @@ class Private:
 
     Attributes:
         eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps.
-        eps_prv: The budget.
-        delta: The bound.
         pairs: The listed pairs; None for all adjacent ones.
         count: How many they are; or how many sets have all of them, if they are `in_sets`.
     """

@@ -272,19 +272,9 @@ RULES: Rules = {
 
 
 def apply(
-    rules: Rules,
-    proof: object,
-    known: MutableMapping[int, Judgement],
-    json: object,
+    rules: Rules, proof: object, known: MutableMapping[int, Judgement], json: object
 ) -> Judgement:
-    """Replay one step.
-
-    Args:
-        rules: Those that the proof may use.
-        proof: What it is about.
-        known: What the steps before it concluded, by number.
-        json: The step.
-    """
+    """Replay one step; `known` is what the steps before it concluded, by number."""
     if not isinstance(json, dict):
         raise BadProof("a step is no object")
     rule, fields = rules[as_word(json.get("rule"), "a rule", tuple(rules))]
