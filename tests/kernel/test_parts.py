@@ -7,6 +7,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import exp, prod
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from kernel.pipelines import number
 Json = Any
 Rows = list[list[Fraction]]
 HALF = Fraction(1, 2)
+PROGRAMS = Path(__file__).parents[2] / "programs" / "literature"
 
 
 def chosen(rows: Rows, cell: str, out: str) -> Json:
@@ -258,3 +260,15 @@ def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
             counts[found] += 1
             assert found in {"refused", "true", "undecided"}, changed
     assert counts["refused"] > 5
+
+
+@pytest.mark.parametrize(("eps_prv", "verdict"), [("4001/10000", "DP"), ("2/5", "Not_DP")])
+def test_a_million_joint_outputs_are_proved(eps_prv: str, verdict: str) -> None:
+    """RAPPOR with 20 bits, of which eight differ: the loss is 8 ln(41 / 39)."""
+    text = (PROGRAMS / "rappor.dpg").read_text(encoding="utf-8")
+    program = dipapprox.parse(text, {"K": 20})
+    options = dipapprox.Options(proved=True)
+    found = dipapprox.verify(program, eps=1, delta=0, eps_prv=eps_prv, options=options)
+    assert found.answer.value == verdict
+    assert found.replayed is not None
+    assert found.run.reason is None
