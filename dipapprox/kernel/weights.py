@@ -39,8 +39,10 @@ def text_of(tree: Tree) -> str:
             return "eps"
         case ("inverse" | "exp") as word, operand:
             return f"{'1 / ' if word == 'inverse' else word}({text_of(operand)})"
-        case ("+" | "*") as word, left, right:
-            return f"({text_of(left)} {word} {text_of(right)})"
+        case "+", left, right:
+            return f"({text_of(left)} + {text_of(right)})"
+        case "*", left, right:
+            return f"{text_of(left)} * {text_of(right)}"
     if isinstance(tree, tuple):
         raise NotProved("a formula mentions a cell")
     return str(tree)

@@ -192,6 +192,7 @@ def sign_step(low: Any, high: Any, *factors: Any) -> Any:
         # Taylor's formula with 0 in its range, and beyond all bounds.
         sign_step(0, 2, one_factor(EPS - ONE, [2, 0, 8, 64])),
         sign_step(0, None, one_factor(EPS + constant(-1), [None, 0, 8, 64])),
+        sign_step("1/4", "1/2", one_factor(EPS - constant(Fraction(1, 4)), ["1/2", 0, 2, 64])),
         # An odd factor without pieces, and no factors.
         sign_step(0, 1, one_factor(ONE)),
         sign_step(0, 1, one_factor(ONE, exponent=3)),
