@@ -47,13 +47,12 @@ def canonical(state: State) -> tuple[object, State]:
     for component in state.measure.components:
         for atom, _ in component.functions:
             order.setdefault(atom, len(order))
-    store = dict(state.store)
-    for name, form in forms:
-        store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
-    components = []
-    for component in state.measure.components:
-        functions = tuple(sorted((order[a], f) for a, f in component.functions))
-        components.append(Component(functions, _renamed(component, order)))
+    store, components = state.store, [*state.measure.components]
+    if any(atom != number for atom, number in order.items()):
+        store = dict(store)
+        for name, form in forms:
+            store[name] = Form(form.constant, tuple(sorted((order[a], c) for a, c in form.terms)))
+        components = [_renamed(component, order) for component in components]
     components.sort(key=lambda component: component.functions[0])
     shape = tuple(
         (tuple(atom for atom, _ in component.functions), component.bounds)
@@ -63,9 +62,10 @@ def canonical(state: State) -> tuple[object, State]:
     return (frozenset(store.items()), shape), State(store, state.random, measure)
 
 
-def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality, ...]:
-    """The inequalities, in the new numbers; again primitive, with the first coefficient > 0."""
-    found = []
+def _renamed(component: Component, order: Mapping[int, int]) -> Component:
+    """A component in the new numbers; again primitive, with the first coefficients > 0."""
+    functions = sorted((order[a], f) for a, f in component.functions)
+    found: list[Inequality] = []
     for terms, (low, high) in component.bounds:
         renamed = tuple(sorted((order[a], c) for a, c in terms))
         bounds = low, high
@@ -73,7 +73,7 @@ def _renamed(component: Component, order: Mapping[int, int]) -> tuple[Inequality
             renamed = tuple([(a, -c) for a, c in renamed])
             bounds = (None if high is None else -high), (None if low is None else -low)
         found.append((renamed, bounds))
-    return tuple(sorted(found, key=lambda bound: bound[0]))
+    return Component(tuple(functions), tuple(sorted(found, key=lambda bound: bound[0])))
 
 
 def size_of(value: Stored) -> int:
