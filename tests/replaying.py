@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -21,6 +22,9 @@ from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import decisions as throughout
 from dipapprox.proof_steps import proved, sets
 from dipapprox.proof_steps.verdicts import goal_of
+from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.replayed import serving
+from dipapprox.questions import prove
 
 MOST_PROBABILITIES = 600
 """Inputs times outputs; larger verdicts are left to tests of their own."""
@@ -105,8 +109,41 @@ def _replay_decision(program: Program, decision: Decision, selection: PairSelect
     return end.reason or ""
 
 
+# --- budgets -------------------------------------------------------------------------------------
+
+MOST_STATES = 6
+"""Of automata, and final states of programs: larger answers are left to tests of their own."""
+
+_proved: dict[str, Callable[..., BudgetAnswer]] = {
+    name: getattr(prove, name) for name in ("prove_automaton", "prove_rounds", "answer_real")
+}
+
+
+def _with_budget(name: str) -> Callable[..., BudgetAnswer]:
+    def answered(*asked: Any) -> BudgetAnswer:
+        """Find the least budget, and let the kernel confirm that it serves, or refuse."""
+        answer = _proved[name](*asked)
+        if answer.answer is Answer.DP and answer.states <= MOST_STATES:
+            outcomes[_replay_budget(answer)] += 1
+        return answer
+
+    return answered
+
+
+def _replay_budget(answer: BudgetAnswer) -> str:
+    with EarlyEnd() as end:
+        try:
+            serving(answer, Limits(states=100))
+        except (NoCertificate, Refused) as outside:
+            return f"budget: {outside}"
+        return "replayed budgets"
+    return end.reason or ""
+
+
 def install() -> None:
-    """From now on `verify` and `decide` are the functions above."""
+    """From now on `verify`, `decide` and what `prove` asks are the functions above."""
     verifier.verify = replayed
     sets.MOST_PARTS = MOST_PARTS
     decider.decide = replayed_decision
+    for name in _proved:
+        setattr(prove, name, _with_budget(name))

@@ -22,7 +22,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Read, Sample
+from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
@@ -326,7 +326,8 @@ class Search:
                     moves.append([needed.index(source), shifts])
                 to = None if target is None else numbers[target]
                 leaves.append({"to": to, "facts": facts, "moves": moves})
-            cases.append(_nested([(number, len(each)) for number, each in way.ends], leaves))
+            sizes = [(number, len(each)) for number, each in way.ends]
+            cases.append(_nested(sizes, leaves, _are_apart(way.path)))
         return self._written_node(head, allowances, cases)
 
     def _written_node(self, head: Head, allowances: list[Json], cases: list[Json]) -> Json:
@@ -343,20 +344,33 @@ class Search:
         }
 
 
-def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json]) -> Json:
+def _are_apart(path: Path) -> bool:
+    """Whether every input has a part in one sample at most."""
+    means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
+    used = [number for mean in means for number, _ in mean.terms]
+    return all(
+        used.count(number) < 2 for number, atom in enumerate(path.atoms) if isinstance(atom, Read)
+    )
+
+
+def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json], alike: bool) -> Json:
     """Return cases for one input after the other; one for all where they are the same.
 
     Args:
         ends: For each input its number among atoms, and how many changes of it are looked at.
         leaves: What is done, the last input's changes first.
+        alike: Whether what is the same for all changes may be said once: where no input has a part
+            in two samples, the dearest changes of all of them come together.
     """
-    if all(leaf == leaves[0] for leaf in leaves):
+    if not ends or (alike and all(leaf == leaves[0] for leaf in leaves)):
         return leaves[0]
     (number, changes), *others = ends
     size = len(leaves) // changes
     return {
         "input": number,
-        "cases": [_nested(others, leaves[k : k + size]) for k in range(0, len(leaves), size)],
+        "cases": [
+            _nested(others, leaves[k : k + size], alike) for k in range(0, len(leaves), size)
+        ],
     }
 
 

@@ -42,19 +42,35 @@ def proved(answer: Answered, limits: Limits) -> Answered:
     return replace(answer, unproved=why)
 
 
+def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
+    """Replay a proof that the budget of an answer, DP, serves.
+
+    Raises:
+        NoCertificate: If none can be written.
+        NotProved: If the kernel does not follow.
+        LimitReached: If a limit is reached.
+    """
+    return _written(answer, budgets.Bounds(answer.upper, None, None), limits)[1]
+
+
 def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
     private = answer.answer is Answer.DP
     fails: Fraction | None = answer.lower if private or answer.budget is None else answer.budget
     if not private and answer.has_none:
         fails = answer.budget
-    bounds = budgets.Bounds(answer.upper if private else None, fails, None)
+    ray = _ray(answer) if isinstance(answer, RealProof) else None
+    return _written(answer, budgets.Bounds(answer.upper if private else None, fails, ray), limits)
+
+
+def _written(
+    answer: BudgetAnswer, bounds: budgets.Bounds, limits: Limits
+) -> tuple[WrittenProof, Replayed]:
     match answer:
         case AutomatonProof(automaton=subject, stops=stops):
             return budgets.replayed(subject, stops is Stops.VISIBLE, bounds, limits)
         case StreamProof(subject=subject):
             return budgets.replayed(subject, True, bounds, limits)
         case RealProof(proof=found):
-            bounds = replace(bounds, ray=_ray(answer))
             return budgets.replayed(found.program, True, bounds, limits)
         case _:
             raise NoCertificate("it has no rules for services")
