@@ -69,6 +69,16 @@ class Way:
     )
 
     @property
+    def levels(self) -> range:
+        """What samples are shifted by, in units.
+
+        Samples that are compared together with inputs make up for the changes of these.
+        """
+        compared = (atom for form, _ in self.path.guards for atom, _ in form.terms)
+        wide = any(isinstance(self.path.atoms[atom], Read) for atom in compared)
+        return range(-2, 3) if wide else range(-1, 2)
+
+    @property
     def cases(self) -> Iterator[Changes]:
         """The changes of all its inputs."""
         return product(*(values for _, values in self.ends))
@@ -119,9 +129,9 @@ class Heads:
             ways = self.ways[head] = [self._way(head, own, path) for own, path in numbered]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
-                for atom in path.atoms:
-                    if isinstance(atom, Sample):
-                        self.unit = max(self.unit, self._most(path, atom.mean))
+                means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
+                for form in (*means, *(form for form, _ in path.guards)):
+                    self.unit = max(self.unit, self._most(path, form))
         self.unit = self.unit or Fraction(1)
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:

@@ -192,7 +192,7 @@ class Search:
                     options = []
                     moved = _image(atom.mean, shifts)
                     signs = FAMILIES[atom.family].shifts
-                    for level in (-1, 0, 1):
+                    for level in way.levels:
                         by = level * unit - moved
                         if by and (1 if by > 0 else -1) not in signs:
                             continue

@@ -57,6 +57,8 @@ class Shifts:
         for said in path.said:
             if isinstance(said, Form):
                 self._demands.setdefault(said.terms[-1][0], []).append((said, True))
+        compared = {k for form, _ in path.guards for k, _ in form.terms}
+        self._compared = [k for k in self._inputs if k in compared]
         self._levels = self._all_levels()
         self._cases = 0
         self._tried = 0
@@ -127,9 +129,11 @@ class Shifts:
             shift = Form(fixed[number]) if known else Form(Fraction(0), ((number, Fraction(1)),))
             return [(Fraction(0), shift)]
         change = image(atom.mean, shifts)
+        # What is compared together with an input may make up for its change.
+        others = [shifts[k].scaled(Fraction(-1)) for k in self._compared]
         signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
         for level in self._levels:
-            for shift in (change.plus(Form(level)), Form(level)):
+            for shift in (each.plus(Form(level)) for each in (change, _NOTHING, *others)):
                 low, high = self._between_ends(shift.plus(change.scaled(Fraction(-1))))
                 if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
                     continue
@@ -147,6 +151,7 @@ class Shifts:
                     if k in self._ranges
                 ]
                 found |= {sum(parts, Fraction(0)), *parts}
+        found |= {max(map(abs, self._ranges[k])) for k in self._compared}
         return sorted(found | {-level for level in found})
 
     def _holds(self, number: int, shifts: Sequence[Form]) -> bool:
