@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dipapprox import Limits
+from dipapprox.kernel.adjacency import Adjacency
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.motion import Motion
+from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.proof_steps.machines import machine_json
@@ -158,3 +162,32 @@ def test_choices_that_do_not_read_eps_shrink() -> None:
     text = text_of().replace("o <- 0", "o <- choose {0 : 1/3, 1 : 2/3}")
     machine = read_machine(machine_json(program_of(text)))
     assert Motion(machine, lambda: None).shrinks({0: Fraction(1)})
+
+
+def test_the_point_is_an_input() -> None:
+    """Elsewhere inputs that shrink leave their ranges."""
+    private = Private(HIGH, Fraction(1), Fraction(1, 2), None, 1)
+    step = {"eps": {"from": "1/4", "to": "1/2"}, "eps_prv": 1, "delta": "1/2", "point": [1]}
+    for domain, is_input in (("-1..2", True), ("1..2", True), ("2..3", False), ("", True)):
+        machine = read_machine(machine_json(program_of(text_of(domain=domain))))
+        about = Steps(machine, None, lambda: None)
+        if is_input:
+            assert smaller_eps(about, [private], step).eps == Epsilons(LOW, HIGH)
+            continue
+        with pytest.raises(NotProved):
+            smaller_eps(about, [private], step)
+
+
+def test_listed_pairs_do_not_shrink() -> None:
+    private = Private(HIGH, Fraction(1), Fraction(1, 2), None, 1)
+    step = {"eps": {"from": "1/4", "to": "1/2"}, "eps_prv": 1, "delta": "1/2", "point": [1]}
+    machine = read_machine(machine_json(program_of(text_of())))
+    listed = frozenset({((0,), (1,))})
+    other = replace(machine, adjacency=Adjacency("pairs", pairs=listed))
+    for about, premise in (
+        (Steps(other, None, lambda: None), private),
+        (Steps(machine, None, lambda: None), replace(private, pairs=listed)),
+        (Steps(machine, None, lambda: None), replace(private, eps=Epsilons(LOW, HIGH))),
+    ):
+        with pytest.raises(NotProved):
+            smaller_eps(about, [premise], step)
