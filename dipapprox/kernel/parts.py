@@ -49,7 +49,6 @@ from dipapprox.kernel.proofs import Proof, Step, claimed, listed, pair_of, pairs
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.rules import Rules
 
-Pairs = frozenset[tuple[Input, Input]]
 Reached = frozenset[tuple[Changed, int]]
 """How many parts differ how."""
 
@@ -104,9 +103,8 @@ def part_from_below(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     with precision(grid.bits):
         pair = outcomes_of(premises, part.machine, eps, (first, second))
         found = lowered(grid, pair, step)
-    return LossesOf(
-        {Changed(part.machine, eps, frozenset([(first, second)])): 1}, frozenset(), found
-    )
+    change = Changed(part.machine, eps, frozenset([(first, second)]))
+    return LossesOf({change: 1}, frozenset(), found)
 
 
 def independent_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
@@ -230,7 +228,7 @@ def _named(machine: Machine, body: Block, turn: int) -> Part:
     mentioned = list(dict.fromkeys(_cells(body, turn)))
     plain = _is_plain(body)
     names = {name: f"#{k}" if plain else name for k, name in enumerate(mentioned)}
-    spend(20 * len(mentioned))
+    spend(60 + 40 * len(mentioned))
     inputs = {name: (k, domain) for k, (name, domain) in enumerate(machine.inputs)}
     outputs = dict(machine.outputs)
     own = [name for name in mentioned if name in inputs]
@@ -359,7 +357,7 @@ class Parts:
             before = list(found.items())
             for own, price in known[alike, domains].items():
                 for reached, spent in before:
-                    spend(5)
+                    spend(15)
                     if adjacency.allows(spent + price):
                         both = Counter(dict(reached))
                         both.update(dict(own))
