@@ -101,7 +101,7 @@ NEAREST = {
     "cycles": ["potentials"],
     "budgets": ["potentials"],
     "losses": ["compositions", "parts"],
-    "mechanisms": ["compositions"],
+    "mechanisms": ["mechanisms", "compositions"],
     "compositions": ["compositions"],
     "parts": ["parts"],
 }

@@ -1,0 +1,207 @@
+"""Pairs of mechanisms: against sums and integrals of their laws, by numpy and scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy import stats
+
+from dipapprox.kernel.balls import precision
+from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.mechanisms import Finite, Known, Noise, Pair, Sampled, read_mechanism
+from kernel.pipelines import ball
+
+LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
+
+
+@pytest.fixture(autouse=True)
+def accurate() -> Iterator[None]:
+    """As in proofs."""
+    with precision(200):
+        yield
+
+
+def upper(value: arb) -> float:
+    """A bound, as a number."""
+    return float(value.upper())
+
+
+def discrete(family: str, distance: int, scale: float, loss: float) -> float:
+    """H of two discrete laws, added up over many integers."""
+    k = np.arange(-400, 401 + distance)
+    power = 1 if family == "DLap" else 2
+    weights = [
+        np.exp(-(np.abs(k - m) ** power) / (1 if power == 1 else 2) / scale**power)
+        for m in (distance, 0)
+    ]
+    p, q = (each / each.sum() for each in weights)
+    return float(np.maximum(p - exp(loss) * q, 0).sum())
+
+
+def continuous(family: str, distance: float, scale: float, loss: float) -> float:
+    """H of two laws, as the best half-line has it."""
+    law = stats.laplace if family == "Lap" else stats.norm
+    c = np.linspace(-10 * scale - 40, 10 * scale + distance + 40, 20_001)
+    return float(np.max(law.sf(c, distance, scale) - exp(loss) * law.sf(c, 0, scale), initial=0))
+
+
+@pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
+@pytest.mark.parametrize(("distance", "scale"), [(1, 2), (3, 4), (2, 1)])
+def test_noise_has_the_best_half_lines(family: str, distance: int, scale: int) -> None:
+    pair = Noise(family, Fraction(distance), Fraction(scale))
+    true = discrete if family.startswith("D") else continuous
+    for loss in LOSSES:
+        value = true(family, distance, scale, float(loss))
+        most = upper(pair.most(loss))
+        assert value - 1e-12 <= most <= value + 1e-5
+        p, q = pair.line(loss)
+        assert 0 <= p <= 1 and 0 <= q <= 1
+        assert float(p - ball(loss).exp() * q) == pytest.approx(most, abs=1e-12)
+
+
+def test_laplace_noise_has_no_loss_beyond_its_greatest() -> None:
+    for family in ("Lap", "DLap"):
+        pair = Noise(family, Fraction(3), Fraction(2))
+        assert pair.most(Fraction(3, 2)).is_zero()
+        assert pair.most(Fraction(3, 2) - Fraction(1, 2**50)) > 0
+
+
+def test_bounded_range_is_the_largest_of_its_pairs() -> None:
+    pair = read_mechanism({"mechanism": "exponential_mechanism", "eps": "3/2"}, ())
+    eps = 1.5
+    for loss in LOSSES:
+        best = 0.0
+        for top in np.linspace(1e-6, eps - 1e-6, 4001):
+            low = top - eps
+            # p at the loss `top`, 1 - p at `low`, so that the other masses add up to 1.
+            p = (1 - exp(-low)) / (exp(-top) - exp(-low))
+            found = max(p * (1 - exp(float(loss) - top)), 0) + max(
+                (1 - p) * (1 - exp(float(loss) - low)), 0
+            )
+            best = max(best, found)
+        assert best <= upper(pair.most(loss)) + 1e-12
+        assert upper(pair.most(loss)) <= best + 1e-5
+        p, q = pair.line(loss)
+        assert float(p - ball(loss).exp() * q) <= upper(pair.most(loss)) + 1e-12
+
+
+def test_statements_have_the_bounds_of_their_orders() -> None:
+    """The conversion of Canonne, Kamath and Steinke 2020, at each order; either way round."""
+    orders = [[2, "1/10"], [5, "1/3"], [9, 2]]
+    pair = read_mechanism({"mechanism": "rdp", "orders": orders}, ())
+
+    def bound(loss: float) -> float:
+        found = 1.0
+        for order, divergence in ((2, 0.1), (5, 1 / 3), (9, 2.0)):
+            found = min(
+                found,
+                exp((order - 1) * (divergence - loss)) * (1 - 1 / order) ** (order - 1) / order,
+            )
+        return found
+
+    for loss in LOSSES:
+        x = float(loss)
+        expected = min(bound(x), 1 - exp(x) + exp(x) * bound(-x), 1.0)
+        assert upper(pair.most(loss)) == pytest.approx(expected, rel=1e-9)
+    concentrated = read_mechanism({"mechanism": "zcdp", "rho": "1/8"}, [Fraction(3), Fraction(7)])
+    alike = read_mechanism({"mechanism": "rdp", "orders": [[3, "3/8"], [7, "7/8"]]}, ())
+    gaussian = Noise("Gauss", Fraction(1), Fraction(2))
+    for loss in LOSSES:
+        assert upper(concentrated.most(loss)) == upper(alike.most(loss))
+        # rho = D^2 / (2 sigma^2)
+        assert upper(concentrated.most(loss)) >= upper(gaussian.most(loss)) - 1e-12
+    with pytest.raises(Refused):
+        pair.line(Fraction(1))
+
+
+def outcomes(pair: Finite, rate: Fraction, added: bool) -> Finite:
+    """What samples have, outcome by outcome."""
+    share = ball(rate)
+    found = [(share * p + (1 - share) * q, q) for p, q in pair.outcomes]
+    return Finite([(q, p) for p, q in found] if added else found)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(2, 3), Fraction(1)])
+@pytest.mark.parametrize("added", [False, True])
+def test_samples_mix_outcomes(rate: Fraction, added: bool) -> None:
+    masses = [("1/2", "1/4"), ("1/3", "1/4"), ("1/6", "1/2")]
+    pair = Finite([(ball(Fraction(p)), ball(Fraction(q))) for p, q in masses])
+    sampled, mixed = Sampled(pair, rate, added), outcomes(pair, rate, added)
+    for loss in LOSSES:
+        value = upper(mixed.most(loss))
+        assert upper(sampled.most(loss)) == pytest.approx(value, abs=1e-14)
+        p, q = sampled.line(loss)
+        assert float(p - ball(loss).exp() * q) == pytest.approx(value, abs=1e-14)
+
+
+def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
+    pair = read_mechanism({"mechanism": "approx_dp", "eps": 1, "delta": "1/8"}, ())
+    assert pair.infinite == ball(Fraction(1, 8))
+    assert pair.most(Fraction(1)) == ball(Fraction(1, 8))
+    assert pair.most(Fraction(99, 100)) > ball(Fraction(1, 8))
+    assert float(Sampled(pair, Fraction(1, 5), False).infinite) == pytest.approx(0.025)
+    assert Sampled(pair, Fraction(1, 5), True).infinite.is_zero()
+
+
+def test_known_deltas_bound_what_lies_between() -> None:
+    """Of a pair and its reverse, whose H is known at some budgets."""
+    masses = [(0.5, 0.2), (0.3, 0.3), (0.2, 0.5)]
+
+    def true(loss: float) -> float:
+        return max(
+            sum(max(p - exp(loss) * q, 0) for p, q in row)
+            for row in (masses, [(q, p) for p, q in masses])
+        )
+
+    points = {}
+    for k in (0, 3, 7, 8):
+        points[Fraction(k, 8)] = Fraction(true(k / 8)) + Fraction(1, 2**40)
+    known: Pair = Known(points)
+    for loss in LOSSES:
+        assert upper(known.most(loss)) >= true(float(loss))
+        if abs(loss) in points:
+            assert upper(known.most(loss)) == pytest.approx(true(float(loss)), abs=1e-9)
+    assert upper(known.most(Fraction(20))) == pytest.approx(true(1.0), abs=1e-9)
+    between = (exp(0.5) - exp(0.375)) / (exp(0.875) - exp(0.375))
+    chord = true(0.375) + between * (true(0.875) - true(0.375))
+    assert upper(known.most(Fraction(1, 2))) == pytest.approx(chord, abs=1e-9)
+
+
+BAD = [
+    {"mechanism": "gaussian", "sensitivity": 0, "scale": 1},
+    {"mechanism": "laplace", "sensitivity": 1, "scale": -1},
+    {"mechanism": "discrete_laplace", "sensitivity": "1/2", "scale": 1},
+    {"mechanism": "randomised_response", "probability": 1, "values": 2},
+    {"mechanism": "randomised_response", "probability": "1/2", "values": 1},
+    {"mechanism": "randomised_response", "probability": "1/2", "values": "5/2"},
+    {"mechanism": "exponential_mechanism", "eps": 0},
+    {"mechanism": "approx_dp", "eps": -1, "delta": 0},
+    {"mechanism": "approx_dp", "eps": 1, "delta": 2},
+    {"mechanism": "rdp", "orders": [[1, 1]]},
+    {"mechanism": "rdp", "orders": [[2, -1]]},
+    {"mechanism": "zcdp", "rho": 0},
+    {"mechanism": "magic"},
+    {"mechanism": "zcdp", "rho": 1, "more": 1},
+    [],
+]
+
+
+@pytest.mark.parametrize("json", BAD, ids=str)
+def test_what_is_no_mechanism_is_refused(json: object) -> None:
+    with pytest.raises(BadProof):
+        read_mechanism(json, ())
+
+
+def test_responses_have_the_losses_of_their_odds() -> None:
+    json = {"mechanism": "randomised_response", "probability": "3/4", "values": 4}
+    pair = read_mechanism(json, ())
+    loss = log(9)
+    just = Fraction(int(loss * 2**30), 2**30)
+    assert 0 < upper(pair.most(just)) < 1e-8
+    assert pair.most(just + Fraction(1, 2**29)).is_zero()
+    assert upper(pair.most(Fraction(0))) == pytest.approx(0.75 - 1 / 12)
