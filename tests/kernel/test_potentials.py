@@ -438,6 +438,86 @@ def test_what_claims_of_budgets_are_about_is_read_strictly() -> None:
         replay(machine, claim, [{**steps[0], "more": 1}])
 
 
+def alone(family: str, whole: bool) -> dict[str, Any]:
+    """One sample around an input that changes by 1 at most, compared with 0."""
+    cell = ["cell", "x"]
+    above, below = ([["set", ["cell", "out"], value]] for value in (1, 0))
+    return {
+        "inputs": [["q", {"low": None, "high": None}]],
+        "whole": whole,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": [
+            ["draw", cell, family, ["cell", "q"], [1, -1]],
+            ["if", [">", cell, 0], above, below],
+        ],
+        "round": None,
+        "published": {"whenever": [], "first": ["out"], "each": [], "ends": True, "padding": None},
+    }
+
+
+def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budget:
+    """Replay: the sample is shifted so, where it is above 0 and where it is not."""
+    cases = [{"to": None, "facts": [], "moves": [[0, [shift]]]} for shift in shifts]
+    node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]], "joined": []}
+    step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}]}
+    claim = {"verdict": "DP", "budget": budget, "at least": None}
+    found = replay(machine, claim, [step])
+    assert isinstance(found, Budget)
+    return found
+
+
+MOVED = [0, [[0, 1]]]
+"""As much as the input."""
+
+
+def test_single_shifts_are_priced_and_directed() -> None:
+    assert shifted(alone("Lap", False), 2, 1, -1) == Budget(Fraction(2))
+    with pytest.raises(Refuted, match="is missing"):
+        shifted(alone("Lap", False), 1, 1, -1)
+    with pytest.raises(Refuted, match="guard"):
+        shifted(alone("Lap", False), 2, -1, 1)
+    # What moves with its mean costs nothing, but does not stay on its side.
+    with pytest.raises(Refuted, match="guard"):
+        shifted(alone("Lap", False), 2, MOVED, MOVED)
+    still = alone("LapMinus", False)
+    still["body"][1] = ["set", ["cell", "out"], 0]
+    assert shifted(still, 0, MOVED) == Budget(Fraction(0))
+    for family, allowed in (("LapPlus", True), ("LapMinus", False), ("Gauss", False)):
+        still["body"][0][2] = family
+        up = [1, [[0, 1]]]
+        if allowed:
+            assert shifted(still, 1, up) == Budget(Fraction(1))
+        else:
+            with pytest.raises(Refuted, match="cannot be shifted"):
+                shifted(still, 1, up)
+
+
+def test_integers_are_shifted_by_integers() -> None:
+    assert shifted(alone("DLap", True), 2, 1, -1) == Budget(Fraction(2))
+    with pytest.raises(Refuted, match="fraction"):
+        shifted(alone("DLap", True), 3, "3/2", -1)
+    with pytest.raises(Refuted, match="fraction"):
+        shifted(alone("DLap", True), 3, [1, [[0, "1/2"]]], -1)
+    with pytest.raises(NotProved, match="integer noise"):
+        shifted(alone("DLap", False), 2, 1, -1)
+
+
+def test_bounds_and_norms_limit_changes() -> None:
+    machine = alone("Lap", False)
+    machine["inputs"][0][1] = {"low": 0, "high": "1/2"}
+    assert shifted(machine, 1, "1/2", "-1/2") == Budget(Fraction(1))
+    machine["inputs"][0][1] = {"low": 0, "high": None}
+    with pytest.raises(Refuted):
+        shifted(machine, 1, "1/2", "-1/2")
+    machine["adjacency"]["norm"] = "increasing"
+    assert shifted(machine, 1, 0, 0) == Budget(Fraction(1))
+    machine["adjacency"]["norm"] = "decreasing"
+    assert shifted(machine, 1, 0, 0) == Budget(Fraction(1))
+    machine["adjacency"] = {"norm": "all"}
+    with pytest.raises(NotProved, match="any amount"):
+        shifted(machine, 1, 0, 0)
+
+
 def test_moves_have_a_shift_for_every_sample() -> None:
     machine, claim, steps = potential_of(found(SUBJECTS["sparse_stream"]))
     for change in (lambda shifts: [*shifts, 0], lambda shifts: shifts[:-1]):
