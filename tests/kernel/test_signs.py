@@ -260,6 +260,7 @@ def test_intervals_are_read_strictly() -> None:
     assert read_epsilons({"from": 0, "to": None}) == ALL
     assert read_epsilons("1/2").point == HALF
     records = [{"from": 0}, {"from": None, "to": 1}, {"from": 0, "to": "inf"}]
+    records += [{"from": 2, "to": 1}, {"from": 0, "to": 0}]
     for bad in (0, -1, None, "1", [0, 1], *records, {"from": 0, "to": 1, "closed": True}):
         with pytest.raises(BadProof):
             read_epsilons(bad)
