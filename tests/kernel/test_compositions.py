@@ -15,8 +15,9 @@ from scipy.stats import norm
 import dipapprox
 from dipapprox import Options
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Composed, Judgement, LossesOf
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import replay
@@ -273,3 +274,40 @@ def test_chosen_runs_are_dearer_than_any_one_pair() -> None:
     (one, other) = pairs_of(MACHINE)
     assert above(least_delta(given, HALF)) > 0
     assert one != other
+
+
+@pytest.mark.parametrize("side", [True, False])
+def test_cuts_take_just_so_many_units(side: bool) -> None:
+    """At the low end they are raised, or left out; at the high end infinite, or left out."""
+    one = Losses(HALF, Fraction(0), 3, (2, 3, 4), 1, 0, side)
+    alone = Losses(HALF, Fraction(0), 1, (1,), 0, 0, side)
+    whole = one.composed(alone, (0, 0))
+    assert (whole.start, whole.masses, whole.infinite) == (4, (2, 3, 4), 1)
+    found = one.composed(alone, (2, 4))
+    assert (found.start, found.masses) == (5, (5 if side else 3,))
+    assert found.infinite == (5 if side else 1)
+    nearly = one.composed(alone, (1, 3))
+    assert nearly == whole
+
+
+def test_losses_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_losses, "MOST_LOSSES", 8)
+    step = {"step": 1, "offset": 0, "places": 20}
+
+    def grid(*knots: list[int]) -> Losses:
+        asked = kernel_losses.Grid({**step, "knots": [*knots]}, lambda: None)
+        return asked.above(lambda loss: ball(Fraction(1, 2)))
+
+    assert len(grid([0, 7, 7]).masses) == 8
+    with pytest.raises(Refused):
+        grid([0, 8, 8])
+    with pytest.raises(Refused):
+        grid([0, 10, 1])
+    with pytest.raises(BadProof):
+        grid([0, 3, 1], [3, 4, 1])
+    with pytest.raises(BadProof):
+        grid([1, 0, 1])
+    one = grid([0, 3, 1])
+    assert one.composed(one, (0, 0)).masses
+    with pytest.raises(Refused):
+        grid([0, 4, 1]).composed(one, (0, 0))
