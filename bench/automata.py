@@ -21,7 +21,6 @@ from dipapprox.automata.benchmarks import (
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.stops import stopping_states
 from dipapprox.bundled import BUNDLED
-from dipapprox.checking.check import check
 from dipapprox.errors import UserError
 from dipapprox.experiments.tables.plan import plan
 from dipapprox.language.core import Program
@@ -35,6 +34,7 @@ from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.streams.prove_rounds import prove_rounds
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.questions.proof_certificates import certify_proof
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 
 PROVED, READ, CHECKED = "prove", "prove, its text read", "check"

@@ -8,16 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 
 from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
-from dipapprox.checking.check import check
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.certificate import certify, text_of
+from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
+from dipapprox.replays.any_file import check
+from dipapprox.replays.files import certify_answer
 from dipapprox.replays.result import Outcome
 
 VERIFIED, CHECKED = "verify", "check"
@@ -84,7 +85,7 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
     program = program_from(source, reals=True)
     verdict = _verdict(program, case, Limits())
-    certificate = certify(program, text_of(source), verdict, AllPairs(), Options()).to_json()
+    certificate = certify_answer(program, text_of(source), verdict, AllPairs(), Limits()).to_json()
 
     def prove(cap: float) -> None:
         found = _verdict(program, case, Limits(seconds=cap))

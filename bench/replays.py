@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,9 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proof_steps.proved import proved
-from dipapprox.replays.files import certify_verdict
+from dipapprox.proof_steps.verdicts import goal_of
+from dipapprox.proof_steps.verdicts import written as written_proof
+from dipapprox.replays.files import certify_answer
 
 FOUND, WRITTEN, REPLAYED, CHECKED = "verify", "write", "replay", "check"
 
@@ -209,7 +211,7 @@ def _prepare(case: ProofCase, programs: Path) -> _Prepared:
     replayed = proved(program, verdict, selection, Limits())
     if replayed.replayed is None:
         raise NoAnswer(replayed.reason or "no proof")
-    written = certify_verdict(program, text_of(source), replayed, selection, Options()).to_json()
+    written = certify_answer(program, text_of(source), replayed, selection, Limits()).to_json()
     return _Prepared(program, claim, selection, replayed, written)
 
 
@@ -229,8 +231,13 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
             raise NoAnswer(found.reason or found.answer.value)
 
     def write(cap: float) -> None:
-        options = Options(limits=Limits(seconds=cap))
-        certify_verdict(program, text_of(source), prepared.verdict, selection, options).to_json()
+        limits, verdict = Limits(seconds=cap), prepared.verdict
+        assert verdict.replayed is not None
+        proof = written_proof(
+            program, goal_of(verdict), selection, verdict.replayed.bits, limits.check
+        )
+        again = replace(verdict, replayed=replace(verdict.replayed, proof=proof))
+        certify_answer(program, text_of(source), again, selection, limits).to_json()
 
     def replay_it(cap: float) -> None:
         proof = json.loads(prepared.text)

@@ -8,8 +8,6 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `typing`, which would take longer to load than all the rest here
 
 if TYPE_CHECKING:
-    from dipapprox.checking.check import check
-    from dipapprox.checking.result import CheckResult
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
     from dipapprox.language.functions.maps import clamp, rounded
@@ -72,12 +70,11 @@ if TYPE_CHECKING:
     from dipapprox.questions.pipelines import compose
     from dipapprox.questions.profiling import calibrate, profile
     from dipapprox.questions.proving import prove
+    from dipapprox.replays.any_file import check
     from dipapprox.replays.result import Outcome, Replay
     from dipapprox.services.service_proof import ServiceProof
 
 _HOMES = {
-    "dipapprox.checking.check": ("check",),
-    "dipapprox.checking.result": ("CheckResult",),
     "dipapprox.errors": (
         "LimitReached",
         "SourceError",
@@ -176,6 +173,7 @@ _HOMES = {
         "profile",
     ),
     "dipapprox.questions.proving": ("prove",),
+    "dipapprox.replays.any_file": ("check",),
     "dipapprox.replays.result": (
         "Outcome",
         "Replay",
@@ -191,7 +189,6 @@ __all__ = [
     "AutomatonProof",
     "Calibration",
     "Certificate",
-    "CheckResult",
     "Claim",
     "Composed",
     "ComposedAnswer",

@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Claim
-from dipapprox.certificates.numbers import Decimal, read_rational
-from dipapprox.checking.check import check
 from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import UserError
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.values import parse_rational
 from dipapprox.numerics.decimals import outward, rational
 from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
-from tests.checking.certified import certificate
 from tests.cli.running import run, run_json
+from tests.replays.certified import certificate
 from tests.schemas import check_schema
 
 Q = Fraction
@@ -49,10 +48,6 @@ def test_texts_of_huge_numbers() -> None:
     huge = Q(10**9000 + 1, 3**9000)
     numerator, denominator = exact_text(huge).split("/")
     assert (read_digits(numerator), read_digits(denominator)) == (huge.numerator, huge.denominator)
-    assert read_rational(exact_text(-huge)) == -huge
-    assert Decimal("1.25e-4000") == Q(125, 10**4002)
-    with pytest.raises(ValueError, match="denominator above 0"):
-        read_rational("1/0")
     assert rational(huge).endswith("…e4705")
     low, high = outward(Enclosure(huge, huge + 1))
     assert low < high
@@ -105,12 +100,11 @@ def test_answers_about_huge_numbers_are_written(path: Path) -> None:
         assert status in (0, 3) and text
 
 
-def test_certificates_with_huge_numbers_are_read(tmp_path: Path) -> None:
-    """The ends of tiny probabilities have thousands of places."""
+def test_certificates_about_tiny_probabilities_are_read(tmp_path: Path) -> None:
+    """The ends of their enclosures have thousands of places."""
     path = tmp_path / "tail.dpg"
     path.write_text(TAIL, encoding="utf-8")
     fields = certificate(path, {}, Claim(Q(1), Q(0)))
-    assert "9" * 3400 in json.dumps(fields["evidence"])
     assert check(json.dumps(fields)).outcome is Outcome.CONFIRMED
     with pytest.raises(UserError, match="not JSON that can be read"):
         check('{"format": ' + "1" * 5000 + "}")

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.certificates.numbers import Decimal, read_rational
 from dipapprox.cli.app import main
 from dipapprox.digits import read_digits
 from dipapprox.errors import UserError
@@ -64,9 +63,8 @@ def test_digits_of_other_scripts_are_no_numbers(digit: str, form: str) -> None:
     with pytest.raises(UserError) as refused:
         parse_formula(f"{text} + eps", "eps_prv", ("eps",))
     assert unicodedata.name(digit) in refused.value.message
-    for read in (read_digits, read_rational, Decimal):
-        with pytest.raises(ValueError, match=r"expected|no digits"):
-            read(text)
+    with pytest.raises(ValueError, match="no digits"):
+        read_digits(text)
     with pytest.raises(UserError) as refused:
         dipapprox.parse(PROGRAM.replace(">= N", f">= {text}"))
     assert unicodedata.name(digit) in refused.value.message

@@ -63,5 +63,5 @@ def test_a_command_loads_only_what_it_needs() -> None:
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert "dipapprox.cli.verify" in loaded
-    assert not {name for name in loaded if name.startswith("dipapprox.checking")}
+    assert not {name for name in loaded if name.startswith("dipapprox.replays")}
     assert not loaded & {"dipapprox.cli.profile", "dipapprox.cli.explain", "importlib.metadata"}

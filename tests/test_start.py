@@ -44,7 +44,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
     found = loaded_by((*VERIFY, "--json"))
     assert "dipapprox.numerics.elimination.engine" in found
     unneeded = (
-        "dipapprox.certificates",
+        "dipapprox.replays",
         "dipapprox.exact.laplace.engine",
         "dipapprox.exact.signs.values",
         "dipapprox.experiments",
@@ -132,5 +132,5 @@ def test_the_python_functions_load_what_they_need_only() -> None:
     )
     found = set(done.stdout.split())
     assert "dipapprox.questions.verify" in found
-    layers = ("automata", "certificates", "composition", "proofs", "services", "checking")
+    layers = ("automata", "composition", "proofs", "services", "replays")
     assert not found & {"msgspec", "rich", *(f"dipapprox.{layer}" for layer in layers)}

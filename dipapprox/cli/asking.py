@@ -8,7 +8,7 @@ import argparse
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.cli import arguments, flags
 from dipapprox.cli.command import Status
@@ -53,6 +53,9 @@ else:
     pages = Deferred("dipapprox.privacy.page")
     pictures = Deferred("dipapprox.experiments.pictures")
     review = Deferred("dipapprox.cli.review")
+
+
+Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +293,13 @@ def loaded(
     if count_selected(found, pairs.select(found)) == 0:
         print(_VACUOUS, file=sys.stderr)
     return found
+
+
+def with_proof(command: Asking[AnyQuestion], program: Program, found: Found, pairs: Pairs) -> Found:
+    """Return an answer with the proof that its certificate will record, if one is wanted."""
+    if command.certificate is None:
+        return found
+    return certificate.with_proof(program, found, pairs.select(program), command.options)
 
 
 def write_certificate(

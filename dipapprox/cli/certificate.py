@@ -3,37 +3,64 @@
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
-from functools import partial
-from math import prod
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar
 
-from dipapprox.checking.boxes.examine import require_reach
-from dipapprox.checking.inputs import MOST_INPUTS
-from dipapprox.checking.values import Stuck
 from dipapprox.cli.output import write_whole
 from dipapprox.deferred import Deferred
-from dipapprox.errors import LimitReached, NoCertificate, UserError
+from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.language.load import Source
-from dipapprox.pairs.selections import AllPairs, PairSelection
+from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
-from dipapprox.questions.proof_certificates import without_evidence as without_proof_evidence
 
 if TYPE_CHECKING:
+    from dipapprox.proof_steps import composed_ends
+    from dipapprox.proofs import replayed
     from dipapprox.replays import files
 else:
+    composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
+    replayed = Deferred("dipapprox.proofs.replayed")
     files = Deferred("dipapprox.replays.files")
 
 FLAG = "--certificate"
+
+Found = TypeVar("Found", bound=Verdict | IntervalVerdict | Decision)
+Budget = TypeVar("Budget", bound=Certifiable)
+Answered = TypeVar("Answered")
+
+
+def with_proof(program: Program, found: Found, selection: PairSelection, options: Options) -> Found:
+    """Return an answer with a proof that the kernel has replayed; if there is none, say so."""
+    return _noted(found, lambda: files.with_proof(program, found, selection, options.limits))
+
+
+def budget_with_proof(proof: Budget, options: Options) -> Budget:
+    """Return the answer of `prove` likewise."""
+    return _noted(proof, lambda: replayed.with_proof(proof, options.limits))
+
+
+def composition_with_proofs(found: ComposedAnswer, options: Options) -> ComposedAnswer:
+    """Return the answer of `compose` likewise."""
+    return _noted(found, lambda: composed_ends.with_proofs(found, options))
+
+
+def _noted(found: Answered, proved: Callable[[], Answered]) -> Answered:
+    with EarlyEnd() as end:
+        try:
+            return proved()
+        except NoCertificate as none:
+            print(none.message, file=sys.stderr)
+    if end.reason is not None:
+        print(f"no certificate: {end.reason}", file=sys.stderr)
+    return found
 
 
 def write(
@@ -44,7 +71,7 @@ def write(
     selection: PairSelection,
     options: Options,
 ) -> str | None:
-    """Write the certificate of a verdict or decision; if it can have none, say so.
+    """Write the certificate of an answer about a program, if it has a proof.
 
     Returns:
         Its digest; None if there is none.
@@ -52,35 +79,14 @@ def write(
     Raises:
         UserError: If the program's file has changed, or the certificate cannot be written.
     """
-    match found:
-        case Verdict():
-            missing = "the verdict is Unknown" if found.answer is Answer.UNKNOWN else None
-            certified = partial(files.certify_verdict, verdict=found)
-        case Decision() | IntervalVerdict():
-            missing = "the answer is Unknown" if found.answer is Answer.UNKNOWN else None
-            certified = partial(files.certify_throughout, found=found)
-        case _:
-            assert_never(found)
-    if missing is not None:
-        print(f"no certificate: {missing}", file=sys.stderr)
+    if found.replayed is None:
         return None
-    written = ProgramText(program.name, source.language, source.text)
-    try:
-        certificate = certified(program, written, selection=selection, options=options)
-    except LimitReached as limit:
-        print(f"no certificate: {limit.reason}", file=sys.stderr)
-        return None
-    except NoCertificate as none:
-        print(none.message, file=sys.stderr)
-        return None
-    digest = _write(path, certificate)
-    if isinstance(found, Verdict) and found.answer is Answer.DP and found.replayed is None:
-        _warn(program, found.claim.eps, selection, options)
-    return digest
+    text = ProgramText(program.name, source.language, source.text)
+    return _write(path, files.certify_answer(program, text, found, selection, options.limits))
 
 
 def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -> str | None:
-    """Write the certificate of a proved budget; if it can have none, say so.
+    """Write the certificate of a budget, if it has a proof.
 
     Args:
         path: Where to.
@@ -94,18 +100,13 @@ def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -
     Raises:
         UserError: If the text has changed, or the certificate cannot be written.
     """
-    missing = without_proof_evidence(proof)
-    if missing is None:
-        try:
-            return _write(path, certify_proof(proof, source, options.limits))
-        except LimitReached as limit:
-            missing = limit.reason
-    print(f"no certificate: {missing}", file=sys.stderr)
-    return None
+    if proof.replayed is None:
+        return None
+    return _write(path, certify_proof(proof, source, options.limits))
 
 
 def write_composition(path: Path, found: ComposedAnswer, options: Options) -> str | None:
-    """Write the certificate of a composition; if it can have none, say so.
+    """Write the certificate of a composition, if it has proofs.
 
     Returns:
         Its digest; None if there is none.
@@ -113,37 +114,15 @@ def write_composition(path: Path, found: ComposedAnswer, options: Options) -> st
     Raises:
         UserError: If the certificate cannot be written.
     """
-    try:
-        certificate = files.certify_composition(found, options)
-    except LimitReached as limit:
-        print(f"no certificate: {limit.reason}", file=sys.stderr)
+    if not found.proofs:
         return None
-    except UserError as missing:
+    try:
+        return _write(path, files.certify_composition(found, options))
+    except NoCertificate as missing:
         print(missing.message, file=sys.stderr)
         return None
-    return _write(path, certificate)
 
 
 def _write(path: Path, certificate: Certificate) -> str:
     write_whole(path, certificate.to_json(), FLAG)
     return str(certificate.fields["digest"])
-
-
-def _warn(program: Program, eps: Fraction, selection: PairSelection, options: Options) -> None:
-    """Say so if a certificate about all pairs is none that `check` can confirm."""
-    if not isinstance(selection, AllPairs):
-        return
-    if has_real_inputs(program):
-        try:
-            require_reach(program.with_rational_scales(), eps, options.limits)
-        except (Stuck, LimitReached) as reason:
-            text = f"warning: `check` cannot confirm this certificate: {reason}"
-            print(text, file=sys.stderr)
-        return
-    inputs = prod(len(cell.domain) for cell in program.inputs)
-    if inputs > MOST_INPUTS:
-        print(
-            f"warning: `check` cannot confirm this certificate: it derives at most {MOST_INPUTS} "
-            f"inputs again, of {inputs}",
-            file=sys.stderr,
-        )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dipapprox.certificates.json_texts import read_json
 from dipapprox.cli import flags
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import check_new, show_answer
@@ -14,23 +13,18 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
 from dipapprox.limits import Limits
-from dipapprox.replays.result import Outcome, is_pipeline_proof, is_proof
+from dipapprox.replays.any_file import check_content
+from dipapprox.replays.json_texts import read_json
+from dipapprox.replays.result import Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.checking import check as certificates
-    from dipapprox.cli import listings, review
+    from dipapprox.cli import review
     from dipapprox.privacy import page as pages
-    from dipapprox.replays import check as replays
-    from dipapprox.replays import pipelines
 else:
-    certificates = Deferred("dipapprox.checking.check")
-    listings = Deferred("dipapprox.cli.listings")
     review = Deferred("dipapprox.cli.review")
     pages = Deferred("dipapprox.privacy.page")
-    replays = Deferred("dipapprox.replays.check")
-    pipelines = Deferred("dipapprox.replays.pipelines")
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 
@@ -44,10 +38,8 @@ _EXAMPLES = """examples:
   dipapprox prove svt.dipa --certificate svt.json
   dipapprox check svt.json
 
-The certificate's statements are derived again by another route: paths of concrete inputs, trees of
-comparisons, integer sums, integration of its own; cost vectors, flows and rates of automata in
-integers; masses of compositions against pairs, and their products. It shares the reader of programs
-and flint with the run that wrote it.
+The kernel replays the steps of the proof: it searches nothing, and believes nothing that is
+written. The program's text is read again, and has to mean the machine that the proof is about.
 
 exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
 """
@@ -95,27 +87,20 @@ def run(command: CheckCommand, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
     if command.report is not None:
         check_new(command.report, flags.REPORT)
-    text = read_text(command.file, _LARGEST_FILE)
-    content = read_json(text)
-    if is_proof(content):
-        proof = replays.check_proof(content, command.limits, command.explain)
-        show_answer(console, proof, json=command.json)
-        if command.report is not None:
-            program = content["program"]
-            listing = pages.Listing(program["name"], program["language"], program["text"])
-            review.write(command.report, proof, [listing], command.file, content["digest"])
-        return EXIT_STATUS[proof.outcome]
-    if is_pipeline_proof(content):
-        proof = pipelines.check_pipeline(content, command.limits, command.explain)
-        show_answer(console, proof, json=command.json)
-        if command.report is not None:
-            texts = [each["program"] for each in content["programs"] if each is not None]
-            shown = [pages.Listing(each["name"], each["language"], each["text"]) for each in texts]
-            review.write(command.report, proof, shown, command.file, content["digest"])
-        return EXIT_STATUS[proof.outcome]
-    result = certificates.check(text, command.limits)
-    show_answer(console, result, json=command.json)
-    if command.report is not None:
-        programs, digest = listings.listings_of(text)
-        review.write(command.report, result, programs, command.file, digest)
-    return EXIT_STATUS[result.outcome]
+    content = read_json(read_text(command.file, _LARGEST_FILE))
+    found = check_content(content, command.limits, command.explain)
+    show_answer(console, found, json=command.json)
+    if command.report is not None and isinstance(content, dict):
+        review.write(command.report, found, _listings(content), command.file, content["digest"])
+    return EXIT_STATUS[found.outcome]
+
+
+def _listings(content: dict[str, Any]) -> list[pages.Listing]:
+    """Return the texts of the programs that a proof is about, each once."""
+    if "program" in content:
+        texts = [content["program"]]
+    else:
+        texts = [each["program"] for each in content["programs"] if each is not None]
+    return list(
+        dict.fromkeys(pages.Listing(each["name"], each["language"], each["text"]) for each in texts)
+    )

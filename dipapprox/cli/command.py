@@ -31,7 +31,7 @@ COMMANDS = {
     "sweep": "run a grid of cases, resumably; show what came out",
     "tables": "rerun the papers' tables, published numbers beside ours",
     "explain": "show final states, guards, dependencies and integrals",
-    "check": "check a certificate by another route",
+    "check": "replay the proof in a certificate",
     "show": "print a program as .dpg text: a Python function, a .dip file",
     "test": "test the claims that stand with programs",
     "examples": "show the programs that come with dipapprox",

@@ -167,6 +167,7 @@ def run(command: ComposeCommand, console: Console) -> int:
         plots.plot_composed(found, command.plot)
     digest = None
     if command.certificate is not None:
+        found = certificate.composition_with_proofs(found, command.options)
         digest = certificate.write_composition(command.certificate, found, command.options)
     show_answer(console, found, json=command.json)
     if command.report is not None:

@@ -50,6 +50,7 @@ def run(command: Asking[Decide], console: Console) -> int:
     program = asking.loaded(command.program, question.pairs)
     with reporting() as reporter:
         decision = question.answer(program, command.options, reporter)
+    decision = asking.with_proof(command, program, decision, question.pairs)
     show_answer(console, decision, json=command.json)
     digest = asking.write_certificate(command, program, decision, question.pairs)
     asking.write_report(command, decision, digest)

@@ -168,6 +168,7 @@ def run(command: ProveCommand, console: Console) -> int:
         write_whole(command.draw, proof.to_dot(), _DRAW)
     digest = None
     if command.certificate is not None and isinstance(proof, Certifiable):
+        proof = certificate.budget_with_proof(proof, command.options)
         text = source_text(command.path, command.parameters)
         digest = certificate.write_proof(command.certificate, text, proof, command.options)
     if command.json and isinstance(proof, AutomatonProof) and proof.stopping:

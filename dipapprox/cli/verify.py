@@ -11,7 +11,6 @@ from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions.kinds import ClosedInterval
 from dipapprox.questions.verify import Verify
@@ -57,14 +56,13 @@ def run(command: Asking[Verify], console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
     question = command.question
     asking.check_places(command.certificate, command.report)
-    if command.certificate is not None and question.claim is None and not command.options.proved:
-        raise UserError("--certificate needs one eps and a claim of rational numbers, or --proved")
     everywhere = isinstance(question.eps, ClosedInterval)
     program = asking.loaded(command.program, question.pairs, reals=True, delta=question.exact_delta)
     if command.plot is not None:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, command.options, reporter)
+    verdict = asking.with_proof(command, program, verdict, question.pairs)
     show_answer(console, verdict, json=command.json)
     drawn: tuple[Chart, ...] = ()
     digest = asking.write_certificate(command, program, verdict, question.pairs)

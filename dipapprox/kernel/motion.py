@@ -287,15 +287,14 @@ class Motion:
         """Let runs choose: alike if their weights are, else apart."""
         active = [side for _, side in self._running([state], sides)]
         weights = [
-            [self._weight(weight, state.stores[side]) for _, _, weight in options]
-            for side in active
+            [self._weight(weight, state.stores[side]) for _, weight in options] for side in active
         ]
         together = [tuple(active)] if weights[1:] == weights[:-1] else [(s,) for s in active]
         self._is_straight = self._is_straight and len(options) == 1
         found = [state]
         for group in together:
             before, found = found, []
-            for each, (_, tree, _) in product(before, options):
+            for each, (tree, _) in product(before, options):
                 after = each.copy()
                 for side in group:
                     self._assign(after, side, target, tree)

@@ -162,7 +162,7 @@ class Replayed:
         steps: How many there are.
         seconds: How long that took.
         bits: How exactly it encloses runs; 0 for closed forms.
-        proof: What was replayed, where it takes long to write it again.
+        proof: What was replayed, if it is one proof.
     """
 
     steps: int

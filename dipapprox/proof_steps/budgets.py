@@ -8,7 +8,7 @@ from itertools import islice, product
 from time import perf_counter
 
 from dipapprox.automata.model import Automaton
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.measures import Form
@@ -93,9 +93,12 @@ def replayed(
         LimitReached: If a limit is reached.
     """
     missing: NotProved | NoCertificate = NoCertificate("there is no machine")
-    for machine in machines_of(subject, stops_are_seen):
+    wanted = [bounds]
+    if bounds.serves is not None and bounds.fails is not None:
+        wanted.append(replace(bounds, fails=None))
+    for own, machine in product(wanted, machines_of(subject, stops_are_seen)):
         try:
-            claim, steps = _written(machine, bounds, limits)
+            claim, steps = _written(machine, own, limits)
             start = perf_counter()
             replay(machine, claim, steps, ask=limits.check)
         except (NoCertificate, NotProved) as none:

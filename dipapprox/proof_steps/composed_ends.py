@@ -37,6 +37,26 @@ def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnsw
     return _Prover(answer, options).answer()
 
 
+def with_proofs(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
+    """Return an answer with proofs that the kernel has replayed, if it has none yet.
+
+    Of an interval they are about ends that are moved outward a little.
+
+    Raises:
+        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
+    """
+    if answer.answer is Answer.UNKNOWN:
+        raise NoCertificate("the answer is Unknown")
+    if answer.proofs:
+        return answer
+    if answer.curve is not None:
+        raise NoCertificate("the kernel has no rule for curves")
+    found = _Prover(answer, options).answer()
+    if not found.proofs:
+        raise NoCertificate(found.reason or "there is nothing to prove")
+    return replace(answer, replayed=found.replayed, proofs=found.proofs)
+
+
 class _Prover:
     def __init__(self, answer: ComposedAnswer, options: Options) -> None:
         self._found = answer

@@ -81,5 +81,5 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
             elif bits == IN_CLOSED_FORM:
                 break  # it is false
         else:
-            return Replayed(len(proof.steps), perf_counter() - start, bits)
+            return Replayed(len(proof.steps), perf_counter() - start, bits, proof)
     raise failed

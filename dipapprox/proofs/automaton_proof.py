@@ -13,7 +13,6 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import CaseFamilies, ClosedFamily
 from dipapprox.automata.rays import Ray
 from dipapprox.automata.words import WordBound
-from dipapprox.certificates.budgets import unseen_stops
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.numerics.enclosure import Enclosure
@@ -157,7 +156,10 @@ class AutomatonProof(BudgetAnswer):
     @property
     def caveat(self) -> str | None:
         """What the answer leaves out: that stops are not seen; None for nothing."""
-        return unseen_stops(self.stopping) if self.stopping else None
+        if not self.stopping:
+            return None
+        states = ", ".join(self.stopping)
+        return f"that it may stop in {states}, where no guard holds, is taken as unseen"
 
     def to_dot(self) -> str:
         """Return the automaton as a graph in the DOT language, with the evidence in red."""

@@ -53,6 +53,28 @@ def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
     return _written(answer, budgets.Bounds(answer.upper, None, None), limits)[1]
 
 
+def with_proof(answer: Answered, limits: Limits) -> Answered:
+    """Return an answer with a proof that the kernel has replayed, if it has none yet.
+
+    Raises:
+        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
+        LimitReached: If a limit is reached.
+    """
+    if answer.unproved is not None:
+        raise NoCertificate(answer.unproved)
+    if answer.answer is Answer.UNKNOWN:
+        raise NoCertificate("the answer is Unknown")
+    if answer.written is not None:
+        return answer
+    try:
+        written, replayed = _replayed(answer, limits)
+    except NoCertificate as none:
+        raise NoCertificate(f"the kernel has no proof: {none.missing}") from None
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
+    return replace(answer, written=written, replayed=replayed)
+
+
 def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
     private = answer.answer is Answer.DP
     fails: Fraction | None = answer.lower if private or answer.budget is None else answer.budget

@@ -18,7 +18,7 @@ from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
 from dipapprox.questions.proof_certificates import Certifiable, certify_proof
-from dipapprox.replays.files import certify_throughout, certify_verdict
+from dipapprox.replays.files import certify_answer
 from dipapprox.services.service_proof import ServiceProof
 
 
@@ -59,18 +59,12 @@ def certify(
         if program != proved:
             raise UserError(f"program must be the {what} of the proof: proof.{what}")
         return certify_proof(verdict, text, known_options(options).limits)
+    if not isinstance(verdict, Verdict | IntervalVerdict | Decision):
+        raise UserError(
+            f"verdict must be what `verify`, `decide` or `prove` gave, not {verdict!r:.60}"
+        )
     claimed = verdict.claim.delta if isinstance(verdict, Verdict) else None
     known = known_program(program, reals=True, delta=claimed)
     selection = kinds.pairs(pairs, "pairs").select(known)
     source = ProgramText(known.name, DPG, text)
-    match verdict:
-        case Decision() | IntervalVerdict():
-            chosen = known_options(options)
-            return certify_throughout(known, source, verdict, selection, chosen)
-        case Verdict():
-            return certify_verdict(known, source, verdict, selection, known_options(options))
-        case _:
-            raise UserError(
-                "verdict must be what `verify` at one eps, `decide` or `prove` gave, not "
-                f"{verdict!r:.60}"
-            )
+    return certify_answer(known, source, verdict, selection, known_options(options).limits)

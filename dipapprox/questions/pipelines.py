@@ -46,9 +46,10 @@ from dipapprox.language.load import program_from, read_source
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import widening_of
 from dipapprox.pairs.progress import Progress, silent
-from dipapprox.privacy.certificate import ProgramText, text_of
+from dipapprox.privacy.certificate import Certificate, ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.calls import explained
@@ -56,7 +57,9 @@ from dipapprox.questions.interface import known_options, program_made
 
 if TYPE_CHECKING:
     from dipapprox.replays import compositions as proving
+    from dipapprox.replays import files
 else:
+    files = Deferred("dipapprox.replays.files")
     proving = Deferred("dipapprox.replays.compositions")
 
 Table = Mapping[str, object]
@@ -221,7 +224,11 @@ def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) 
     """Return a pipeline to be asked; the kernel is, too, if the options say so."""
     if options.proved:
         return proving.ProvedComposed(pipeline, options, progress)
-    return Composed(pipeline, options, progress)
+    return Composed(pipeline, options, progress, _recorded)
+
+
+def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
+    return files.certify_composition(answer, options)
 
 
 def pipeline_of(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from dipapprox.automata.model import Automaton
-from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG
-from dipapprox.privacy.certificate import Certificate, versions
+from dipapprox.privacy.certificate import Certificate
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.replays.budgets import scope_text, subject_of
+from dipapprox.replays.digest import digest, text_hash
+from dipapprox.replays.files import versions
 from dipapprox.replays.result import FORMAT, VERSION
 
 

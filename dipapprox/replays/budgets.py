@@ -49,6 +49,12 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
     return [] if scope == content["scope"] else [f"scope: the proof is {scope}"]
 
 
+def caveat(content: Mapping[str, Any]) -> str | None:
+    """Say what a proof about an automaton leaves out; `differences` has looked at it."""
+    unseen = content["program"]["language"] == DIPA and not content["about"]["stops are seen"]
+    return "that it stops in a state where no guard holds is taken as unseen" if unseen else None
+
+
 def scope_text(machine: Mapping[str, Any]) -> str:
     """Say what inputs, and which pairs of runs, a machine is about."""
     kind = "integers" if machine["whole"] else "real numbers"

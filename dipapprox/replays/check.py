@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.certificates.digest import digest, text_hash
-from dipapprox.certificates.widened import check_widened, widening_of
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
@@ -32,7 +30,9 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import machine_json, value_json
+from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
+from dipapprox.replays.widened import check_widened, widening_of
 
 if TYPE_CHECKING:
     from dipapprox.replays import budgets
@@ -74,6 +74,8 @@ def check_proof(content: Mapping[str, object], limits: Limits, explained: bool =
         return _Check(content, limits).judge(explained)
     except BadProof as bad:
         raise UserError(f"the proof is malformed: {bad}") from None
+    except UnicodeEncodeError:
+        raise UserError("the proof is malformed: a text is not Unicode") from None
     except RecursionError:
         raise UserError("the proof is malformed: too deep") from None
 
@@ -86,6 +88,7 @@ class _Check:
     limits: Limits
     steps: list[ReplayedStep] = field(default_factory=list)
     elaborated: bool = False
+    caveat: str | None = None
 
     def judge(self, explained: bool) -> Replay:
         fields = _BUDGET_FIELDS if is_budget(self.content.get("claim")) else _FIELDS
@@ -146,6 +149,7 @@ class _Check:
             steps=tuple(self.steps),
             explained=explained,
             seconds=self.limits.elapsed(),
+            caveat=self.caveat,
         )
 
     def _differences(
@@ -157,16 +161,19 @@ class _Check:
         if text_hash(program["text"]) != program["sha256"]:
             return ["program.sha256: it is not that of the text"]
         if is_budget(self.content["claim"]):
-            return budgets.differences(self.content, parameters)
+            differences = budgets.differences(self.content, parameters)
+            self.caveat = None if differences else budgets.caveat(self.content)
+            return differences
         found = meant_by(program, parameters, self.content["widened"])
         if isinstance(found, str):
             return [found]
         read, machine = found
         if machine != self.content["machine"]:
             return ["machine: it is not what the program's text means"]
-        scope = scope_of(read, self._selection(read)).text
-        if scope != self.content["scope"]:
-            return [f"scope: the proof is {scope}"]
+        scope = scope_of(read, self._selection(read))
+        if scope.text != self.content["scope"]:
+            return [f"scope: the proof is {scope.text}"]
+        self.caveat = scope.caveat
         return []
 
     def _selection(self, program: Program) -> PairSelection:

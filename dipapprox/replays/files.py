@@ -11,104 +11,98 @@ is for people, and for the comparison of text and machine.
 
 from __future__ import annotations
 
-from dipapprox.certificates.digest import digest
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
+
+from dipapprox.data_classes import replace
 from dipapprox.digits import exact_text
-from dipapprox.errors import NoCertificate
+from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
+from dipapprox.language.domains import Widening, domain_text
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import parse_program
+from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
-from dipapprox.privacy.certificate import (
-    Certificate,
-    ProgramText,
-    certify,
-    recorded_program,
-    versions,
-)
-from dipapprox.privacy.compositions import certificate as composed
+from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.pipeline import ProgramAt
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
+from dipapprox.proof_steps.composed_ends import with_proofs
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
-from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, written
+from dipapprox.proof_steps.proved import replayed
+from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
+from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
 
+Found = TypeVar("Found", bound=Verdict | IntervalVerdict | Decision)
 
-def certify_verdict(
-    program: Program,
-    source: ProgramText,
-    verdict: Verdict,
-    selection: PairSelection,
-    options: Options,
-) -> Certificate:
-    """Record a verdict: its proof, if the kernel has replayed it.
+
+def with_proof(program: Program, found: Found, selection: PairSelection, limits: Limits) -> Found:
+    """Return an answer with a proof that the kernel has replayed, if it has none yet.
 
     Args:
-        program: What was verified.
-        source: Its text.
-        verdict: The result.
+        program: What was asked about.
+        found: The answer.
         selection: The pairs that were selected.
-        options: Those of the verification.
+        limits: Asked while the proof is written and replayed.
 
     Raises:
-        UserError: If the verdict is Unknown, `source` is not the text of `program`, or there is no
-            certificate for it.
-        LimitReached: If a limit of `options` is reached.
+        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
+        LimitReached: If a limit is reached.
     """
-    if verdict.replayed is None:
-        return certify(program, source, verdict, selection, options)
-    proof = written(program, goal_of(verdict), selection, verdict.replayed.bits)
-    return _file(program, source, selection, verdict, proof)
+    if found.answer is Answer.UNKNOWN:
+        raise NoCertificate("the answer is Unknown")
+    if found.replayed is not None:
+        return found
+    if found.engine == BY_BUDGET:
+        raise NoCertificate("a budget for every eps proves it, which 'prove --certificate' records")
+    try:
+        match found:
+            case Verdict():
+                own = replayed(program, goal_of(found), selection, limits)
+            case _:
+                own = replayed_throughout(program, goals_of(found), selection, limits)
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
+    return replace(found, replayed=own)
 
 
-def certify_throughout(
+def certify_answer(
     program: Program,
     source: ProgramText,
-    found: Decision | IntervalVerdict,
+    found: Verdict | IntervalVerdict | Decision,
     selection: PairSelection,
-    options: Options,
+    limits: Limits,
 ) -> Certificate:
-    """Record an answer about all ε of an interval: its proof, which the kernel replays first.
+    """Record an answer: its proof, which the kernel replays first if it has not.
 
     Args:
         program: What was asked about.
         source: Its text.
         found: The answer.
         selection: The pairs that were selected.
-        options: Those of the answer.
+        limits: Asked while the proof is written and replayed.
 
     Raises:
         UserError: If the answer is Unknown, `source` is not the text of `program`, or there is no
             certificate for it.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit is reached.
     """
-    if found.answer is Answer.UNKNOWN:
-        raise NoCertificate("the answer is Unknown")
-    replayed = found.replayed
-    if replayed is None:
-        limits = options.limits
-        try:
-            replayed = replayed_throughout(program, goals_of(found), selection, limits)
-        except NotProved as obstacle:
-            raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
-    assert isinstance(replayed.proof, WrittenProof)
-    return _file(program, source, selection, found, replayed.proof)
-
-
-def _file(
-    program: Program,
-    source: ProgramText,
-    selection: PairSelection,
-    found: Verdict | Decision | IntervalVerdict,
-    proof: WrittenProof,
-) -> Certificate:
+    described = _program_fields(program, source)
+    own = with_proof(program, found, selection, limits).replayed
+    assert own is not None and isinstance(own.proof, WrittenProof)
+    proof = own.proof
     fields: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
-        **_program_fields(program, source),
+        **described,
         "scope": scope_of(program, selection).text,
         "verdict": found.answer.value,
         "machine": proof.machine,
@@ -120,18 +114,17 @@ def _file(
 
 
 def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
-    """Record an answer about a pipeline: its proofs, if the kernel has replayed some.
+    """Record an answer about a pipeline: its proofs, which the kernel replays first if it has not.
 
     Args:
         answer: A claim, or an interval.
         options: Those of the answer.
 
     Raises:
-        UserError: If there is no evidence that could be recorded.
+        UserError: If the kernel confirms no proof, or the text of a program is not known.
         LimitReached: If a limit of `options` is reached.
     """
-    if not answer.proofs:
-        return composed.certify_composition(answer, options)
+    answer = with_proofs(answer, options)
     programs: list[object] = []
     for run in answer.pipeline.runs:
         what = run.what
@@ -157,14 +150,39 @@ def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate
 
 
 def _program_fields(program: Program, source: ProgramText) -> dict[str, object]:
-    recorded = recorded_program(program, source)
+    """Return the fields of a program: its text, parameters, and domains.
+
+    Raises:
+        UserError: If `source` is not the text of `program`.
+    """
+    read = parse_program(source.text, source.language, source.name)
+    widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
+    parameters = dict(program.parameters)
+    found = elaborate(read, parameters, program.name, Widening(named=widened), irrational=True)
+    if found != program:
+        raise UserError("the program's text is not that of the program that was verified")
     return {
         "program": {
             "name": source.name,
             "language": source.language,
             "text": source.text,
-            "sha256": recorded["program"].sha256,
+            "sha256": text_hash(source.text),
         },
         "params": {name: exact_text(value) for name, value in program.parameters.items()},
-        "widened": recorded["widened"],
+        "widened": {name: domain_text(domain) for name, domain in widened.items()},
     }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes."""
+    names = ("dipapprox", "python-flint", "numpy")
+    found = {name.replace("-", "_"): _version(name) for name in names}
+    return {"python": platform.python_version(), **found}
+
+
+@cache
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
@@ -25,6 +24,7 @@ from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.replay import replay
 from dipapprox.limits import Limits
 from dipapprox.replays.check import meant_by, parameters_of, step_of
+from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import PIPELINE_VERSION, Outcome, Replay, ReplayedStep
 
 FIELDS = (
@@ -53,6 +53,8 @@ def check_pipeline(
         return _Check(as_record(dict(content), "a proof", FIELDS), limits).judge(explained)
     except BadProof as bad:
         raise UserError(f"the proof is malformed: {bad}") from None
+    except UnicodeEncodeError:
+        raise UserError("the proof is malformed: a text is not Unicode") from None
     except RecursionError:
         raise UserError("the proof is malformed: too deep") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, TypeGuard
+from typing import ClassVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.description import Description, Table, Tone, Word, count, known, seconds_text
@@ -14,7 +14,6 @@ from dipapprox.privacy.result import Result
 FORMAT = "dipapprox proof"
 VERSION = 1
 """Of files."""
-
 
 PIPELINE_FORMAT = "dipapprox composition proof"
 PIPELINE_VERSION = 1
@@ -27,16 +26,6 @@ class Outcome(Word):
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
     NOT_CONFIRMED = "not confirmed"
-
-
-def is_proof(content: object) -> TypeGuard[dict[str, Any]]:
-    """Whether the JSON of a file says that it is a proof."""
-    return isinstance(content, dict) and content.get("format") == FORMAT
-
-
-def is_pipeline_proof(content: object) -> TypeGuard[dict[str, Any]]:
-    """Whether the JSON of a file says that it is a proof about a pipeline."""
-    return isinstance(content, dict) and content.get("format") == PIPELINE_FORMAT
 
 
 TONES = {
@@ -72,6 +61,7 @@ class Replay(Result):
         reason: Why nothing was decided, for NOT_CONFIRMED; else None.
         program: The name of the program.
         scope: The domains and pairs it is about, as the file says: compared with the program.
+        caveat: What the verdict does not say of the program, in words; None for nothing.
         verdict: What the file states: "DP" or "Not_DP".
         elaborated: Whether the program's text was found to mean the machine.
         steps: What the kernel replayed.
@@ -92,6 +82,7 @@ class Replay(Result):
     explained: bool
     seconds: float
     concluded: tuple[str, ...] = ()
+    caveat: str | None = None
 
     asked: ClassVar[str] = "compare its outcome: result.outcome is Outcome.CONFIRMED"
 
@@ -104,6 +95,7 @@ class Replay(Result):
             "program": self.program,
             "params": parameter_fields(self.parameters),
             "scope": self.scope,
+            "caveat": self.caveat,
             "verdict": self.verdict,
             "elaborated": self.elaborated,
             "steps": [
@@ -125,6 +117,7 @@ class Replay(Result):
             facts=known(
                 *(("proved", said) for said in conclusions if proved),
                 ("scope", self.scope if proved else None),
+                ("caveat", self.caveat),
                 ("parameters", parameters_text(self.parameters)),
                 *(("false", difference) for difference in self.differences),
                 ("reason", self.reason),

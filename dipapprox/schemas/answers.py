@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from dipapprox.certificates.numbers import END, RATIONAL
-from dipapprox.certificates.statement import Count, PlainValues, Statement, Text
+from dipapprox.schemas.types import END, RATIONAL, Count, PlainValues, Statement, Text
 
 Rational = Annotated[
     str, Meta(pattern=RATIONAL, description='an exact rational: "1/2", "3", "-1/4"')
@@ -212,101 +211,8 @@ class IntervalUnknown(IntervalAnswer, frozen=True):
     remaining: Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]
 
 
-# --- check ------------------------------------------------------------------------------------
-
-
-class CheckAnswer(Statement, frozen=True):
-    """What all answers of `check` have."""
-
-    program: str
-    params: dict[str, Rational]
-    scope: Scope | None
-    caveat: Text | None
-    pairs: Count | None
-    inputs: Count
-    precision: Count
-    shared: tuple[str, ...]
-    seconds: Seconds
-
-
-class CheckOfVerdict(CheckAnswer, frozen=True, kw_only=True):
-    """What is said of certificates of verdicts."""
-
-    eps: Rational
-    eps_prv: Rational
-    delta: Rational
-    verdict: Literal["DP", "Not_DP"]
-    sets: Count | UnsetType = UNSET
-    delta_enclosure: Enclosure | None
-
-
-class StatedBounds(Statement, frozen=True):
-    """Of the least budget, multiples of ε; `upper` is null if no upper bound is stated."""
-
-    lower: Rational
-    upper: Rational | None
-
-
-class CheckOfBudget(CheckAnswer, frozen=True, kw_only=True):
-    """What is said of certificates of budgets of automata."""
-
-    budget: Rational | None
-    least_budget: StatedBounds
-    unbounded: Annotated[bool, Meta(description="whether no budget serves, at any ε")]
-    verdict: Literal["DP", "Not_DP"]
-    delta_enclosure: None
-
-
 Nothing = Annotated[tuple[str, ...], Meta(max_length=0)]
 Something = Annotated[tuple[str, ...], Meta(min_length=1)]
-
-
-class VerdictConfirmed(CheckOfVerdict, frozen=True):
-    """All that it states is true."""
-
-    result: Literal["confirmed"]
-    differences: Nothing
-    reason: None
-
-
-class VerdictRefuted(CheckOfVerdict, frozen=True):
-    """Something that it states is false."""
-
-    result: Literal["refuted"]
-    differences: Something
-    reason: None
-
-
-class VerdictNotConfirmed(CheckOfVerdict, frozen=True):
-    """Nothing was found false, but not all was confirmed."""
-
-    result: Literal["not confirmed"]
-    differences: Nothing
-    reason: Text
-
-
-class BudgetConfirmed(CheckOfBudget, frozen=True):
-    """All that it states is true."""
-
-    result: Literal["confirmed"]
-    differences: Nothing
-    reason: None
-
-
-class BudgetRefuted(CheckOfBudget, frozen=True):
-    """Something that it states is false."""
-
-    result: Literal["refuted"]
-    differences: Something
-    reason: None
-
-
-class BudgetNotConfirmed(CheckOfBudget, frozen=True):
-    """Nothing was found false, but not all was confirmed."""
-
-    result: Literal["not confirmed"]
-    differences: Nothing
-    reason: Text
 
 
 # --- probability and explain --------------------------------------------------------------------

@@ -6,17 +6,14 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import (
-    CheckAnswer,
     Enclosure,
     Extended,
-    Nothing,
     Proved,
     Rational,
     Seconds,
-    Something,
 )
+from dipapprox.schemas.types import Count, Statement, Text
 
 Positive = Annotated[int, Meta(ge=1)]
 
@@ -133,39 +130,4 @@ class Undecided(Claimed, frozen=True):
     """Not told."""
 
     verdict: Literal["Unknown"]
-    reason: Text
-
-
-class CheckOfComposition(CheckAnswer, frozen=True, kw_only=True):
-    """What is said of certificates of compositions; `deltas` are what the file states."""
-
-    eps_prv: Rational | None
-    delta: Rational | None
-    eps_prv_enclosure: tuple[Rational, Rational] | None
-    deltas: Annotated[tuple[CurvePoint, ...], Meta(min_length=1)]
-    verdict: Literal["DP", "Not_DP"]
-    delta_enclosure: Enclosure | None
-
-
-class CompositionConfirmed(CheckOfComposition, frozen=True):
-    """All that it states is true."""
-
-    result: Literal["confirmed"]
-    differences: Nothing
-    reason: None
-
-
-class CompositionRefuted(CheckOfComposition, frozen=True):
-    """Something that it states is false."""
-
-    result: Literal["refuted"]
-    differences: Something
-    reason: None
-
-
-class CompositionNotConfirmed(CheckOfComposition, frozen=True):
-    """Nothing was found false, but not all was confirmed."""
-
-    result: Literal["not confirmed"]
-    differences: Nothing
     reason: Text

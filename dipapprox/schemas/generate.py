@@ -9,11 +9,8 @@ from inspect import cleandoc
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.certificates import budgets, real_inputs, services, verdicts
-from dipapprox.certificates import compositions as composed
-from dipapprox.certificates.numbers import RATIONAL, number_schema
-from dipapprox.certificates.reading import KINDS
-from dipapprox.schemas import answers, compositions, guarantees, proofs, replays
+from dipapprox.schemas import answers, compositions, files, guarantees, proofs, replays
+from dipapprox.schemas.types import RATIONAL
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,24 +18,8 @@ _Types = Iterable[type[Struct]]
 
 SCHEMAS: dict[str, tuple[str, _Types]] = {
     "certificate": (
-        "a certificate: dipapprox verify --certificate",
-        KINDS[verdicts.FORMAT].values(),
-    ),
-    "budget_certificate": (
-        "a certificate of a budget: dipapprox prove --certificate",
-        KINDS[budgets.FORMAT].values(),
-    ),
-    "real_input_certificate": (
-        "a certificate of a budget for real inputs: dipapprox prove --certificate",
-        KINDS[real_inputs.FORMAT].values(),
-    ),
-    "service_certificate": (
-        "a certificate of a service: dipapprox prove --certificate",
-        KINDS[services.FORMAT].values(),
-    ),
-    "composition_certificate": (
-        "a certificate of a composition: dipapprox compose --certificate",
-        KINDS[composed.FORMAT].values(),
+        "a proof: --certificate of dipapprox verify and the other judging commands",
+        (files.ProofOfAnswer, files.ProofOfBudget, files.ProofOfPipeline),
     ),
     "verify": (
         "dipapprox verify --json",
@@ -50,20 +31,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     ),
     "check": (
         "dipapprox check --json",
-        (
-            replays.ProofConfirmed,
-            replays.ProofRefuted,
-            replays.ProofNotConfirmed,
-            answers.VerdictConfirmed,
-            answers.VerdictRefuted,
-            answers.VerdictNotConfirmed,
-            answers.BudgetConfirmed,
-            answers.BudgetRefuted,
-            answers.BudgetNotConfirmed,
-            compositions.CompositionConfirmed,
-            compositions.CompositionRefuted,
-            compositions.CompositionNotConfirmed,
-        ),
+        (replays.ProofConfirmed, replays.ProofRefuted, replays.ProofNotConfirmed),
     ),
     "probability": ("dipapprox probability --json", (answers.Probability,)),
     "explain": ("dipapprox explain --json", (answers.Explanation,)),
@@ -116,7 +84,7 @@ def schema_texts() -> dict[str, str]:
 
 
 def _schema(name: str, title: str, types: _Types) -> dict[str, object]:
-    refs, found = schema_components(types, schema_hook=number_schema, ref_template="#/$defs/{name}")
+    refs, found = schema_components(types, ref_template="#/$defs/{name}")
     conditions = {"allOf": _CONDITIONS[name]} if name in _CONDITIONS else {}
     return {
         "$schema": _DIALECT,

@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from dipapprox.certificates.numbers import END, RATIONAL
-from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import (
     Claimed,
     Enclosure,
@@ -23,6 +21,7 @@ from dipapprox.schemas.answers import (
     Valuation,
     Witness,
 )
+from dipapprox.schemas.types import END, RATIONAL, Count, Statement, Text
 
 # --- decide -----------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dipapprox.certificates.statement import Count, Statement, Text
 from dipapprox.schemas.answers import Nothing, Rational, Seconds, Something
+from dipapprox.schemas.types import Count, Statement, Text
 
 
 class StepOfProof(Statement, frozen=True, rename={"premises": "from"}):
@@ -22,6 +22,7 @@ class CheckOfProof(Statement, frozen=True, kw_only=True):
     program: str
     params: dict[str, Rational]
     scope: Text
+    caveat: Text | None
     verdict: Literal["DP", "Not_DP"]
     elaborated: bool
     steps: tuple[StepOfProof, ...]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli.app import main
+from dipapprox.errors import LimitReached
 
 SVT = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
 
@@ -15,47 +16,52 @@ def certify(path: Path, *words: str) -> int:
     return main(["verify", SVT, "--eps", "1/2", *words, "--certificate", str(path)])
 
 
-def test_the_delta_of_a_witness_is_not_called_the_largest(
+@pytest.mark.parametrize(("delta", "status"), [("1/50", 1), ("1/40", 0)])
+def test_the_answer_says_that_it_was_replayed(
+    delta: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "certificate.json"
+    assert certify(path, "--eps-prv", "1/10", "--delta", delta) == status
+    shown = capsys.readouterr()
+    assert "replayed by the kernel: 2 steps" in shown.out and not shown.err
+    assert main(["check", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "confirmed" in text and ("Not_DP" in text) is (status == 1)
+
+
+def test_where_the_kernel_has_no_rule_the_verdict_stands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "certificate.json"
-    for delta, label, other, status in (
-        ("1/50", "δ of this pair", "largest δ", 1),
-        ("1/40", "largest δ", "δ of this pair", 0),
-    ):
-        assert certify(path, "--eps-prv", "1/10", "--delta", delta) == status
-        assert "cannot confirm" not in capsys.readouterr().err
-        assert main(["check", str(path)]) == 0
-        text = capsys.readouterr().out
-        assert label in text
-        assert other not in text
+    words = ["--eps", "1/2..1", "--delta", "1/10", "--certificate", str(path)]
+    assert main(["verify", SVT, *words]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "no certificate: the kernel has no closed form of Gauss noise\n"
+    assert "the claim holds" in shown.out and "replayed" not in shown.out
+    assert not path.exists()
+    assert main(["verify", SVT, *words, "--proved"]) == 3
 
 
-def test_a_certificate_too_large_to_check_comes_with_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_limit_ends_the_proof_and_not_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def stopped(*_: object) -> None:
+        raise LimitReached("time limit: 5 s")
+
+    monkeypatch.setattr("dipapprox.replays.files.replayed", stopped)
     path = tmp_path / "certificate.json"
-    assert certify(path, "-p", "N=15", "--eps-prv", "1.24", "--delta", "0.01") == 0
-    assert "`check` cannot confirm" in capsys.readouterr().err
-    assert main(["check", str(path)]) == 3
-    assert "32768 inputs" in capsys.readouterr().out.replace("\n", " ")
+    assert certify(path, "--eps-prv", "1/10", "--delta", "1/40") == 0
+    shown = capsys.readouterr()
+    assert shown.err == "no certificate: time limit: 5 s\n"
+    assert "the claim holds" in shown.out
+    assert not path.exists()
 
 
-def test_a_program_that_the_check_cannot_follow_comes_with_a_warning(
+def test_files_of_older_versions_are_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It follows 2^n paths, where the verdict merges them."""
-    path = tmp_path / "program.dpg"
-    draws = "".join(
-        f"x{k} <- Lap(0, 1)\nif x{k} >= 0 then o <- 1 else o <- 0 end\n" for k in range(9)
-    )
-    path.write_text(
-        f"input q in real 0..1\noutput o in 0..2\nadjacent linf 1\n{draws}r <- Lap(q, 1 / eps)\n"
-        "if r >= 0 then o <- 2 end\n",
-        encoding="utf-8",
-    )
-    words = ["--eps", "1", "--delta", "0.1", "--certificate", str(tmp_path / "c.json")]
-    for limit, warned in (("100000", False), ("200", True)):
-        assert main(["verify", str(path), *words, "--max-states", limit]) == 0
-        printed = capsys.readouterr()
-        assert ("`check` cannot confirm" in printed.err) is warned
+    path = tmp_path / "old.json"
+    path.write_text('{"format": "dipapprox certificate", "version": 2}')
+    assert main(["check", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert "written by an older dipapprox" in error and "write it again" in error

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.checking.check import check
 from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import CaseLimits, ProgramFile
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from tests.cli.running import run, run_json
 

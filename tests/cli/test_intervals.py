@@ -101,7 +101,6 @@ def test_irrational_claims_at_a_point() -> None:
         ("--eps 1 --delta 0 --eps-prv 1-2*eps", "eps_prv must be >= 0"),
         ("--eps 1 --delta 0 --eps-prv 'log(1/delta)'", "division by zero"),
         ("--eps 1..2 --delta 0 --eps-prv 'log(2-eps)'", "not positive, at eps = 2"),
-        ("--eps 1..2 --delta 0 --certificate out.json", "--certificate needs one eps"),
     ],
 )
 def test_a_clean_message(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

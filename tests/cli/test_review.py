@@ -121,7 +121,7 @@ def test_a_check_shows_the_program_of_the_certificate(tmp_path: Path) -> None:
     run("verify", *SVT, "--delta", "1/2", "--certificate", str(certificate))
     assert run("check", str(certificate), "--report", str(out))[0] == 0
     _, shown = said(out)
-    assert "svt_gauss: the certificate is confirmed" in shown
+    assert "svt_gauss: the proof of DP is confirmed" in shown
     assert "rT <- Gauss(T, 2 * Delta / eps)" in shown and "dipapprox check svt.json" in shown
     digest = json.loads(certificate.read_text(encoding="utf-8"))["digest"]
     assert digest in shown

@@ -14,8 +14,8 @@ from test_decisions import ALL, Expectation
 
 import dipapprox
 from dipapprox import Answer, Limits, Options, UserError
-from dipapprox.certificates.digest import digest, text_hash
 from dipapprox.language.load import load
+from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import Outcome, Replay
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.checking.pairs import are_adjacent
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language import core
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.verdict import Answer
@@ -70,12 +68,6 @@ def test_the_pairs_are_those_of_the_rule_and_the_condition(rule: str, condition:
     assert len(found) == len(set(found)) == count_selected(program, AllPairs())
     assert set(found) == expected
     assert is_symmetric(program, AllPairs()) == all((v, u) in expected for u, v in expected)
-    some = product(points[:5], points[:5])
-    assert all(
-        are_adjacent(program, tuple(map(core.Fraction, u)), tuple(map(core.Fraction, v)))
-        == ((u, v) in expected)
-        for u, v in some
-    )
 
 
 REMOVAL = """

@@ -9,13 +9,13 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Claim
-from dipapprox.checking.check import check
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.profiles.profile_result import LeastDelta, RenyiProfile
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
-from tests.checking.certified import PROGRAMS, certificate, replaced, signed
+from tests.replays.certified import PROGRAMS, certificate, replaced, signed
 
 Q = Fraction
 
@@ -110,9 +110,9 @@ def test_the_check_knows_the_order() -> None:
     fields = certificate(path, {"N": Q(2)}, claim)
     assert fields["verdict"] == "Not_DP"
     assert check(fields).outcome is Outcome.CONFIRMED
-    evidence = fields["evidence"]
-    turned = {**evidence, "input": evidence["adjacent"], "adjacent": evidence["input"]}
-    forged = signed(replaced(fields, ["evidence"], turned))
+    *_, last = fields["steps"]
+    turned = {**last, "input": last["adjacent"], "adjacent": last["input"]}
+    forged = signed(replaced(fields, ["steps", len(fields["steps"]) - 1], turned))
     assert check(forged).outcome is not Outcome.CONFIRMED
     good = certificate(path, {"N": Q(2)}, Claim(Q(1, 2), Q(0)))
     assert check(good).outcome is Outcome.CONFIRMED

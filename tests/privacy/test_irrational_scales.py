@@ -84,8 +84,6 @@ def test_claims_with_large_budgets(text: str, eps_prv: str, delta: str, answer: 
     program = dipapprox.parse(text)
     verdict = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=delta)
     assert verdict.answer.value == answer
-    certificate = dipapprox.certify(program, text, verdict)
-    assert dipapprox.check(certificate.to_json()).outcome is not dipapprox.Outcome.REFUTED
     tightest = dipapprox.profile(program, eps=1, eps_prv=eps_prv).delta_enclosure
     assert tightest.upper > F(delta) if answer == "Not_DP" else tightest.lower < F(delta)
 

@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 import dipapprox
-from dipapprox.checking.check import check
 from dipapprox.language.core import Norm, Within
 from dipapprox.proofs.changes import allows, changes_of
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 
 SUM = """input q[2] in {inputs}

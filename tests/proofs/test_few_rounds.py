@@ -9,11 +9,11 @@ import pytest
 
 import dipapprox
 from dipapprox import StreamProof
-from dipapprox.checking.check import check
-from dipapprox.errors import UserError
+from dipapprox.errors import NoCertificate
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.prove_real import prove_real
+from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 from dipapprox.rounds.written_out import NotWrittenOut, some_rounds
 from tests.proofs.test_random_streams import Writer, of_rounds
@@ -42,7 +42,7 @@ def test_rounds_that_publish_nothing(above: str) -> None:
     found = proof.answer, proof.lower, proof.upper
     assert found == (Answer.DP, Fraction(1, 2), Fraction(1))
     fields = json.loads(dipapprox.certify(proof.subject, text, proof).to_json())
-    assert fields["least_budget"] == {"lower": "0", "upper": "1"}
+    assert fields["claim"]["budget"] == 1
     assert check(fields).outcome is Outcome.CONFIRMED
 
 
@@ -68,7 +68,7 @@ def test_a_claim_below_what_some_rounds_need_is_refuted_without_a_certificate() 
     assert proof.answer is Answer.NOT_DP
     assert "2 rounds, written out" in str(proof.describe())
     assert "at any" not in str(proof.describe())
-    with pytest.raises(UserError, match="what 2 rounds need, written out, is not recorded"):
+    with pytest.raises(NoCertificate, match="the kernel has no proof"):
         dipapprox.certify(program, text, proof)
     rounds = dipapprox.parse(text, rounds=2, values="-9..9")
     assert dipapprox.decide(rounds, budget="1/4").answer is Answer.NOT_DP

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from dipapprox.certificates.messages import complaint
+from dipapprox.experiments.sweep.messages import complaint
 
 FORMAT = 1
 """Of the lines; in the heading."""

@@ -41,7 +41,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd, UserError
+from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.limits import limited
 from dipapprox.numerics.enclosure import UNIT, Enclosure
@@ -49,7 +49,6 @@ from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate
-from dipapprox.privacy.compositions.certificate import certify_composition
 from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
@@ -62,6 +61,9 @@ from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.verdict import Answer
+
+Recorder = Callable[[ComposedAnswer, Options], Certificate]
+"""What writes certificates."""
 
 Number = int | Fraction | Decimal | str
 """An exact number: "0.1", "1/10", Fraction(1, 10)."""
@@ -100,10 +102,15 @@ class Composed:
     """
 
     def __init__(
-        self, pipeline: Pipeline, options: Options | None = None, progress: Progress = silent
+        self,
+        pipeline: Pipeline,
+        options: Options | None = None,
+        progress: Progress = silent,
+        record: Recorder | None = None,
     ) -> None:
         self.pipeline = pipeline
         self._progress = progress
+        self._record = record
         self._options = Options() if options is None else options
         self._exact: tuple[ExactProfile | GeometricProfile | None] | None = None
         self._mechanisms = Mechanisms(pipeline, self._options)
@@ -270,7 +277,9 @@ class Composed:
         """
         if not isinstance(answer, ComposedAnswer) or answer.pipeline != self.pipeline:
             raise UserError("answer must be one of this pipeline")
-        return certify_composition(answer, self._options)
+        if self._record is None:
+            raise NoCertificate("nothing is known that writes one")
+        return self._record(answer, self._options)
 
     def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
         """Decide a claim with delta 0 by the least eps_prv."""
@@ -299,7 +308,7 @@ class Composed:
             least = Extended(Fraction(0), Fraction(0))
             for run in self.pipeline.runs:
                 own = self._greatest_loss(run, width / (2 * self.pipeline.times))
-                least = _sum(least, own, run.times)
+                least = least.plus(own, run.times)
         if end.reason is not None:
             least = Extended(Fraction(0), None)
         return self._answer(begun, None, end.reason, delta=Fraction(0), eps_prv_enclosure=least)
@@ -414,15 +423,6 @@ def _budget(eps_prv: Number) -> Fraction:
 def _pure_loss(mechanism: Mechanism) -> Extended | None:
     found = pure_epsilon(Composition((Run(mechanism),)), _PURE_BITS)
     return None if found is None else Extended(found.lower, found.upper)
-
-
-def _sum(total: Extended, one: Extended, times: int) -> Extended:
-    if total.lower is None or one.lower is None:
-        return INFINITE
-    upper = None
-    if total.upper is not None and one.upper is not None:
-        upper = total.upper + times * one.upper
-    return Extended(total.lower + times * one.lower, upper)
 
 
 def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:

@@ -43,6 +43,15 @@ class Extended:
             and (self.upper is None or value <= self.upper)
         )
 
+    def plus(self, other: Extended, times: int) -> Extended:
+        """Return the sum with so many times another number."""
+        if self.lower is None or other.lower is None:
+            return INFINITE
+        upper = None
+        if self.upper is not None and other.upper is not None:
+            upper = self.upper + times * other.upper
+        return Extended(self.lower + times * other.lower, upper)
+
     def text(self) -> str:
         """Write it for people."""
         if self.lower is None:

@@ -12,9 +12,9 @@ import pytest
 
 import dipapprox
 from dipapprox import Options
-from dipapprox.certificates.digest import digest
 from dipapprox.cli.app import main
 from dipapprox.errors import UserError
+from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay
 
 PROGRAM = Path(__file__).parents[3] / "programs" / "svt_gauss.dpg"

@@ -13,6 +13,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import load
 from dipapprox.language.number_cells import with_number_cells
 from dipapprox.limits import Limits
+from dipapprox.replays.digest import digest
 from dipapprox.semantics.execution import execute
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
@@ -44,8 +45,9 @@ def test_a_violation_by_other_cuts_is_refuted(
     found = certified(tmp_path, "gaussian_mechanism", "--eps-prv", "1/2", "--delta", "0.2")
     text = found.read_text(encoding="utf-8")
     fields = json.loads(text)
-    assert len(fields["evidence"]["cuts"]) == 1
-    fields["evidence"]["cuts"] = [["1"]]
+    assert len(fields["steps"][0]["cuts"]) == 1
+    fields["steps"][0]["cuts"] = [[1]]
+    fields["digest"] = digest(fields)
     found.write_text(json.dumps(fields), encoding="utf-8")
     assert main(["check", str(found)]) != 0
     capsys.readouterr()

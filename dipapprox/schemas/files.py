@@ -1,0 +1,94 @@
+"""The files of proofs, as types: what --certificate writes and `check` reads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from dipapprox.schemas.answers import Rational
+from dipapprox.schemas.types import Digest, Hash, Line, Statement
+
+Object = Annotated[dict[str, Any], Meta(description="read by the kernel: see the documentation")]
+
+
+class ProgramOfProof(Statement, frozen=True):
+    """A program's text and its hash."""
+
+    name: Line
+    language: Literal["dpg", "dip", "dipa"]
+    text: str
+    sha256: Hash
+
+
+class VersionsOfProof(Statement, frozen=True):
+    """What computed a proof; nothing is made of it."""
+
+    engine: str
+    python: str
+    dipapprox: str
+    python_flint: str
+    numpy: str
+
+
+class Proof(Statement, frozen=True, kw_only=True):
+    """What all proofs have."""
+
+    format: Literal["dipapprox proof"]
+    version: Literal[1]
+    program: ProgramOfProof
+    params: dict[str, Rational]
+    scope: Line
+    verdict: Literal["DP", "Not_DP"]
+    machine: Object
+    claim: Object
+    steps: Annotated[tuple[Object, ...], Meta(min_length=1)]
+    computed: VersionsOfProof
+    digest: Digest
+
+
+class ProofOfAnswer(Proof, frozen=True, kw_only=True):
+    """About one ε, or all of an interval; `widened` are wider domains, by the names of inputs."""
+
+    widened: dict[str, str]
+
+
+class AboutBudget(Statement, frozen=True, rename={"for_all": "for all", "stops": "stops are seen"}):
+    """The parameter that may be any number, and whether it is seen that an automaton stops."""
+
+    for_all: str | None
+    stops: bool
+
+
+class ProofOfBudget(Proof, frozen=True, kw_only=True):
+    """About a budget for every ε."""
+
+    about: AboutBudget
+
+
+class ProgramOfPipeline(Statement, frozen=True):
+    """A program that is run: its text, parameters, and wider domains."""
+
+    program: ProgramOfProof
+    params: dict[str, Rational]
+    widened: dict[str, str]
+
+
+class OneOfProofs(Statement, frozen=True):
+    """A claim, and why it holds."""
+
+    claim: Object
+    steps: Annotated[tuple[Object, ...], Meta(min_length=1)]
+
+
+class ProofOfPipeline(Statement, frozen=True):
+    """About what many runs cost together; `programs` has an entry for every run."""
+
+    format: Literal["dipapprox composition proof"]
+    version: Literal[1]
+    programs: tuple[ProgramOfPipeline | None, ...]
+    pipeline: Object
+    verdict: Literal["DP", "Not_DP"]
+    proofs: Annotated[tuple[OneOfProofs, ...], Meta(min_length=1)]
+    computed: VersionsOfProof
+    digest: Digest

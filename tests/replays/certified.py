@@ -1,0 +1,97 @@
+"""Certificates of small programs, and the same with something changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import dipapprox
+from dipapprox import Claim, Outcome, UserError
+from dipapprox.replays.digest import digest, text_hash
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+Fields = dict[str, Any]
+
+
+def certificate(
+    path: Path, parameters: dict[str, Fraction], claim: Claim, pairs: str = "all"
+) -> Fields:
+    """Verify, certify, and return the certificate as a file would have it."""
+    return certified(path.read_text(encoding="utf-8"), parameters, claim, pairs)
+
+
+def certified(
+    text: str, parameters: dict[str, Fraction], claim: Claim, pairs: str = "all"
+) -> Fields:
+    """Verify a program by its text, and certify the verdict."""
+    program = dipapprox.parse(text, parameters)
+    eps_prv, delta = claim.eps_prv, claim.delta
+    verdict = dipapprox.verify(program, eps=claim.eps, eps_prv=eps_prv, delta=delta, pairs=pairs)
+    fields = json.loads(dipapprox.certify(program, text, verdict, pairs=pairs).to_json())
+    assert isinstance(fields, dict)
+    return fields
+
+
+def signed(fields: Fields) -> Fields:
+    """Return the certificate with a digest that fits: what a careful forger does."""
+    return {**fields, "digest": digest(fields)}
+
+
+def replaced(fields: Fields, place: Sequence[str | int], value: object) -> Fields:
+    """Return a copy with another value at a place; the digest stays."""
+    changed = copy.deepcopy(fields)
+    inner: Any = changed
+    for step in place[:-1]:
+        inner = inner[step]
+    assert inner[place[-1]] != value
+    inner[place[-1]] = value
+    return changed
+
+
+def retold(fields: Fields, text: str) -> Fields:
+    """Return a copy about another program, with its hash and a digest that fit."""
+    changed = replaced(fields, ("program", "text"), text)
+    changed["program"]["sha256"] = text_hash(text)
+    return signed(changed)
+
+
+def check_changes_are_noticed(fields: Fields, seed: str, count: int) -> None:
+    """Change one character of a certificate's text, again and again: only blanks do not matter."""
+    text = json.dumps(fields)
+    draw = random.Random(seed)
+    for _ in range(count):
+        place = draw.randrange(len(text))
+        changed = text[:place] + draw.choice('0123456789abcxyz ",[]-') + text[place + 1 :]
+        try:
+            same = json.loads(changed) == fields
+        except json.JSONDecodeError:
+            same = False
+        try:
+            outcome = dipapprox.check(changed).outcome
+        except UserError:
+            assert not same, place
+        else:
+            assert outcome is (Outcome.CONFIRMED if same else Outcome.REFUTED), place
+
+
+def places(item: object, where: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return the places of all numbers and strings in a JSON value."""
+    if isinstance(item, dict):
+        return [p for name, value in item.items() for p in places(value, (*where, name))]
+    if isinstance(item, list):
+        return [p for k, value in enumerate(item) for p in places(value, (*where, k))]
+    return [where]
+
+
+def at(fields: Fields, place: Sequence[str | int]) -> Any:
+    """Return the value at a place."""
+    inner: Any = fields
+    for step in place:
+        inner = inner[step]
+    return inner

@@ -1,0 +1,261 @@
+"""Certificates of verdicts: what is true is confirmed, and nothing that is false.
+
+Each is of a program with something of its own: choices, loops, integer noise, one-sided noise,
+sums, real inputs, published numbers. The oracle is the run, asked for the largest δ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dipapprox
+from dipapprox import Claim, Options, Outcome, UserError
+from dipapprox.errors import NoCertificate
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.machines import number_json
+from tests.replays.certified import (
+    PROGRAMS,
+    Fields,
+    certificate,
+    certified,
+    replaced,
+    retold,
+    signed,
+)
+from tests.schemas import check_schema
+
+Q = Fraction
+HALF = Q(1, 2)
+SVT = PROGRAMS / "svt_gauss.dpg"
+
+CASES = [
+    ("svt_gauss", {"N": 4}, HALF, "31/25", "1/100", "all"),
+    ("svt_laplace", {"N": 3}, HALF, None, "0", "all"),
+    ("svt_mix1", {"N": 17}, HALF, "31/25", "1/100", "single"),
+    ("noisy_max_gauss", {"N": 3}, HALF, None, "1/100", "all"),
+    ("noisy_min_laplace", {"N": 5}, HALF, None, "1/100", "single"),
+    ("m_range_gauss", {"N": 2}, HALF, None, "1/100", "single"),
+    ("m_range_laplace", {"N": 1}, HALF, None, "0", "all"),
+    ("k_min_max_laplace", {"N": 3}, HALF, None, "0", "all"),
+    ("svt_laplace_leaky_4", {}, Q(1), None, "0", "all"),
+    ("svt_laplace_leaky_6", {"N": 3}, Q(1), None, "0", "all"),
+    ("svt_gauss_leaky_1", {"N": 5}, Q(8), "1/2", "1/100", "all"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "eps", "budget", "delta", "pairs"), CASES)
+def test_programs_that_come_along(
+    name: str, values: dict[str, int], eps: Fraction, budget: str | None, delta: str, pairs: str
+) -> None:
+    claim = Claim(eps, Q(delta), None if budget is None else Q(budget))
+    parameters = {key: Q(value) for key, value in values.items()}
+    fields = certificate(PROGRAMS / f"{name}.dpg", parameters, claim, pairs)
+    check_schema("certificate", fields)
+    assert fields["verdict"] == ("Not_DP" if "leaky" in name else "DP")
+    result = dipapprox.check(fields)
+    assert result.outcome is Outcome.CONFIRMED, (result.reason, result.differences)
+    check_schema("check", result.to_dict())
+
+
+HEAD = "input q in {0, 1}\noutput out in 0..4\nadjacent all\nout <- 0\n"
+REALS = "input q[2] in real 0..1\noutput out in 0..2\nadjacent linf 1\nout <- 0\n"
+
+TEXTS = {
+    "chosen": HEAD + "b <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}\n"
+    "c <- choose {0 : 1/3, 1 : 2/3}\nout <- b + c\n",
+    "weighed": HEAD.replace("q in {0, 1}", "q[3] in {0, 1, 2}").replace("0..4", "0..3")
+    + "out <- Exp(1/2 * eps, q)\n",
+    "looped": HEAD + "x <- 0\nwhile out = 0 do\n"
+    "x <- choose {0 : 1/2, 1 : 1/3 + q/24, 2 : 1/6 - q/24}\n"
+    "if x = 1 then out <- 1 end\nif x = 2 then\nout <- 2\nexit\nend\nend\nout <- out + 2\n",
+    "whole": HEAD + "a <- DLap(q, 2/eps)\nb <- DLap(1, 3/eps)\n"
+    "if a < b then out <- 1 elif a = b then out <- 2 else out <- 3 end\n"
+    "if a >= 3 then out <- 4 end\n",
+    "whole and Gaussian": HEAD + "a <- DGauss(q, 2/eps)\nb <- DGauss(0, 1)\n"
+    "if a - b >= 1 then out <- 1 end\n",
+    "one-sided": HEAD + "x <- LapPlus(q, 1/eps)\ny <- LapMinus(0, 2/eps)\n"
+    "if x > y + 1 then out <- 1 end\n",
+    "summed": HEAD + "a <- LapPlus(q, 1/eps)\nb <- LapPlus(0, 2/eps)\nc <- LapPlus(1, 1/eps)\n"
+    "if a + b >= c + 1 then out <- 1 end\n",
+    "whole and summed": HEAD + "a <- DLap(q, 1/eps)\nb <- DLap(0, 2/eps)\nc <- DLap(1, 1/eps)\n"
+    "if a + b >= c + 1 then out <- 1 end\n",
+    "Gaussian": HEAD + "x <- Gauss(q, 2/eps)\ny <- Gauss(0, 1)\nif x + y > 1 then out <- 1 end\n",
+    "a band": HEAD + "x <- Lap(q, 1/eps)\ny <- Lap(0, 1/eps)\n"
+    "if x < y + 1 then out <- 1; if x < y - 1 then out <- 2 end end\n",
+    "real inputs": REALS + "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\n"
+    "if r >= t then out <- 1 else\ns <- Lap(q[2], 4/eps)\nif s >= t then out <- 2 end end\n",
+    "real inputs and Gaussian": REALS + "t <- Gauss(0, 2/eps)\nr <- Gauss(q[1], 4/eps)\n"
+    "if r >= t then out <- 1 else\ns <- Gauss(q[2], 4/eps)\nif s >= t then out <- 2 end end\n",
+    "published": HEAD.replace("adjacent", "output y in real\nadjacent")
+    + "y <- 0\nt <- Lap(0, 4)\nr <- Lap(q, 2)\nif r >= t then\nout <- 1\ny <- Lap(q, 3)\nend\n",
+    "a number": "input q in 0..2\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 2)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_claim_is_confirmed_where_it_holds(name: str) -> None:
+    """At δ a little above the largest, and below it, where the claim is violated."""
+    text, eps_prv = TEXTS[name], Q(1, 16)
+    program = dipapprox.parse(text)
+    near = dipapprox.profile(program, eps=1, eps_prv=eps_prv).delta_enclosure
+    above = min(_short(near.upper) * Q(9, 8) + Q(1, 50), Q(1))
+    fields = certified(text, {}, Claim(Q(1), above, eps_prv))
+    assert fields["verdict"] == "DP"
+    assert dipapprox.check(fields).outcome is Outcome.CONFIRMED
+    below = _short(near.lower * Q(3, 4))
+    assert near.lower > Q(1, 1000), "a claim that no program breaks shows nothing"
+    # The same proof does not show what is false: neither of the claim nor of its steps.
+    forged = replaced(fields, ("claim", "delta"), number_json(below))
+    assert dipapprox.check(signed(forged)).outcome is Outcome.REFUTED
+    forged["steps"][-1]["delta"] = number_json(below)
+    assert dipapprox.check(signed(forged)).outcome is not Outcome.CONFIRMED
+    violated = certified(text, {}, Claim(Q(1), below, eps_prv))
+    assert violated["verdict"] == "Not_DP"
+    assert dipapprox.check(violated).outcome is Outcome.CONFIRMED
+    forged = replaced(violated, ("claim", "delta"), number_json(above))
+    forged["steps"][-1]["delta"] = number_json(above)
+    assert dipapprox.check(signed(forged)).outcome is not Outcome.CONFIRMED
+
+
+def _short(number: Fraction) -> Fraction:
+    """Proofs have no numbers of thousands of digits."""
+    return Q(int(number * 10**12), 10**12)
+
+
+TIGHT: list[tuple[str, dict[str, int], str, str]] = [
+    ("literature/prefix_sum", {"N": 3}, "1", "1"),  # sums
+    ("literature/prefix_sums", {"N": 3}, "1", "1"),
+    ("literature/top_k_selection", {}, "1", "1"),  # comparisons at a distance of 1000
+    ("literature/partial_sum", {"N": 3}, "1/2", "1/2"),
+    ("geometric_mechanism", {}, "1/2", "1/2"),  # integers
+    ("literature/k_ary_randomised_response", {}, "1", "1"),  # choices
+]
+
+
+@pytest.mark.parametrize(("name", "values", "eps", "budget"), TIGHT)
+def test_what_is_tight_is_confirmed_and_what_is_nearly_true_is_not(
+    name: str, values: dict[str, int], eps: str, budget: str
+) -> None:
+    """A budget that is 10^-220 too small: far below any bits of enclosures."""
+    parameters = {key: Q(value) for key, value in values.items()}
+    path = PROGRAMS / f"{name}.dpg"
+    fields = certificate(path, parameters, Claim(Q(eps), Q(0), Q(budget)))
+    assert fields["verdict"] == "DP"
+    assert dipapprox.check(fields).outcome is Outcome.CONFIRMED
+    if name == "literature/top_k_selection":
+        return  # less than ε is enough
+    for missing in (Q(1, 10**30), Q(1, 10**220)):
+        less = str(Q(budget) - missing)
+        forged = replaced(fields, ("claim", "eps_prv"), less)
+        forged["steps"][-1]["eps_prv"] = less
+        assert dipapprox.check(signed(forged)).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out <- choose {1 : q / 4, 0 : 1 - q / 4}\n",
+        "p <- q\nout <- choose {1 : p / 4, 0 : 1 - p / 4}\n",
+        "r <- Lap(q, 1 / eps)\nwhile q = 5 do out <- 1 end\nif r >= 2 then out <- 1 end\n",
+    ],
+)
+def test_no_program_is_private_that_means_nothing_at_some_input(body: str) -> None:
+    text = "input q in 0..4\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\n" + body
+    claim = Claim(Q(1), HALF, Q(1))
+    fields = certified(text, {}, claim)
+    assert fields["verdict"] == "DP"
+    assert dipapprox.check(fields).outcome is Outcome.CONFIRMED
+    with pytest.raises(UserError):
+        certified(text.replace("0..4", "0..5"), {}, claim)
+    wider = retold(fields, text.replace("0..4", "0..5"))
+    wider["scope"] = wider["scope"].replace("0..4", "0..5")
+    wider["machine"]["inputs"] = [["q", {"from": 0, "to": 5}]]
+    result = dipapprox.check(signed(wider))
+    assert result.outcome is not Outcome.CONFIRMED
+    assert "step 0" in f"{result.differences} {result.reason}"
+
+
+# --- what certificates need, and what has none --------------------------------------------------
+
+
+def test_an_unknown_verdict_has_no_certificate() -> None:
+    program = dipapprox.parse(SVT.read_text())
+    options = Options(limits=Limits(states=1))
+    verdict = dipapprox.verify(program, eps=HALF, delta=HALF, options=options)
+    with pytest.raises(UserError, match="Unknown"):
+        dipapprox.certify(program, SVT.read_text(), verdict)
+
+
+def test_a_certificate_needs_the_text_of_its_program() -> None:
+    program = dipapprox.parse(SVT.read_text())
+    verdict = dipapprox.verify(program, eps=HALF, delta=HALF)
+    with pytest.raises(UserError, match="not that of the program"):
+        dipapprox.certify(program, SVT.read_text().replace("4 *", "5 *"), verdict)
+
+
+def test_what_the_kernel_cannot_show_has_none() -> None:
+    text = HEAD + "x <- Gauss(q, 2/eps)\ny <- Gauss(0, 1)\nif x + y > 1 then out <- 1 end\n"
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps=("1/2", "1"), delta="9/10")
+    assert verdict.answer is dipapprox.Answer.DP
+    with pytest.raises(NoCertificate, match="closed form"):
+        dipapprox.certify(program, text, verdict)
+
+
+def test_limits_end_a_check() -> None:
+    fields = certificate(SVT, {}, Claim(HALF, Q(1, 40), Q(1, 10)))
+    result = dipapprox.check(fields, Limits(seconds=1e-9))
+    assert result.outcome is Outcome.NOT_CONFIRMED
+    assert "time limit" in str(result.reason)
+
+
+def other_pairs() -> Fields:
+    return certificate(SVT, {}, Claim(HALF, Q(1, 100), Q(31, 25)))
+
+
+def test_harmless_pairs_are_named() -> None:
+    """Not true of all pairs: the forger restricts the verdict to a pair that tells nothing."""
+    fields = other_pairs()
+    none = replaced(fields, ("claim", "pairs"), [[[0, 0], [0, 0]]])
+    result = dipapprox.check(signed(none))
+    assert result.outcome is Outcome.REFUTED
+    assert result.differences == ("scope: the proof is for the pair (0, 0) ~ (0, 0)",)
+    said = signed(replaced(none, ("scope",), "for the pair (0, 0) ~ (0, 0)"))
+    shown = str(dipapprox.check(said))
+    assert "for the pair (0, 0) ~ (0, 0)" in shown
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("scope",), "for inputs q[1..2] in -5..5, adjacent linf 1"),
+        (("widened",), {"q": "-2..2"}),
+        (("widened",), {"r": "-5..5"}),
+        (("params", "N"), "3"),
+        (("params", "T"), "1"),
+        (("claim", "eps"), "1/3"),
+        (("claim", "eps"), "501/1000"),
+        (("claim", "eps_prv"), "9/100"),
+        (("program", "sha256"), "0" * 64),
+        (("machine", "adjacency"), {"norm": "all"}),
+    ],
+)
+def test_what_it_is_about_is_compared(place: tuple[str, ...], value: object) -> None:
+    assert dipapprox.check(signed(replaced(other_pairs(), place, value))).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("r >= rT", "r < rT"), ("4 * Delta", "3 * Delta"), ("Gauss(T", "Lap(T"),
+        ("out[i] <- 1", "out[i] <- 0"), ("linf 1", "l1 1"), ("exit", "skip"), ("for i", "fro i"),
+    ],
+)  # fmt: skip
+def test_another_program_is_refuted(old: str, new: str) -> None:
+    fields = other_pairs()
+    text = fields["program"]["text"].replace(old, new)
+    changed = signed(replaced(fields, ("program", "text"), text))
+    assert dipapprox.check(changed).outcome is Outcome.REFUTED  # the hash
+    assert dipapprox.check(retold(fields, text)).outcome is Outcome.REFUTED

@@ -1,0 +1,193 @@
+"""Files of proofs: what is none is bad input, and a change without a new digest is noticed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Claim, Limits, Outcome, UserError
+from tests.replays.certified import (
+    PROGRAMS,
+    Fields,
+    at,
+    certificate,
+    check_changes_are_noticed,
+    places,
+    replaced,
+    signed,
+)
+from tests.schemas import validator
+
+KINDS = ("DP", "Not_DP")
+
+
+@cache
+def sample(verdict: str) -> Fields:
+    """SVT-Gauss, N = 2: the largest δ at ε_prv = 1/10 is 0.0239…"""
+    delta = Fraction(1, 40 if verdict == "DP" else 50)
+    claim = Claim(Fraction(1, 2), delta, Fraction(1, 10))
+    return certificate(PROGRAMS / "svt_gauss.dpg", {}, claim)
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+def test_any_changed_character_is_noticed(verdict: str) -> None:
+    check_changes_are_noticed(sample(verdict), verdict, 150)
+
+
+OLD = [
+    "dipapprox certificate",
+    "dipapprox budget certificate",
+    "dipapprox composition certificate",
+    "dipapprox decision certificate",
+    "dipapprox real-input certificate",
+    "dipapprox service certificate",
+]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_files_of_older_versions_are_named(name: str) -> None:
+    with pytest.raises(UserError, match="written by an older dipapprox") as caught:
+        dipapprox.check({"format": name, "version": 1, "verdict": "DP"})
+    assert "write it again" in caught.value.hint
+
+
+def test_what_is_no_certificate_is_an_error() -> None:
+    private = sample("DP")
+    text = json.dumps(private)
+    for bad, message in [
+        ("", "not JSON"), (text[: len(text) // 2], "not JSON"), ("[]", "not a certificate"),
+        ("{}", "not a certificate"), ("[" * 100_000, "JSON"), ("NaN", "malformed"),
+        ('{"format":' * 10**5, "not JSON"), (f"[{'1' * 5000}]", "not JSON"),
+        ("\ud800", "not JSON"), ('{"format": ["dipapprox proof"]}', "not a certificate"),
+        (json.dumps({**private, "version": 3}), "version 3"),
+        (json.dumps({**private, "more": 1}), "and no others"),
+        (json.dumps(replaced(private, ("claim", "delta"), 0.01)), "not a number"),
+        (json.dumps(replaced(private, ("claim", "delta"), "3/2")), "delta"),
+        (json.dumps(replaced(private, ("claim", "eps"), 0)), "eps"),
+        (text[:-1] + ', "verdict": "DP"}', "'verdict' occurs twice"),
+        (text.replace('"steps": [{', '"steps": [{"rule": "x", '), "'rule' occurs twice"),
+        (r'{"\ud800": 1, "\ud800": 2}', "occurs twice"),
+    ]:  # fmt: skip
+        with pytest.raises(UserError, match=message) as caught:
+            dipapprox.check(bad if "digest" not in bad else resigned(bad))
+        assert caught.value.message.isascii()
+
+
+def resigned(text: str) -> str:
+    """With a digest that fits, where the text is JSON without repeated fields."""
+    try:
+        content = json.loads(text, object_pairs_hook=_once)
+    except ValueError:
+        return text
+    return json.dumps(signed(content))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
+    text = "{" + ", ".join(f'"{k}": 0' for k in range(300_000)) + ', "299999": 1}'
+    with pytest.raises(UserError, match="the field '299999' occurs twice"):
+        dipapprox.check(text)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
+def test_floating_point_numbers_are_refused(number: str) -> None:
+    text = json.dumps(sample("DP")).replace('"version": 1', f'"version": {number}')
+    with pytest.raises(UserError, match=f"{number} is not a number that it may have"):
+        dipapprox.check(text)
+
+
+def test_objects_of_python_that_are_no_json_are_refused() -> None:
+    fields = sample("DP")
+    loop: dict[str, object] = {**fields}
+    loop["claim"] = loop
+    for bad in ({**fields, "claim": {1, 2}}, loop, {**fields, "claim": float("nan")}):
+        with pytest.raises(UserError):
+            dipapprox.check(bad)
+    for none in (3, None, b"{}"):
+        with pytest.raises(UserError, match="a text or an object"):
+            dipapprox.check(none)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("place", [("computed", "python"), ("program", "name"), ("scope",)])
+def test_half_a_character_is_no_text(place: tuple[str, ...]) -> None:
+    with pytest.raises(UserError):
+        dipapprox.check(json.dumps(replaced(sample("DP"), place, "\ud800")))
+
+
+LONG = f"1{'0' * 4400}1/1{'0' * 4401}"
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+def test_numbers_of_more_digits_than_python_writes_are_judged(verdict: str) -> None:
+    fields = sample(verdict)
+    judged = 0
+    for place in places(fields):
+        value = at(fields, place)
+        if place[-1] in ("sha256", "digest", "text") or isinstance(value, bool):
+            continue
+        forged = signed(replaced(fields, place, LONG))
+        try:
+            result = dipapprox.check(forged, Limits(seconds=5))
+        except UserError:
+            continue
+        judged += 1
+        for text in (result.to_json(), str(result), repr(result), result._repr_html_()):
+            assert text
+    assert judged
+
+
+VALUES: list[Any] = [
+    None, True, 0, 1, -1, 10**30, "", "0", "1/2", "-1/2", "0.5", "1e-3", "01", " 1", "1\n", "inf",
+    "DP", "Not_DP", "linf", [], [[]], ["0", "1"], [0, 0], {}, {"rule": "distributions"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verdict", KINDS)
+def test_whatever_is_judged_suits_the_schema_and_no_forgery_is_confirmed(verdict: str) -> None:
+    """One thing is another, is missing, or is one too many; the digest is renewed."""
+    fields, schema = sample(verdict), validator("certificate")
+    schema.validate(fields)
+    draw = random.Random(verdict)
+    outcomes = set()
+    for _ in range(200):
+        changed = copy.deepcopy(fields)
+        place = draw.choice(places(fields))
+        place = place[: draw.randint(1, len(place))]
+        inner, last = at(changed, place[:-1]), place[-1]
+        match draw.choice(["replace", "replace", "remove", "add"]):
+            case "remove":
+                del inner[last]
+            case "add" if isinstance(inner, list):
+                inner.append(inner[last])
+            case "add":
+                inner[f"{last}x"] = inner[last]
+            case _:
+                inner[last] = draw.choice(VALUES)
+        try:
+            result = dipapprox.check(signed(changed), Limits(seconds=5))
+        except UserError:
+            continue
+        outcomes.add(result.outcome)
+        if result.outcome is Outcome.CONFIRMED:
+            if changed["computed"] == fields["computed"]:  # nobody reads it
+                schema.validate(signed(changed))
+            assert _meaning(changed) == _meaning(fields)
+    assert Outcome.REFUTED in outcomes
+
+
+def _meaning(fields: Fields) -> Any:
+    """All that a proof states; how it is shown, and by whom, is another matter."""
+    program = {name: fields["program"][name] for name in ("language", "text")}
+    return program, fields["params"], fields["machine"], fields["claim"], fields["verdict"]
