@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.machine import Tree
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.states import Store, Stored, size_of
@@ -17,6 +17,8 @@ from dipapprox.kernel.states import Store, Stored, size_of
 S = TypeVar("S")
 
 HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
+
+MOST_PARTS = 100_000
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
@@ -77,6 +79,7 @@ def compared(relation: str, one: Stored, other: Stored) -> bool | Form:
         if relation not in ("=", "!=") or isinstance(one, Form) or isinstance(other, Form):
             raise NotProved("named values are only equal or not")
         return (one == other) == (relation == "=")
+    spend(size_of(one) + size_of(other))
     form = form_of(one).plus(form_of(other).scaled(Fraction(-1)))
     return form if form.terms else bool(HOLDS[relation](form.constant, 0))
 
@@ -97,6 +100,8 @@ def divided(
             holds, fails = divided(part, states, compare)
             states, other = (holds, fails) if word == "and" else (fails, holds)
             settled += other
+            if len(states) + len(settled) > MOST_PARTS:
+                raise Refused(f"a condition divides states into more than {MOST_PARTS}")
         return (states, settled) if word == "and" else (settled, states)
     left, right = parts
     found = [compare(word, left, right, state) for state in states]

@@ -27,7 +27,7 @@ from dipapprox.kernel.measures import Atom, Component, Form, Measure, assume, dr
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import State, Stored, canonical, held
+from dipapprox.kernel.states import State, Stored, canonical, copied, held
 from dipapprox.kernel.weights import weight_of
 
 MOST_STATES = 50_000
@@ -118,6 +118,7 @@ class Run:
     # --- statements --------------------------------------------------------------------------
 
     def _block(self, block: Block, states: list[State]) -> list[State]:
+        spend(4)
         for statement in block:
             if not states:
                 break
@@ -293,7 +294,7 @@ class Run:
             if not signs.is_zero(weight.numerator):
                 scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
-                after = State(dict(state.store), state.random, measure)
+                after = State(copied(state.store), state.random, measure)
                 self._assign(after, target, value_of(expression, state.store, self._shift))
                 found.append(after)
         return found
@@ -323,5 +324,5 @@ class Run:
 
 def _parts(state: State, measures: list[Measure]) -> list[State]:
     """A state for each measure; one of them takes the store, the others a copy."""
-    found = [State(dict(state.store), state.random, measure) for measure in measures[1:]]
+    found = [State(copied(state.store), state.random, measure) for measure in measures[1:]]
     return [State(state.store, state.random, measure) for measure in measures[:1]] + found

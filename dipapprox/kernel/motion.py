@@ -52,7 +52,7 @@ from dipapprox.kernel.expressions import (
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.states import Stored
+from dipapprox.kernel.states import Stored, copied
 
 MOST_COURSES = 20_000
 """Most states at a time."""
@@ -81,7 +81,7 @@ class Runs:
 
     def copy(self) -> Runs:
         """Return the same with stores of its own."""
-        return Runs(tuple([dict(store) for store in self.stores]), self.outputs, self.guards)
+        return Runs(tuple([copied(store) for store in self.stores]), self.outputs, self.guards)
 
 
 class Motion:
@@ -139,6 +139,7 @@ class Motion:
         if place in self._alone:
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)
+        spend(4 * len(self._around))
         for (_, name, coefficient, power, _), slopes in self._around:
             steep = abs(dict(slopes.terms).get(place, Fraction(0))) / (coefficient * eps**power)
             family = FAMILIES[name]
@@ -167,7 +168,8 @@ class Motion:
         for number, (name, domain) in enumerate(self.machine.inputs):
             form = Form(Fraction(0), ((number, Fraction(1)),))
             values = [form] if isinstance(domain, Range) else domain
-            spend(len(starts) * len(values))
+            if len(starts) * len(values) > MOST_COURSES:
+                raise Refused("more values of finite inputs than the kernel follows")
             starts = [{**start, name: value} for start, value in product(starts, values)]
         self._draws = 0
         if place is None:
@@ -207,7 +209,8 @@ class Motion:
                     yield state, side
 
     def _block(self, block: Block, states: list[Runs], sides: Sides) -> list[Runs]:
-        for statement in block:
+        spend(4)
+        for statement in block if states else ():
             self.ask()
             states = self._joined(self._statement(statement, states, sides))
             if len(states) > MOST_COURSES:
@@ -240,7 +243,9 @@ class Motion:
             case ("exit",):
                 return self._ended(states, sides)
             case ("choose", *_):
-                return [after for each in states for after in self._chosen(each, sides, *statement)]
+                undecided, states = states, []
+                for each in undecided:
+                    states += self._chosen(each, sides, *statement)
             case "repeat", turns, _, _, body:
                 before = self._turn
                 for self._turn in range(turns):
@@ -293,6 +298,8 @@ class Motion:
         self._is_straight = self._is_straight and len(options) == 1
         found = [state]
         for group in together:
+            if len(found) * len(options) > MOST_COURSES:
+                raise Refused("more courses of runs than the kernel follows")
             before, found = found, []
             for each, (tree, _) in product(before, options):
                 after = each.copy()
@@ -346,6 +353,7 @@ class Motion:
         rest, free = form, None
         for atom, coefficient in form.terms:
             if atom >= first:
+                spend(1 + len(self._slopes[atom - first].terms) * len(rest.terms))
                 rest = rest.plus(self._slopes[atom - first].scaled(-coefficient))
                 free = (atom, coefficient) if atom in self._free else free
         rest = Form(Fraction(0), tuple([term for term in rest.terms if term[0] in self._inputs]))
@@ -367,7 +375,8 @@ class Motion:
 
     def _may_hold(self, known: frozenset[Guard], guards: list[Guard]) -> bool:
         """Whether no sum of one of some guards and at most two known ones is seen to be <= 0."""
-        spend(4 * (len(known) + 1) ** 2)
+        size = sum([2 + len(form.terms) for form, _ in (*known, *guards)])
+        spend((4 + size) * (len(known) + 1))
         others = [(NOTHING, False), *known]
         for guard in guards:
             for number, first in enumerate(others):

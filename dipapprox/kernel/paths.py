@@ -18,7 +18,7 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored
+from dipapprox.kernel.states import Stored, copied
 
 MOST_PATHS = 20_000
 """Of a block."""
@@ -71,6 +71,7 @@ class Path:
 
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""
+        spend(len(self.atoms) // 64)
         self.atoms = (*self.atoms, atom)
         return Form(Fraction(0), ((len(self.atoms) - 1, Fraction(1)),))
 
@@ -107,11 +108,14 @@ class Follower:
         return found
 
     def _block(self, block: Block, paths: list[Path]) -> list[Path]:
+        spend(4)
         for statement in block:
             self._ask()
-            paths = [after for path in paths for after in self._statement(statement, path)]
-            if len(paths) > MOST_PATHS:
-                raise Refused(f"more than {MOST_PATHS} paths")
+            before, paths = paths, []
+            for path in before:
+                paths += self._statement(statement, path)
+                if len(paths) > MOST_PATHS:
+                    raise Refused(f"more than {MOST_PATHS} paths")
         return paths
 
     def _statement(self, statement: Tree, path: Path) -> list[Path]:
@@ -156,6 +160,7 @@ class Follower:
         name = name_of(target, path.store, self._turn)
         path.store[name] = value
         if name in self._machine.whenever:
+            spend(len(path.said) // 64)
             path.said += (value,)
 
     def _compared(
@@ -165,9 +170,10 @@ class Follower:
         form = compared(relation, one, other)
         if isinstance(form, bool):
             return ([path], []) if form else ([], [path])
+        spend(4 * len(path.guards))
         holds, fails = (
             [
-                replace(path, store=dict(path.store), guards=(*path.guards, *guards))
+                replace(path, store=copied(path.store), guards=(*path.guards, *guards))
                 for guards in _guards(each, form)
             ]
             for each in (relation, NEGATED[relation])

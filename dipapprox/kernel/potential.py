@@ -1,9 +1,10 @@
 """Budgets that serve every eps, all inputs and any number of rounds: the rule of potentials.
 
 A node of a proof is a store at the head of a round, with facts, forms over its cells that are >= 0
-or > 0 in the first run, and with *allowances*: each a number V >= 0 and a shift of every cell that
-holds something random. The start, node 0, has one: V = B. An allowance (V, s) says: whatever
-remains may cost V, if the second run's cells hold what the first run's do, shifted by s.
+or > 0 (in both runs: they follow from guards that both meet), and with *allowances*: each a number
+V >= 0 and a shift of every cell that holds something random. The start, node 0, has one: V = B. An
+allowance (V, s) says: whatever remains may cost V, if the second run's cells hold what the first
+run's do, shifted by s.
 
 Theorem. Let every path from every node contradict its facts, or lead to the end or to a node whose
 facts follow (`regions`); and let for every change of the inputs that are read on it every

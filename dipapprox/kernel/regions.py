@@ -38,6 +38,8 @@ def read_guards(json: object, atoms: int) -> list[Guard]:
         if not isinstance(strict, bool):
             raise BadProof("a form is > 0, or it is not known to be")
         found.append((read_form(form, atoms), strict))
+        if not found[-1][0].terms:
+            raise BadProof("a form without atoms says nothing")
     return found
 
 

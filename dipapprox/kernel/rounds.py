@@ -10,8 +10,8 @@ Cells, blocks and adjacency are those of `machine`. An input is any number of a 
 after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
 input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
 cells `whenever`, the cells `first` once the body has ended, the cells `each` once a round has
-ended, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if there
-is padding, these values are seen in every round after an `exit`, and not the `exit` itself.
+ended, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if they
+are, and there is padding, these values are seen in every round after an `exit`, and not it itself.
 Adjacent are runs whose inputs, all of them one after another, are.
 """
 
@@ -116,6 +116,8 @@ def read_rounds(json: object) -> Rounds:
     whole, ends = record["whole"], cells["ends"]
     padding = None
     if cells["padding"] is not None:
+        if not ends:
+            raise BadProof("runs that end are not seen, and what they are followed by is")
         padding = tuple(map(read_value, as_list(cells["padding"], "padding")))
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from dipapprox.kernel.adjacency import Value
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure
 
@@ -31,9 +32,16 @@ class State:
     measure: Measure
 
 
+def copied(store: Store) -> dict[str, Stored]:
+    """Return a copy; copies are what takes the most memory."""
+    spend(50 + 16 * len(store))
+    return dict(store)
+
+
 def held(state: State) -> set[Atom]:
     """The samples that cells hold."""
     forms = [cast("Form", state.store[name]) for name in state.random]
+    spend(sum([len(form.terms) for form in forms]) // 4)
     return {atom for form in forms for atom, _ in form.terms}
 
 
@@ -41,6 +49,8 @@ def canonical(state: State) -> tuple[object, State]:
     """Number the samples by where the store has them; return what alike states have in common."""
     order: dict[int, int] = {}
     forms = [(name, cast("Form", state.store[name])) for name in sorted(state.random)]
+    spend(sum([len(form.terms) for _, form in forms]))
+    spend(sum([len(c.functions) + 4 * len(c.bounds) for c in state.measure.components]))
     for _, form in forms:
         for atom, _ in form.terms:
             order.setdefault(atom, len(order))

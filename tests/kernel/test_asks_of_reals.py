@@ -1,0 +1,119 @@
+"""What a kilobyte of proof may ask for where inputs are real: it is refused, soon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel import budget as budgets
+from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.replay import replay
+
+Json = Any
+Proof = tuple[Json, Json, list[Json]]
+
+X: Json = ["cell", "x"]
+S: Json = ["cell", "s"]
+REAL: Json = ["u", {"low": 0, "high": 1}]
+NODE: Json = {
+    "values": [],
+    "held": [],
+    "facts": [],
+    "allowances": [[1, []]],
+    "joined": [],
+    "cases": [],
+}
+
+
+def draw(power: int, mean: Json = 0) -> Json:
+    return ["draw", X, "Lap", mean, [1, power]]
+
+
+def repeat(turns: int, *body: Json) -> Json:
+    return ["repeat", turns, 1, [], list(body)]
+
+
+def budgeted(*body: Json, node: Json = NODE, **published: Json) -> Proof:
+    """A proof that a budget serves."""
+    seen = {"whenever": [], "first": [], "each": [], "ends": True, "padding": None}
+    machine = {
+        "inputs": [],
+        "whole": False,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": list(body),
+        "round": None,
+        "published": {**seen, **published},
+    }
+    claim = {"verdict": "DP", "budget": 1, "at least": None}
+    return machine, claim, [{"rule": "potential", "from": [], "nodes": [node]}]
+
+
+def finite(*body: Json, inputs: Json = (), parts: Json = None) -> Proof:
+    """A proof for one eps; with parts, of pairs of real inputs."""
+    machine = {
+        "inputs": list(inputs),
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [["set", ["cell", "o"], 0], *body],
+    }
+    stated = {"eps_prv": 1, "delta": "1/2"}
+    claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
+    run = {"rule": "distributions", "from": [], "eps": 1, "bits": 30}
+    run["inputs"] = None if parts is None else []
+    step = {"rule": "every pair", "from": [-1], **stated}
+    if parts is not None:
+        step = {"rule": "every real pair", "from": [-1], "parts": parts, **stated}
+    return machine, claim, [run, step]
+
+
+def summed(mean: Json = 0) -> list[Json]:
+    return [["set", S, 0], repeat(300, draw(0, mean), ["set", S, ["+", S, X]])]
+
+
+COIN: Json = ["choose", ["cell", "c"], [[0, "1/2"], [1, "1/2"]], False]
+NO_TURNS = repeat(1_000_000)
+
+ASKS: dict[str, Proof] = {
+    "turns of nothing, of paths": budgeted(NO_TURNS),
+    "turns of nothing, of states": finite(NO_TURNS),
+    "turns of nothing, of pairs of runs": finite(NO_TURNS, parts=[]),
+    "paths of one condition": budgeted(draw(-1), ["if", ["or", *[["=", X, 0]] * 14], [], []]),
+    "atoms": budgeted(repeat(30_000, draw(-1))),
+    "publications": budgeted(repeat(30_000, ["set", X, 1]), whenever=["x"]),
+    "long stores of paths": budgeted(
+        ["repeat", 1000, 1, ["a"], [["set", ["cell", "a[1]"], 0]]],
+        draw(-1),
+        *[["if", ["<", X, 0], [], []]] * 6,
+    ),
+    "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
+    "states with sums": finite(*summed(), COIN, repeat(2000, ["set", ["cell", "d"], 0])),
+    "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], parts=[]),
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_what_costs_too_much_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgets, "MOST_WORK", 500_000)
+    with pytest.raises(Refused, match="more work"):
+        replay(*ASKS[name])
+
+
+def test_values_of_finite_inputs_are_counted_before_they_are_made() -> None:
+    inputs = [REAL, ["a", {"from": 1, "to": 10_000}], ["b", {"from": 1, "to": 15_000}]]
+    with pytest.raises(Refused, match="finite inputs"):
+        replay(*finite(inputs=inputs, parts=[]))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_region_says_something(strict: bool) -> None:
+    joined = {"paths": [0], "region": [[1, strict]], "inside": [[[]]], "outside": []}
+    case = {"to": None, "facts": [], "moves": [[0, [0]]]}
+    with pytest.raises(BadProof, match="without atoms"):
+        replay(*budgeted(draw(-1), node={**NODE, "joined": [joined], "cases": [case]}))
+
+
+def test_what_is_not_seen_is_not_padded() -> None:
+    with pytest.raises(BadProof, match="not seen"):
+        replay(*budgeted(draw(-1), ends=False, padding=[1]))
