@@ -15,6 +15,7 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 
 MOST_BITS = 4096
@@ -54,6 +55,11 @@ def precision(bits: int) -> Iterator[None]:
             yield
         finally:
             ctx.prec = before
+
+
+def spend_balls(count: int) -> None:
+    """Spend what so many exponentials of balls cost, at the current precision."""
+    spend(count * (1 + ctx.prec // 64))
 
 
 def to_ball(value: Fraction | int) -> arb:

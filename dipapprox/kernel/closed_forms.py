@@ -157,8 +157,9 @@ def bounded_excesses(
     """
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
-    bounds = _Bounds(signs, *claim, cuts)
-    values, count = found.values, 0
+    bounds, count = _Bounds(signs, *claim, cuts), 0
+    # Formulas are long: each is looked up once.
+    values = {input: [bounds.named(each) for each in row] for input, row in found.values.items()}
     known: set[tuple[int, ...]] = set()
     for first, second in pairs_of(proof, 10 + 2 * len(found.outputs), values):
         count += 1
@@ -182,18 +183,28 @@ class _Bounds:
         self._parts = [Epsilons(a, b) for a, b in zip(starts, ends, strict=True)]
         if cuts and not all(b is None or a < b for a, b in zip(starts, ends, strict=True)):
             raise BadProof("cuts are not inside of the interval")
-        self._numbers: dict[tuple[Ratio, Ratio], int] = {}
+        self._names: dict[Ratio, int] = {}
+        self._values: list[Ratio] = []
+        self._numbers: dict[tuple[int, int], int] = {}
         self._excesses: list[Ratio] = []
         self._kinds: list[list[int]] = []
         self._bounded: set[tuple[tuple[int, ...], Epsilons]] = set()
 
-    def numbers(self, pairs: Iterable[tuple[Ratio, Ratio]]) -> tuple[int, ...]:
+    def named(self, value: Ratio) -> int:
+        """Return the number of a formula."""
+        spend(5 * len(value.numerator.terms))
+        name = self._names.setdefault(value, len(self._values))
+        if name == len(self._values):
+            self._values.append(value)
+        return name
+
+    def numbers(self, pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
         """Return the numbers of excesses, ascending."""
         found = []
         for pair in pairs:
             number = self._numbers.setdefault(pair, len(self._excesses))
             if number == len(self._excesses):
-                excess = pair[0] + self._growth * pair[1]
+                excess = self._values[pair[0]] + self._growth * self._values[pair[1]]
                 self._excesses.append(excess)
                 self._kinds.append(self._kinds_of(excess))
             found.append(number)

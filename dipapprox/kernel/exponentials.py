@@ -16,7 +16,7 @@ from math import gcd, lcm
 from typing import Any
 
 from dipapprox.kernel.balls import MOST_BITS as MOST_PRECISION
-from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.balls import precision, spend_balls, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 
@@ -64,7 +64,7 @@ class Sum:
             bits = _bits(key[0]) + _bits(coefficient)
             if bits > MOST_BITS:
                 raise Refused("an exponential polynomial with numbers that are too long")
-            spend(4 + bits // 64)
+            spend(12 + bits // 64)
             found[key] = found.get(key, Fraction(0)) + coefficient
             if len(found) > MOST_TERMS:
                 raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
@@ -123,7 +123,7 @@ class Sum:
         """Enclose the value at `eps`, at the precision of the enclosing block."""
         found = to_ball(Fraction(0))
         for (q, n), c in self.terms:
-            spend(10)
+            spend_balls(4)
             found += to_ball(c * power(eps, n)) * to_ball(q * eps).exp()
         return found
 

@@ -279,7 +279,7 @@ class Run:
         self, state: State, target: Tree, options: Sequence[Tree], proportional: bool
     ) -> list[State]:
         signs, total = self._signs, Ratio.constant(Fraction(0))
-        weights = [weight_of(weight, signs, state.store, self._shift) for _, weight in options]
+        weights = [weight_of(weight, signs, state.store, self._shift) for _, _, weight in options]
         for weight in weights:
             if not signs.tell(weight.numerator, positive=False):
                 raise NotProved("weights that are not known to be >= 0")
@@ -290,7 +290,7 @@ class Run:
         elif not signs.is_zero((total + Ratio.constant(Fraction(-1))).numerator):
             raise NotProved("probabilities that do not add up to 1")
         found = []
-        for (expression, _), weight in zip(options, weights, strict=True):
+        for (_, expression, _), weight in zip(options, weights, strict=True):
             if not signs.is_zero(weight.numerator):
                 scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)

@@ -23,7 +23,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dipapprox.kernel.balls import between, to_ball
+from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted
 
 MOST_TERMS = 200_000
@@ -247,6 +247,7 @@ class DiscreteGauss(IntegerFamily):
         found = arb(0)
         enough = (rate * (k * k)).exp() * arb(2) ** -ctx.prec
         for j in range(k, k + MOST_TERMS):
+            spend_balls(1)
             weight = (rate * (j * j)).exp()
             if weight < enough:
                 # Every j is a place to stop; here the rest is small next to what is there.
@@ -333,3 +334,4 @@ class Law:
 def _bounded(terms: int) -> None:
     if terms > MOST_TERMS:
         raise Refused(f"more than {MOST_TERMS} integers")
+    spend_balls(terms)

@@ -128,6 +128,8 @@ class Grid:
             self.knots += range(first, last + 1, stride)
         if not self.knots or any(a >= b for a, b in pairwise(self.knots)):
             raise BadProof("knots do not ascend, or there are none")
+        # For each, numbers of so many bits are kept, and exponentials taken.
+        spend((30 + self.bits) * len(self.knots))
 
     def above(self, most: Callable[[Fraction], arb]) -> Losses:
         """Return losses above every H that is at most `most` at the knots.
@@ -180,7 +182,7 @@ class Grid:
         first, last = knots[0], knots[-1]
         if last - first >= MOST_LOSSES:
             raise Refused(f"more than {MOST_LOSSES} losses")
-        spend(30 * len(knots) + last - first)
+        spend(last - first)
         factors = [to_ball(k * self.step + self.offset).exp() for k in knots]
         points = [(arb(0), arb(1)), *zip(factors, values, strict=True)]
         slopes = [(v - u) / (b - a) for (a, u), (b, v) in pairwise(points)] + [arb(0)]

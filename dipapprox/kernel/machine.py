@@ -263,7 +263,7 @@ class _Reader:
                     raise BadProof("a choice without options")
                 kinds = "expression", "weight"
                 return tuple(
-                    [tuple(map(self.tree, each, kinds, (depth, depth))) for each in options]
+                    [("option", *map(self.tree, each, kinds, (depth, depth))) for each in options]
                 )
             case "scale":
                 coefficient, power = as_list(json, "a scale", 2)

@@ -41,7 +41,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dipapprox.kernel.balls import lower_at, to_ball
+from dipapprox.kernel.balls import lower_at, spend_balls, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -138,8 +138,8 @@ class Noise(Pair):
         return self._above(c - self.distance), self._above(c)
 
     def _above(self, place: Fraction) -> arb:
+        spend_balls(4)
         family = FAMILIES[self.family]
-        spend(20 + 200 * int(self.scale) * (self.family == "DGauss"))
         if isinstance(family, IntegerFamily):
             return family.above(place.__floor__() + 1, self.scale)
         return family.above(to_ball(place / self.scale))
@@ -160,7 +160,7 @@ class Renyi(Pair):
         return self._bound(loss).min(turned).min(ONE)
 
     def _bound(self, loss: Fraction) -> arb:
-        spend(5 * len(self.orders))
+        spend_balls(3 * len(self.orders))
         found = ONE
         for order, divergence in self.orders:
             place = to_ball((order - 1) / order).log() + to_ball(divergence - loss)

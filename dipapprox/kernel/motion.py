@@ -292,7 +292,8 @@ class Motion:
         """Let runs choose: alike if their weights are, else apart."""
         active = [side for _, side in self._running([state], sides)]
         weights = [
-            [self._weight(weight, state.stores[side]) for _, weight in options] for side in active
+            [self._weight(weight, state.stores[side]) for _, _, weight in options]
+            for side in active
         ]
         together = [tuple(active)] if weights[1:] == weights[:-1] else [(s,) for s in active]
         self._is_straight = self._is_straight and len(options) == 1
@@ -301,7 +302,7 @@ class Motion:
             if len(found) * len(options) > MOST_COURSES:
                 raise Refused("more courses of runs than the kernel follows")
             before, found = found, []
-            for each, (tree, _) in product(before, options):
+            for each, (_, tree, _) in product(before, options):
                 after = each.copy()
                 for side in group:
                     self._assign(after, side, target, tree)

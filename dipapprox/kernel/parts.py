@@ -4,7 +4,8 @@ A part is a range of statements [first, last) of the body, or one turn of a `rep
 range alone. It mentions some inputs and outputs of the machine, and is a machine of its own with
 these; parts that are equal but for the names of cells are one machine. If
 
-- no part assigns an input, or ends the run, and every output is mentioned by one part only,
+- no part assigns an input, forgets an input or output, or ends the run, and every output is
+  mentioned by one part only,
 - each part, alone, runs to its end for all its inputs without reading a cell that holds nothing,
 
 then each part does the same in the whole machine, whatever other cells hold; its samples are its
@@ -228,7 +229,7 @@ def _named(machine: Machine, body: Block, turn: int) -> Part:
     mentioned = list(dict.fromkeys(_cells(body, turn)))
     plain = _is_plain(body)
     names = {name: f"#{k}" if plain else name for k, name in enumerate(mentioned)}
-    spend(60 + 40 * len(mentioned))
+    spend(100)
     inputs = {name: (k, domain) for k, (name, domain) in enumerate(machine.inputs)}
     outputs = dict(machine.outputs)
     own = [name for name in mentioned if name in inputs]
@@ -263,12 +264,15 @@ def _renamed(tree: Tree, turn: int, names: Mapping[str, str]) -> Tree:
 
 def _cells(tree: Tree, turn: int) -> Iterator[str]:
     """The names of all cells that are read or assigned."""
+    # Bodies are kept, once for every turn.
+    spend(20)
     match tree:
         case "cell", str(name):
             yield name
         case "moving", str(array), int(first):
             yield f"{array}[{first + turn}]"
         case "element", str(array), int(size), index:
+            spend(size)
             yield from (f"{array}[{k}]" for k in range(1, size + 1))
             yield from _cells(index, turn)
         case "repeat", int(turns), _, _, block:

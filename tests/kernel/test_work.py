@@ -1,0 +1,95 @@
+"""Few characters that ask for much: what a step costs is spent before it is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel import budget
+from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.replay import replay
+
+Json = Any
+
+
+def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list[Json]]:
+    """Losses of one run from above."""
+    run = {"what": mechanism, "subsample": None, "times": 1}
+    step = {"rule": "losses from above", "from": [], "run": 0, "added": False, "orders": []}
+    step |= {"step": "1/1000", "offset": 0, "places": 2000, "knots": knots, **more}
+    claim = {"verdict": "DP", "eps_prv": 1, "delta": "1/2"}
+    return {"adjacency": "add/remove", "runs": [run]}, claim, [step]
+
+
+def parted(turns: int) -> tuple[Json, Json, list[Json]]:
+    """A long statement, many times."""
+    long: Json = 1
+    for _ in range(250):
+        long = ["+", long, 1]
+    machine = {
+        "inputs": [["q", [0, 1]]],
+        "outputs": [["o", [0, 1]]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [
+            ["repeat", turns, 1, ["t"], [["set", ["cell", "t[1]"], long]]],
+            ["set", ["cell", "o"], 0],
+        ],
+    }
+    numbers = {"eps": 1, "eps_prv": 1, "delta": 0}
+    step = {"rule": "independent parts", "from": [], "parts": [[0, 1], [1, 2]], **numbers}
+    return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
+
+
+NOISE = {"mechanism": "discrete_gaussian", "sensitivity": 1, "scale": 3000}
+PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
+ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
+SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
+
+COSTLY = {
+    "sums of a discrete Gaussian": losses([[0, 2, 1]], NOISE, places=200),
+    "orders, at many bits": losses([[0, 50, 1]], {"mechanism": "zcdp", "rho": 1}, orders=ORDERS),
+    "knots, at many bits": losses([[0, 1000, 1]], PAIR),
+    "products of long masses": (
+        *SPARSE[:2],
+        [*SPARSE[2], {"rule": "composed", "from": [0, 0], "cut": [0, 0]}],
+    ),
+    "a statement for every turn": parted(100),
+}
+"""Work that takes seconds, or hundreds of megabytes, with a few digits more."""
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_what_is_costly_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "MOST_WORK", 300_000)
+    with pytest.raises(Refused, match="more work"):
+        replay(*COSTLY[name])
+
+
+def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulas have up to thousands of terms, and pairs are millions."""
+    options = [[o, ["exp", ["*", f"{o}/7", ["eps"]]]] for o in range(1, 7)]
+    machine = {
+        "inputs": [["q", {"from": 1, "to": 30}]],
+        "outputs": [["o", {"from": 1, "to": 6}]],
+        "reals": [],
+        "adjacency": {"norm": "all"},
+        "body": [["choose", ["cell", "o"], options, True]],
+    }
+    numbers = {"eps_prv": ["eps"], "delta": 0}
+    claim = {"verdict": "DP", "eps": {"from": 0, "to": None}, "pairs": None, **numbers}
+    steps = [
+        {"rule": "exact distributions", "from": [], "eps": claim["eps"], "inputs": None},
+        {"rule": "every pair throughout", "from": [0], **numbers, "cuts": []},
+    ]
+    counts, before = [0], Ratio.__hash__
+
+    def counted(self: Ratio) -> int:
+        counts[0] += 1
+        return before(self)
+
+    monkeypatch.setattr(Ratio, "__hash__", counted)
+    assert replay(machine, claim, steps)
+    assert counts[0] < 30 * 29 * 6
