@@ -110,6 +110,8 @@ def test_other_claims_are_not_concluded(name: str, field: str, new: Any) -> None
     machine, claim, steps = BY_NAME[name]
     with pytest.raises(NotProved):
         replay(machine, {**claim, field: new}, steps)
+    with pytest.raises(NotProved):
+        replay(machine, {**claim, field: new}, [*steps[:-1], {**steps[-1], field: new}])
     changed = [{**step, field: new} if field in step else step for step in steps]
     with pytest.raises(NotProved):
         replay(machine, {**claim, field: new}, changed)
