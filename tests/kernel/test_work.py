@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel import budget
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
 
@@ -93,3 +93,15 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Ratio, "__hash__", counted)
     assert replay(machine, claim, steps)
     assert counts[0] < 30 * 29 * 6
+
+
+def test_long_numbers_are_told() -> None:
+    """Python writes no integer of more than 4300 digits."""
+    terms = [[10**3900 + 1, 0, 0], [1, 0, 1]]
+    factors = [{"terms": terms, "exponent": 3, "pieces": [[None, 0, 0, 64]]}]
+    step = {"rule": "sign", "from": [], "eps": 1, "factors": factors}
+    machine, claim, _ = parted(1)
+    told: list[str] = []
+    with pytest.raises(Refuted, match="does not conclude"):
+        replay(machine, claim, [step], lambda _, judgement: told.append(str(judgement)))
+    assert "a number of 3" in told[0] and told[0].endswith("> 0 for eps = 1")
