@@ -102,7 +102,9 @@ class Losses:
                 found = found * ratio + mass
             least = self.offset + self.step * (self.start + len(self.masses) - len(kept))
             found = sum(kept) - found * to_ball(eps_prv - least).exp() + self.infinite
-            return Fraction((upper_at if self.above else lower_at)(found, 0), 1 << self.places)
+            whole = (upper_at if self.above else lower_at)(found, 0)
+            # H is at most 1.
+            return min(Fraction(whole, 1 << self.places), Fraction(1))
 
 
 class Grid:

@@ -21,7 +21,7 @@ from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import Written
 
-_WIDER = (Fraction(1, 16), Fraction(1))
+_WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""
 
 _LEAST_WIDTH = Fraction(1, 10**6)

@@ -33,9 +33,12 @@ from dipapprox.proof_steps.machines import Json, input_json, number_json
 _DENSE = 1 << 13
 """Knots on either side that are neighbours; further ones lie farther and farther apart."""
 
+_FEW = 1 << 11
+"""Knots for statements about divergences, whose bounds cost more: all as far apart."""
+
 _MOST_PLACES = 1900
 _POINT_BITS = 40
-_ORDERS = 96
+_ORDERS = 48
 _SEARCH_BITS = 200
 _MOST_REACH = 1 << 20
 _GREATEST_BUDGET = 500
@@ -291,6 +294,10 @@ class Written:
                 return upper_at(pair.most(-k * step) - line, _SEARCH_BITS) > least
 
             high, low = _reach(above), _reach(below)
+        statements = catalogue.RenyiStatement | catalogue.ConcentratedStatement
+        if isinstance(self._runs[number].what, statements):
+            apart = -(-(low + high) // _FEW)
+            return [[-low, high, apart]]
         return [*reversed(_side(low, -1)), *_side(high, 1)]
 
 

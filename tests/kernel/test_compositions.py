@@ -113,13 +113,13 @@ def test_products_are_rounded_to_their_side(side: bool) -> None:
             masses = tuple(source.randint(0, 300) for _ in range(source.randint(0, 6)))
             offset, start = Fraction(source.randint(-3, 3), 7), source.randint(-4, 4)
             infinite = source.choice([0, source.randint(1, 90)])
-            both.append(Losses(Fraction(1, 3), offset, start, masses, infinite, 9, side))
+            both.append(Losses(Fraction(1, 3), offset, start, masses, infinite, 12, side))
         cut = source.randint(0, 60), source.randint(0, 60)
         eps_prv = Fraction(source.randint(-3, 9), 3)
         found, exact = both[0].composed(both[1], cut).delta(eps_prv), _delta(both, eps_prv)
         assert ball(found) >= exact if side else ball(found) <= exact
         found = both[0].composed(both[1], (0, 0)).delta(eps_prv)
-        assert abs(ball(found) - exact) <= ball(Fraction(13, 1 << 9))
+        assert abs(ball(found) - exact) <= ball(Fraction(13, 1 << 12))
 
 
 def _delta(both: list[Losses], eps_prv: Fraction) -> arb:

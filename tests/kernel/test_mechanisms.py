@@ -205,3 +205,8 @@ def test_responses_have_the_losses_of_their_odds() -> None:
     assert 0 < upper(pair.most(just)) < 1e-8
     assert pair.most(just + Fraction(1, 2**29)).is_zero()
     assert upper(pair.most(Fraction(0))) == pytest.approx(0.75 - 1 / 12)
+
+
+def test_what_diverges_from_nothing_reveals_nothing() -> None:
+    pair = read_mechanism({"mechanism": "rdp", "orders": [[1000, 0]]}, ())
+    assert upper(pair.most(Fraction(1, 10))) < 1e-3
