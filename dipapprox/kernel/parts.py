@@ -17,7 +17,7 @@ whose inputs differ (`losses`, composition); the others reveal nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,6 +57,13 @@ MOST_REACHED = 20_000
 """Ways in which parts may differ."""
 
 Values = Sequence[Value] | Mapping[int, Value]
+Changes = Mapping[tuple[Machine, tuple[Input, Input]], Changed]
+
+
+def by_pair(changes: Iterable[str | Changed]) -> Changes:
+    """Return one that each part, with each pair of its inputs, is among."""
+    known = {each for each in changes if isinstance(each, Changed)}
+    return {(each.part, pair): each for each in known for pair in each.pairs}
 
 
 def about_part(proof: Proof, premises: Sequence[Judgement], step: Step) -> Of:
@@ -121,8 +128,8 @@ def independent_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -
             if premise.losses.delta(eps_prv) > delta:
                 raise Refuted("the bound of delta is larger")
             losses.append(premise.times)
-    changes = {each for own in losses for each in own if isinstance(each, Changed)}
-    if any(each.eps != eps for each in changes):
+    changes = by_pair(each for own in losses for each in own)
+    if any(each.eps != eps for each in changes.values()):
         raise BadProof("a premise is about another eps")
     count = 0
     for reached in parts.reached(proof, changes):
@@ -148,7 +155,7 @@ def violated_parts(proof: Proof, premises: Sequence[Judgement], step: Step) -> V
             pass
         case _:
             raise BadProof("the last premise is no losses from below")
-    changes = {each for each in times if isinstance(each, Changed) and each.eps == eps}
+    changes = by_pair(c for c in times if isinstance(c, Changed) and c.eps == eps)
     reached = parts.differing(first, second, changes)
     if any(not isinstance(c, Changed) or n > reached[c] for c, n in times.items()):
         raise Refuted("not so many parts differ so")
@@ -344,7 +351,7 @@ class Parts:
         if outputs != Counter(wanted):
             raise Refused("an output that no part mentions, or several do")
 
-    def reached(self, proof: Proof, changes: set[Changed]) -> Iterator[Reached]:
+    def reached(self, proof: Proof, changes: Changes) -> Iterator[Reached]:
         """Yield for every pair that is meant which parts differ how."""
         adjacency, inputs = self._machine.adjacency, self._machine.inputs
         if proof.pairs is not None or adjacency.norm == "pairs":
@@ -372,20 +379,19 @@ class Parts:
         yield from found
 
     def differing(
-        self, first: Values, second: Values, changes: set[Changed], parts: Places | None = None
+        self, first: Values, second: Values, changes: Changes, parts: Places | None = None
     ) -> Counter[Changed | None]:
         """Which parts differ how for a pair of inputs, None where `changes` do not know."""
-        known = {(each.part, pair): each for each in changes for pair in each.pairs}
         found: Counter[Changed | None] = Counter()
         for part in self._all if parts is None else parts:
             spend(2 + len(part.inputs))
             pair = tuple(first[k] for k in part.inputs), tuple(second[k] for k in part.inputs)
             if pair[0] != pair[1]:
-                found[known.get((part.machine, pair))] += 1
+                found[changes.get((part.machine, pair))] += 1
         return found
 
     def _changes_of(
-        self, indices: Sequence[int], parts: Places, changes: set[Changed], ask: Callable[[], None]
+        self, indices: Sequence[int], parts: Places, changes: Changes, ask: Callable[[], None]
     ) -> dict[Reached, Number]:
         """How parts with common inputs may differ, and the least price of it."""
         adjacency, found = self._machine.adjacency, dict[Reached, Number]()

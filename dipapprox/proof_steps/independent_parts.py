@@ -22,7 +22,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Changed, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
 from dipapprox.kernel.pairs import adjacent_pairs
-from dipapprox.kernel.parts import RULES, Part, Parts, turns_of
+from dipapprox.kernel.parts import RULES, Part, Parts, by_pair, turns_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
 from dipapprox.kernel.replay import read_claim
 from dipapprox.numerics.simplest import simplest
@@ -189,7 +189,7 @@ class _Prover:
                 classes[Changed(part, self._eps, frozenset(own.pairs))] = own, points
         told = [self._all[number] for number in runs.values()]
         parts = Parts(self._machine, self._ranges, self._eps, told)
-        ways = [dict(each) for each in parts.reached(self._proof, set(classes)) if each]
+        ways = [dict(each) for each in parts.reached(self._proof, by_pair(classes)) if each]
         too_many = NoCertificate(f"parts differ in more than {_MOST_WAYS} ways")
         if len(ways) > 4 * _MOST_WAYS:
             raise too_many

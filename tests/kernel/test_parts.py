@@ -17,6 +17,7 @@ from dipapprox import Program
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import parts
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.machines import machine_json
@@ -272,3 +273,20 @@ def test_a_million_joint_outputs_are_proved(eps_prv: str, verdict: str) -> None:
     assert found.answer.value == verdict
     assert found.replayed is not None
     assert found.run.reason is None
+
+
+def test_pairs_of_a_part_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for every pair of the machine: thousands of one are as many of the other."""
+    kinds = [random_rows(random.Random(4), 12)] * 2
+    given = machine(kinds, {"norm": "l0", "radius": 1})
+    said = claim("DP", Fraction(1, 2), 1)
+    steps = parts_proof(given, said, None, lambda: None)
+    counts, before = [0], Machine.__hash__
+
+    def counted(self: Machine) -> int:
+        counts[0] += 1
+        return before(self)
+
+    monkeypatch.setattr(Machine, "__hash__", counted)
+    assert replay(given, said, steps)
+    assert counts[0] < 12 * 11 * 10
