@@ -111,7 +111,7 @@ def _page(
         file = escaped(certificate.file or "FILE")
         named = "" if certificate.file is None else f"<code>{file}</code>, "
         yield f"<h2>Certificate</h2>\n<p>{named}digest "
-        yield f"<code>{escaped(certificate.digest)}</code>.</p>\n<p>To check it by another route, "
+        yield f"<code>{escaped(certificate.digest)}</code>.</p>\n<p>To have its proof replayed, "
         yield "compare the digest with the one in the file, then run</p>\n"
         yield f"<pre><code>dipapprox check {file}</code></pre>\n"
     yield f"<p><small>Written by dipapprox {escaped(version)}. DP and Not_DP are proved; what is "

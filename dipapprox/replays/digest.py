@@ -2,7 +2,7 @@
 
 The digest is the SHA-256 of the object without it, written as JSON with sorted keys, no blanks,
 UTF-8: it notices every change that does not renew it. A renewed digest proves nothing; what the
-file says is then judged by itself (`checking`).
+file says is then judged by itself (`check`).
 """
 
 from __future__ import annotations
