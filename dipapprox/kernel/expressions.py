@@ -50,7 +50,7 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
             raise NotProved(f"'{name}' is read, but holds nothing")
         return store[name]
     one, other = value_of(tree[1], store, turn), value_of(tree[2], store, turn)
-    spend(size_of(one) + size_of(other))
+    spend(3 * (size_of(one) + size_of(other)))
     if isinstance(one, str) or isinstance(other, str):
         raise NotProved("named values are no numbers")
     if not isinstance(one, Form) and not isinstance(other, Form):
@@ -79,7 +79,7 @@ def compared(relation: str, one: Stored, other: Stored) -> bool | Form:
         if relation not in ("=", "!=") or isinstance(one, Form) or isinstance(other, Form):
             raise NotProved("named values are only equal or not")
         return (one == other) == (relation == "=")
-    spend(size_of(one) + size_of(other))
+    spend(3 * (size_of(one) + size_of(other)))
     form = form_of(one).plus(form_of(other).scaled(Fraction(-1)))
     return form if form.terms else bool(HOLDS[relation](form.constant, 0))
 

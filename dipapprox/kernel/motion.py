@@ -270,6 +270,7 @@ class Motion:
         if isinstance(mean, str):
             raise NotProved("a mean that is no number")
         form = form_of(mean)
+        spend(50 + len(form.terms))
         if any(atom > len(self._inputs) for atom, _ in form.terms):
             raise NotProved("a mean that is random")
         is_real = isinstance(FAMILIES[family], RealFamily)

@@ -71,7 +71,7 @@ class Path:
 
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""
-        spend(len(self.atoms) // 64)
+        spend(len(self.atoms) // 16)
         self.atoms = (*self.atoms, atom)
         return Form(Fraction(0), ((len(self.atoms) - 1, Fraction(1)),))
 
