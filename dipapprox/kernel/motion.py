@@ -300,8 +300,7 @@ class Motion:
         self._is_straight = self._is_straight and len(options) == 1
         found = [state]
         for group in together:
-            if len(found) * len(options) > MOST_COURSES:
-                raise Refused("more courses of runs than the kernel follows")
+            spend(100 * len(found) * len(options))
             before, found = found, []
             for each, (_, tree, _) in product(before, options):
                 after = each.copy()

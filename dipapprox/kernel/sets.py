@@ -170,7 +170,6 @@ def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
         raise Refused("pairs that are listed are no sets")
     real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
     domains = [domain for _, domain in machine.inputs if not isinstance(domain, Range)]
-    # As many are listed.
     spend(100 * sum([len(domain) ** 2 for domain in domains]))
     for pairs in product(*(product(domain, domain) for domain in domains)):
         spend(10 + len(machine.inputs))
