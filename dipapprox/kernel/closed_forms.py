@@ -193,8 +193,7 @@ class _Bounds:
     def named(self, value: Ratio) -> int:
         """Return the number of a formula."""
         spend(5 * len(value.numerator.terms))
-        name = self._names.setdefault(value, len(self._values))
-        if name == len(self._values):
+        if (name := self._names.setdefault(value, len(self._values))) == len(self._values):
             self._values.append(value)
         return name
 

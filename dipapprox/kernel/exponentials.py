@@ -43,9 +43,7 @@ def _bits(value: Fraction) -> int:
 def _text(term: tuple[tuple[Fraction, int], Fraction]) -> str:
     (rate, exponent), c = term
     # Python writes no longer integers.
-    said, fast = (
-        str(n) if _bits(n) < 10_000 else f"(a number of {_bits(n)} bits)" for n in (c, rate)
-    )
+    said, fast = (n if _bits(n) < 10_000 else f"(a number of {_bits(n)} bits)" for n in (c, rate))
     power_of = f" eps^{exponent}" if exponent else ""
     return f"{said}{power_of}" + (f" e^({fast} eps)" if rate else "")
 

@@ -62,8 +62,7 @@ Changes = Mapping[tuple[Machine, tuple[Input, Input]], Changed]
 
 def by_pair(changes: Iterable[str | Changed]) -> Changes:
     """Return one that each part, with each pair of its inputs, is among."""
-    known = {each for each in changes if isinstance(each, Changed)}
-    return {(each.part, pair): each for each in known for pair in each.pairs}
+    return {(c.part, pair): c for c in {*changes} if isinstance(c, Changed) for pair in c.pairs}
 
 
 def about_part(proof: Proof, premises: Sequence[Judgement], step: Step) -> Of:
