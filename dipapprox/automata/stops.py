@@ -43,12 +43,6 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
     )
 
 
-def stop_symbol(automaton: Automaton, total: Automaton) -> str | None:
-    """Return what an automaton with visible stops shows for them; None if it has none."""
-    added = total.transitions[len(automaton.transitions) :]
-    return str(added[0].output) if added else None
-
-
 def _fresh(name: str, taken: Collection[object]) -> str:
     while name in taken:
         name += "_"

@@ -14,9 +14,6 @@ from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.proofs.worst_change import BoxShift, Flow
 
-Case = tuple[tuple[int, int], ...]
-"""How the choices of a program go: (the site of a choice, the number of the option)."""
-
 
 @dataclass(frozen=True, slots=True)
 class StateProof:
@@ -26,13 +23,11 @@ class StateProof:
         cone: The state's guards.
         dearest: The dearest change found, with a proof that no shift is cheaper there.
         shifts: Their boxes are together all changes; None where no bound was found.
-        case: The number of the case in which the state comes about.
     """
 
     cone: Cone
     dearest: Flow
     shifts: tuple[BoxShift, ...] | None
-    case: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +54,12 @@ class PartProof:
         cells: Where its outputs stand among the program's.
         outputs: The proof for each valuation of them, in the order of the execution.
         real_cells: The names of its real outputs.
-        cases: How its choices go; a single case if it was proved whole.
     """
 
     inputs: tuple[int, ...]
     cells: tuple[int, ...]
     outputs: tuple[OutputProof, ...]
     real_cells: tuple[str, ...] = ()
-    cases: tuple[Case, ...] = ((),)
 
 
 @dataclass(frozen=True, slots=True)

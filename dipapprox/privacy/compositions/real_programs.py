@@ -34,7 +34,7 @@ from dipapprox.language.core import Program
 from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.compositions.programs import atoms_of_chain, hull, lower_hull
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import Profiler, executed_for
@@ -49,8 +49,6 @@ _FIRST = 0.5
 """Distance of the losses that are looked at first."""
 
 _MOST_PLACES = 96
-_FEW_PLACES = 40
-_LEAST_MARGIN = Fraction(1, 2**44)
 _LIKELY = 0.01
 """A delta where the pair is looked for that is run."""
 
@@ -77,32 +75,8 @@ def bounds_of_real_program(
         UserError: If no two inputs are adjacent.
         LimitReached: If a limit of `options` is reached.
     """
-    return _bounds(program, eps, adjacency, accuracy, options, _MOST_PLACES, _ZERO)[0]
-
-
-@sound_arithmetic()
-def simple_real_bounds(
-    program: Program, eps: Fraction, adjacency: Adjacency, accuracy: Fraction, options: Options
-) -> tuple[Between, Pair]:
-    """Bound them so that others may tell: with few atoms, and a little wide. Name the lower pair.
-
-    For arguments and errors see `bounds_of_real_program`.
-    """
-    margin = max(accuracy, _LEAST_MARGIN)
-    return _bounds(program, eps, adjacency, accuracy, options, _FEW_PLACES, margin)
-
-
-def _bounds(
-    program: Program,
-    eps: Fraction,
-    adjacency: Adjacency,
-    accuracy: Fraction,
-    options: Options,
-    most: int,
-    margin: Fraction,
-) -> tuple[Between, Pair]:
     every = _opened(program, eps, AllPairs(), options)
-    known = _places(every, accuracy, most)
+    known = _places(every, accuracy, _MOST_PLACES)
     places = sorted(known)
     pair = min(known.values(), key=lambda each: abs(float(each.delta.upper) - _LIKELY)).pair
     if pair is None:
@@ -112,20 +86,20 @@ def _bounds(
         for each in (pair, (pair[1], pair[0]))
     )
     above = Atoms(
-        hull([(x, _known(x, known[x], margin)[2]) for x in places]),
+        hull([(x, _known(x, known[x])[2]) for x in places]),
         symmetric=True,
         attained=False,
         adjacency=adjacency,
     )
-    both = [_known(x, each, margin) for x, each in zip(places, own, strict=True)]
-    reverse = [_known(x, each, margin) for x, each in zip(places, turned, strict=True)]
+    both = [_known(x, each) for x, each in zip(places, own, strict=True)]
+    reverse = [_known(x, each) for x, each in zip(places, turned, strict=True)]
     below = Atoms(
         inner_hull([*map(_reversed, reversed(reverse[1:])), *both]),
         adjacency=adjacency,
         symmetric=adjacency is Adjacency.SUBSTITUTION,
     )
     # Even where both are of one worst pair they stay apart between the places.
-    return Between(above, below), pair
+    return Between(above, below)
 
 
 def inner_hull(known: Sequence[Known]) -> Masses:
@@ -244,10 +218,10 @@ def _gaps(known: Sequence[Known]) -> list[tuple[float, Fraction]]:
     return found
 
 
-def _known(x: Fraction, found: Maximum, margin: Fraction = _ZERO) -> Known:
-    """x, and bounds with few digits, wider by a margin."""
+def _known(x: Fraction, found: Maximum) -> Known:
+    """x, and bounds with few digits."""
     unit = 1 << _VALUE_BITS
-    low, high = max(found.delta.lower - margin, _ZERO), min(found.delta.upper + margin, _ONE)
+    low, high = max(found.delta.lower, _ZERO), min(found.delta.upper, _ONE)
     return x, Fraction((low * unit).__floor__(), unit), Fraction((high * unit).__ceil__(), unit)
 
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dipapprox.cli.app import main
-from dipapprox.errors import UserError
-from dipapprox.language.load import load
-from dipapprox.language.number_cells import with_number_cells
-from dipapprox.limits import Limits
 from dipapprox.replays.digest import digest
-from dipapprox.semantics.execution import execute
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
 
@@ -51,18 +45,6 @@ def test_a_violation_by_other_cuts_is_refuted(
     found.write_text(json.dumps(fields), encoding="utf-8")
     assert main(["check", str(found)]) != 0
     capsys.readouterr()
-
-
-def test_numbers_are_put_into_cells_at_every_exit() -> None:
-    program = load(PROGRAMS / "numeric_sparse_vector.dpg", {"N": Fraction(2)})
-    cells = with_number_cells(program, [(Fraction(0), Fraction(1))])
-    states = execute(cells, True, Limits())
-    found = {tuple(output) for output in states.outputs}
-    # The answer 0 lies in the first cell; a noisy one in any of three.
-    assert found == {(a, b, c) for a, b in ((1, 0), (0, 1)) for c in (0, 1, 2)} | {(0, 0, 0)}
-    for cuts in ([], [(Fraction(1), Fraction(0))]):
-        with pytest.raises(UserError):
-            with_number_cells(program, cuts)
 
 
 def test_verdicts_without_certificate_are_shown_all_the_same(
