@@ -535,17 +535,17 @@ def test_changes_do_not_choose_what_is_known() -> None:
     start, node = step["nodes"]
     place, bot = next((k, c) for k, c in enumerate(node["cases"]) if "input" in c)
     low, high = bot["cases"]
+    apart = {**bot, "cases": [low, {**high, "to": 2}]}
+    cases = [apart if k == place else case for k, case in enumerate(node["cases"])]
 
-    def nodes(fact: list[Any]) -> list[Any]:
-        """Where the input rises a copy of the node comes next, which knows a fact more."""
-        reasons: list[Any] = [[] for _ in fact]
-        apart = {**bot, "cases": [low, {**high, "to": 2, "facts": reasons}]}
-        cases = [apart if k == place else case for k, case in enumerate(node["cases"])]
-        return [start, {**node, "cases": cases}, {**node, "cases": cases, "facts": fact}]
+    def nodes(more: list[Any]) -> list[Any]:
+        """Where the input rises a copy of the node comes next, which knows a cell more."""
+        values = [*node["values"], *more]
+        return [start, {**node, "cases": cases}, {**node, "cases": cases, "values": values}]
 
     replay(machine, claim, [{**step, "nodes": nodes([])}])
     with pytest.raises(Refuted, match="not alike"):
-        replay(machine, claim, [{**step, "nodes": nodes([[1, False]])}])
+        replay(machine, claim, [{**step, "nodes": nodes([["published ", {"name": "bot"}]])}])
 
 
 def test_an_automaton_is_the_machine_that_its_text_means() -> None:
