@@ -66,8 +66,8 @@ to 3, on a quad-core laptop, about 0.22 s of start-up included; it finds a budge
 
 _REAL_INPUTS = """## All real inputs
 
-A verdict about infinitely many pairs, and the check of its certificate, which bounds all pairs by
-its own means: "times" compares the two."""
+A verdict about infinitely many pairs, and the check of its certificate, a proof that the kernel
+replays: "times" compares the two."""
 
 _PROOFS = """## Finding, writing and replaying
 
