@@ -9,6 +9,7 @@ bounded where they are made.
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from dipapprox.limits import Limits
 
 _INTERVAL = 0.25
 """Seconds between two looks at the limits."""
+
+_SOON = 0.01
+"""Seconds until the next look where nobody would hear of one."""
 
 _TO_CONCLUDE = 1.0
 """Seconds that a run has to tell what it found, once a limit has ended it."""
@@ -36,13 +40,24 @@ def watching(limits: Limits) -> Iterator[None]:
         yield
         return
 
+    collecting = False
+
+    def note(phase: str, _info: dict[str, int]) -> None:
+        nonlocal collecting
+        collecting = phase == "start"
+
     def look(_signal: int, _frame: FrameType | None) -> None:
+        if collecting:
+            # What finalizers raise is only printed.
+            signal.setitimer(signal.ITIMER_REAL, _SOON, _INTERVAL)
+            return
         try:
             limits.check()
         except LimitReached:
             signal.setitimer(signal.ITIMER_REAL, _TO_CONCLUDE, _INTERVAL)
             raise
 
+    gc.callbacks.append(note)
     before = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, _INTERVAL, _INTERVAL)
     try:
@@ -50,6 +65,7 @@ def watching(limits: Limits) -> Iterator[None]:
     finally:
         stop_watching()
         signal.signal(signal.SIGALRM, before)
+        gc.callbacks.remove(note)
 
 
 def stop_watching() -> None:

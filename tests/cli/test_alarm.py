@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from pathlib import Path
 from threading import Thread
@@ -39,6 +40,29 @@ def test_what_was_swallowed_is_raised_again() -> None:
     with pytest.raises(LimitReached), watching(USED_UP):
         with pytest.raises(LimitReached):
             busy()
+        busy()
+
+
+class Garbage:
+    """What ends in the middle of a collection, when the timer rings."""
+
+    ended = 0
+
+    def __init__(self) -> None:
+        self.own = self
+
+    def __del__(self) -> None:
+        Garbage.ended += 1
+        signal.raise_signal(signal.SIGALRM)
+
+
+def test_nothing_is_raised_where_nobody_hears_of_it() -> None:
+    gc.collect()
+    before = Garbage.ended
+    Garbage()
+    with pytest.raises(LimitReached), watching(USED_UP):
+        gc.collect()
+        assert Garbage.ended == before + 1
         busy()
 
 
