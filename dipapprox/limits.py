@@ -76,15 +76,6 @@ class Limits:
                 raise LimitReached(f"memory limit: {self.memory} MiB")
             self._looked[0] = now
 
-    def check_room(self, size: int) -> None:
-        """Raise LimitReached if `size` more bytes would be too many.
-
-        For what is asked for at once: afterwards `check` comes too late.
-        """
-        self.check()
-        if self.memory is not None and peak_memory() + (size >> 20) > self.memory:
-            raise LimitReached(f"memory limit: {self.memory} MiB")
-
     def check_states(self, count: int) -> None:
         """Raise LimitReached if `count` symbolic states are too many."""
         if count > self.states:

@@ -53,16 +53,15 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     spend(3 * (size_of(one) + size_of(other)))
     if isinstance(one, str) or isinstance(other, str):
         raise NotProved("named values are no numbers")
-    if not isinstance(one, Form) and not isinstance(other, Form):
-        return one + other if word == "+" else one * other
-    if word == "+":
-        return _plain(form_of(one).plus(form_of(other)))
-    if isinstance(one, Form) and isinstance(other, Form):
-        raise NotProved("a product of two random numbers")
     if isinstance(one, Form):
-        one, other = other, one
-    assert isinstance(other, Form) and not isinstance(one, Form)
-    return _plain(other.scaled(Fraction(one)))
+        if word == "+":
+            return _plain(one.plus(form_of(other)))
+        if isinstance(other, Form):
+            raise NotProved("a product of two random numbers")
+        return _plain(one.scaled(Fraction(other)))
+    if isinstance(other, Form):
+        return _plain(other.plus(form_of(one)) if word == "+" else other.scaled(Fraction(one)))
+    return one + other if word == "+" else one * other
 
 
 def number_of(tree: Tree, store: Store, turn: int) -> Number:

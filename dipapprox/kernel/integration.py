@@ -122,7 +122,8 @@ def _between(graph: Graph, function: Node, atom: Atom, inequality: Inequality) -
     if integers and not all(abs(e.slope) == 1 and e.offset.denominator == 1 for e in lines):
         return None
     if upper is None:
-        assert lower is not None
+        if lower is None:
+            return None
         return graph.moved(graph.running(function, False), lower.slope, lower.offset)
     whole = graph.running(function, True)
     up_to = graph.moved(whole, upper.slope, upper.offset)

@@ -68,9 +68,7 @@ class RealFamily(ABC):
 
     def below(self, z: arb, side: int = 0) -> arb:
         """Enclose Pr[Z <= z] likewise."""
-        family = FAMILIES[self.mirror]
-        assert isinstance(family, RealFamily)
-        return family.above(-z, -side)
+        return _real(self.mirror).above(-z, -side)
 
     @abstractmethod
     def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
@@ -267,6 +265,13 @@ FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
 """By their names in programs."""
 
 
+def _real(name: str) -> RealFamily:
+    family = FAMILIES[name]
+    if not isinstance(family, RealFamily):
+        raise Refuted(f"{name} has no density")
+    return family
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """The law of mean + scale * Z, where scale = coefficient * eps ** power and Z is standard.
@@ -305,10 +310,7 @@ class Law:
     @property
     def on_reals(self) -> RealFamily:
         """The family, which has densities."""
-        family = FAMILIES[self.family]
-        if not isinstance(family, RealFamily):
-            raise Refuted(f"{self.family} has no density")
-        return family
+        return _real(self.family)
 
     @property
     def on_integers(self) -> IntegerFamily:

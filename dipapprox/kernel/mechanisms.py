@@ -103,7 +103,8 @@ class BoundedRange(Finite):
     """The outcomes are those of one pair, with the losses eps / 2 and -eps / 2."""
 
     def most(self, loss: Fraction) -> arb:
-        assert self.top is not None
+        if self.top is None:
+            raise Refused("a range that is not known")
         if abs(loss) >= self.top:
             return ZERO if loss > 0 else 1 - to_ball(loss).exp()
         top, factor = to_ball(self.top).exp(), to_ball(loss).exp()

@@ -69,9 +69,6 @@ class _Grid:
         }
 
 
-_SOME_LOSSES = _Grid(Fraction(1, 8), Fraction(0), 0, [[-200, 200, 1]])
-
-
 class Written:
     """Proofs about one pipeline, whose programs are looked at once.
 

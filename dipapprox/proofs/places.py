@@ -308,28 +308,6 @@ class _Search:
         return None
 
 
-def loss_between(
-    cones: Sequence[Cone],
-    known: PlaceLoss,
-    first: Point,
-    second: Point,
-    integers: bool,
-    limits: Limits,
-) -> PlaceLoss | None:
-    """Return what an output of other states loses; None if that is nothing.
-
-    Args:
-        cones: The states.
-        known: The same for the states that they are parts of.
-        first, second: The part's inputs.
-        integers: Whether inputs and noise are integers.
-        limits: Asked again and again.
-    """
-    states = tuple([CostOfPoints(cone, integers, limits) for cone in cones])
-    event = _Event(known.part, known.output, known.shown, states)
-    return _loss(event, event.costs(first), event.costs(second), integers)
-
-
 def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> PlaceLoss | None:
     """Return what an event loses from one point to another; None if that is nothing."""
     least, most = _least(before), _least(after)

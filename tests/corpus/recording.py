@@ -148,7 +148,7 @@ def _line(words: Sequence[str], files: dict[str, str], known: dict[str, str]) ->
 
 def _placed(word: str, files: dict[str, str], known: dict[str, str]) -> str:
     """Return a word; a file's is the name of the copy that is kept."""
-    name, function = re.match(r"(.*?)(:\w+)?$", word, re.DOTALL).groups()  # type: ignore[union-attr]
+    name = re.sub(r":\w+$", "", word)
     text = files.get(name)
     if text is None:
         return word
@@ -161,7 +161,7 @@ def _placed(word: str, files: dict[str, str], known: dict[str, str]) -> str:
     gist = _gist(text)
     if gist not in known:
         known[gist] = _write("asked", path.stem, path.suffix.removeprefix("."), text)
-    return known[gist] + (function or "")
+    return known[gist] + word[len(name) :]
 
 
 def _write(folder: str, name: str, kind: str, text: str) -> str:

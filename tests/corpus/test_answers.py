@@ -135,7 +135,8 @@ def test_an_answer_that_is_stored_flips(row: store.Row) -> None:
 
 
 def moved(ends: tuple[str, str], by: Fraction) -> tuple[str, str]:
-    return tuple(str(number(end) + by) for end in ends)  # type: ignore[return-value]
+    low, high = (str(number(end) + by) for end in ends)
+    return low, high
 
 
 def test_the_law_of_ends() -> None:

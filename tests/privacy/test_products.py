@@ -284,7 +284,7 @@ def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
 
 
 def test_certificates_of_parts_are_confirmed() -> None:
-    """What the checker derives again knows nothing of parts."""
+    """The proof need not go through parts, nor by the verifier's."""
     text = RESPONSES.replace("param N = 4", "param N = 5")
     program = dipapprox.parse(text)
     for delta, budget in ((HALF, Fraction(1)), (Fraction(1, 100), Fraction(1))):

@@ -30,7 +30,7 @@ def proof(pairs: str = "all") -> dict[str, Any]:
     return dict(json.loads(found.to_json()))
 
 
-def judged(content: dict[str, Any]) -> dipapprox.CheckResult | dipapprox.Replay:
+def judged(content: dict[str, Any]) -> dipapprox.Replay:
     return dipapprox.check(content | {"digest": digest(content)})
 
 

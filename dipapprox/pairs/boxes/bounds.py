@@ -97,7 +97,6 @@ class Bound:
         upper: At least the largest delta.
         best: Corners of the polygons at which the upper bound is about attained.
         parts: Polygons for each real input: a maximum of delta lies in a product of some.
-        directions: For each real input, along what delta never falls, which shows that.
         concave: Whether log-concavity tells so.
         sharp: Whether bounds of smaller sets would hardly be better: probabilities at nodes are
             not known well enough.
@@ -107,13 +106,12 @@ class Bound:
     upper: float
     best: tuple[Point, ...]
     parts: tuple[tuple[Polygon, ...], ...]
-    directions: tuple[tuple[Direction, ...], ...]
     concave: bool = False
     sharp: bool = False
     value: float | None = None
 
 
-OF_NO_USE = Bound(-1.0, (), (), ())
+OF_NO_USE = Bound(-1.0, (), ())
 """Of a set of pairs that need not be looked at."""
 
 
@@ -188,7 +186,7 @@ def bound(
         for coordinate, settled in ((Y, negative), (X, positive)):
             if np.count_nonzero(~settled) == 1 and concave[~settled].all():
                 ends = tuple(at_ends(each, coordinate) for each in ends)
-    return Bound(max(upper, 0.0), best, ends, tuple(map(tuple, signs)), ends != parts, sharp)
+    return Bound(max(upper, 0.0), best, ends, ends != parts, sharp)
 
 
 class _Sums:

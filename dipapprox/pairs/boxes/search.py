@@ -30,7 +30,6 @@ from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.polygons import Point, cut, extent, middle
 from dipapprox.pairs.boxes.regions import Region
 from dipapprox.pairs.boxes.segments import are_segments, bound_on_segments
-from dipapprox.pairs.boxes.subdivision import CutAt, FacesFor, Trace
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import about, simplest_pair
 from dipapprox.pairs.selections import Pair
@@ -66,7 +65,6 @@ class Found:
         pair: Whose delta is at least `delta.lower`; None if none was looked at.
         left: A set of pairs with the largest upper bound; None if that is of one pair.
         sets: How many sets were looked at.
-        trace: What became of the sets; None if none were bounded.
         concave: Whether log-concavity was used.
     """
 
@@ -74,7 +72,6 @@ class Found:
     pair: Pair | None
     left: PairSet | None
     sets: int
-    trace: Trace | None = None
     concave: bool = False
 
 
@@ -141,10 +138,9 @@ class BoxSearch:
         self._known: dict[Pair, Enclosure] = {}
         self._best: Fraction | None = None
         self._most = Fraction(0)
-        self._trace = Trace()
         for region in regions:
             for root in region.sets:
-                self._trace.root(self._put(root, region.choice, 0, 1.0))
+                self._put(root, region.choice, 0, 1.0)
 
     def run(self, enough: Enough) -> Found:
         """Search until the enclosure of the largest delta is good enough.
@@ -196,8 +192,7 @@ class BoxSearch:
         elif part.bound is None:
             self._look(part)
         elif part.bound.sharp:
-            number = self._put(pairs, part.choice, part.level + 1, part.upper)
-            self._trace.same(part.number, number)
+            self._put(pairs, part.choice, part.level + 1, part.upper)
         else:
             self._divide(part, part.bound)
 
@@ -211,7 +206,7 @@ class BoxSearch:
         if best is not None:
             delta = Enclosure(best[1].lower, delta.upper)
         pair = None if best is None else best[0]
-        return Found(delta, pair, left, self._sets, self._trace, self._concave)
+        return Found(delta, pair, left, self._sets, self._concave)
 
     def _enclosure(self) -> Enclosure:
         """Enclose the largest delta by what is known."""
@@ -232,12 +227,11 @@ class BoxSearch:
 
     def _put(
         self, pairs: PairSet, choice: Choice, level: int, upper: float, found: Bound | None = None
-    ) -> int:
-        """Open a set, unless it is hopeless, and return its number."""
+    ) -> None:
+        """Open a set, unless it is hopeless."""
         number = next(self._order)
         if upper > self._least() and not pairs.is_empty:
             heappush(self._waiting, _Open(upper, number, pairs, choice, level, found))
-        return number
 
     def _try(self, pair: Pair) -> Enclosure:
         """Enclose the delta of a pair, and remember the largest lower bound."""
@@ -249,7 +243,7 @@ class BoxSearch:
 
     def _look(self, part: _Open) -> None:
         """Bound a set, and replace it by where its maximum lies."""
-        pairs, number = part.pairs, part.number
+        pairs = part.pairs
         wall = self._wall(pairs, part.level)
         if wall is not None:
             self._replace(part, wall, part.upper)
@@ -264,23 +258,17 @@ class BoxSearch:
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
-            self._trace.same(number, self._put(pairs, part.choice, part.level, upper, found))
+            self._put(pairs, part.choice, part.level, upper, found)
             return
-        directions = found.directions
         if prod(map(len, parts)) > _MOST_PARTS:
-            directions = tuple(
-                own if len(each) == 1 else () for own, each in zip(directions, parts, strict=True)
-            )
             parts = tuple(
                 each if len(each) == 1 else (polygon,)
                 for each, polygon in zip(parts, pairs.polygons, strict=True)
             )
-        numbers = []
         for polygons in product(*parts):
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
             same = polygons == pairs.polygons
-            numbers.append(self._put(own, part.choice, part.level, upper, found if same else None))
-        self._trace.step(number, FacesFor(directions, tuple(numbers)))
+            self._put(own, part.choice, part.level, upper, found if same else None)
 
     def _bound(self, pairs: PairSet, choice: Choice, level: int) -> Bound:
         """Bound a set, by the sharpest means that there are."""
@@ -321,12 +309,10 @@ class BoxSearch:
         """Cut a set; `where` is the real input, whether in u or in u', and the place."""
         axis, coordinate, place = where
         pairs = part.pairs
-        numbers = []
         for polygon in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            numbers.append(self._put(own, part.choice, part.level, upper))
-        self._trace.step(part.number, CutAt(axis, coordinate, place, tuple(numbers)))
+            self._put(own, part.choice, part.level, upper)
 
 
 def better(first: Found, second: Found) -> Found:
@@ -334,7 +320,7 @@ def better(first: Found, second: Found) -> Found:
     pair = first.pair if first.delta.lower >= second.delta.lower else second.pair
     delta = first.delta.intersect(second.delta)
     sets = first.sets + second.sets
-    return Found(delta, pair or second.pair, first.left, sets, first.trace, first.concave)
+    return Found(delta, pair or second.pair, first.left, sets, first.concave)
 
 
 def some_pairs(roots: Sequence[PairSet], exact: Exact, limits: Limits, enough: Enough) -> Found:

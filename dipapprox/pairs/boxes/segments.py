@@ -51,7 +51,7 @@ from dipapprox.pairs.boxes.bounds import OF_NO_USE, Bound, Choice, FactorBounds,
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.lemmas import at_ends
 from dipapprox.pairs.boxes.models import Tables
-from dipapprox.pairs.boxes.polygons import Direction, Point, Polygon, X, Y
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y
 
 _UNIT = 2.0**-51
 
@@ -120,14 +120,14 @@ def bound_on_segments(
     value = forms.delta(place, choice)
     sharp = upper - value <= _SHARP * float(forms.off.sum())
     signs = _signs(forms, sums, shares, positive, undecided)
-    parts, directions = _faces(pairs.polygons, signs)
+    parts = _faces(pairs.polygons, signs)
     ends = parts
     if concave is not None:
         for coordinate, settled in ((Y, negative), (X, positive)):
             if np.count_nonzero(~settled) == 1 and concave[~settled].all():
                 ends = tuple(at_ends(each, coordinate) for each in ends)
     best = tuple(_point(each, z) for each, z in zip(pairs.polygons, place.tolist(), strict=True))
-    return Bound(max(upper, 0.0), best, ends, directions, ends != parts, sharp, value)
+    return Bound(max(upper, 0.0), best, ends, ends != parts, sharp, value)
 
 
 class _Differences:
@@ -395,21 +395,15 @@ def _sums_below(shares: Array, values: Array) -> Array:
     return found
 
 
-def _faces(
-    polygons: Sequence[Polygon], signs: Sequence[int]
-) -> tuple[tuple[tuple[Polygon, ...], ...], tuple[tuple[Direction, ...], ...]]:
-    """Return the ends that are left, and along what delta never falls."""
+def _faces(polygons: Sequence[Polygon], signs: Sequence[int]) -> tuple[tuple[Polygon, ...], ...]:
+    """Return the ends that are left."""
     parts: list[tuple[Polygon, ...]] = []
-    directions: list[tuple[Direction, ...]] = []
     for polygon, sign in zip(polygons, signs, strict=True):
         if len(polygon) == 1 or not sign:
             parts.append((polygon,))
-            directions.append(())
         else:
-            (x, y), (x2, y2) = polygon
             parts.append((polygon[1:] if sign > 0 else polygon[:1],))
-            directions.append(((sign * _sign(x2 - x), sign * _sign(y2 - y)),))
-    return tuple(parts), tuple(directions)
+    return tuple(parts)
 
 
 def _sign(value: Fraction) -> int:

@@ -1,4 +1,4 @@
-"""Certificates of violations that a number shows: by cells of it, derived again by the check."""
+"""Certificates of violations that a number shows: by cells of it, which the kernel encloses."""
 
 from __future__ import annotations
 
