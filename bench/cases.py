@@ -16,17 +16,18 @@ from math import factorial
 from pathlib import Path
 
 from bench.timing import NoAnswer, Run
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier

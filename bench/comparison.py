@@ -34,10 +34,10 @@ from bench.timing import (
     ratio,
     side_by_side,
 )
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import rare_collections
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.options import Engine
 
 ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 
 Array = NDArray[np.float64]
 

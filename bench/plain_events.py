@@ -20,10 +20,11 @@ from bench.plain import (
     pdf,
     survival,
 )
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
-from dipapprox.numerics.enclosure import NotEnclosed
 
 
 @dataclass(slots=True)

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import irredundant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.methods import Method
 from dipapprox.privacy.options import FIRST_PRECISION, Options

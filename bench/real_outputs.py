@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible, Marginal, Part
 from dipapprox.events.reduce import reduce
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import exponential
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

@@ -49,7 +49,7 @@ from bench.replays import (
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 
 SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
 NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")

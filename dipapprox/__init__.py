@@ -8,6 +8,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `typing`, which would take longer to load than all the rest here
 
 if TYPE_CHECKING:
+    from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
     from dipapprox.errors import LimitReached, SourceError, UserError
     from dipapprox.language.core import Program
     from dipapprox.language.functions.maps import clamp, rounded
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from dipapprox.language.functions.weights import Weight
     from dipapprox.language.load import OpenProgram
     from dipapprox.limits import Limits
-    from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
     from dipapprox.privacy.certificate import Certificate, ProgramText
     from dipapprox.privacy.claim import Claim
     from dipapprox.privacy.compositions.compose import Composed
@@ -114,7 +114,7 @@ _HOMES = {
     ),
     "dipapprox.language.functions.weights": ("Weight",),
     "dipapprox.limits": ("Limits",),
-    "dipapprox.numerics.enclosure": (
+    "dipapprox.arithmetic.enclosure": (
         "Enclosure",
         "NotEnclosed",
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import ChoiceLaw, count_outcomes
 from dipapprox.events.circuits import Circuit, chances_of
 from dipapprox.events.event import Chosen
+from dipapprox.laws.choices import ChoiceLaw, count_outcomes
 from dipapprox.semantics.outcomes import ALWAYS, Node, OutcomeSets
 from dipapprox.semantics.state import Choice
 

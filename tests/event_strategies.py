@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 SYMMETRIC = (Family.GAUSSIAN, Family.LAPLACE)

@@ -8,14 +8,14 @@ from random import Random
 
 import numpy as np
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Independent
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
-from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.state import FinalStates
 
 

@@ -6,10 +6,11 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 COEFFICIENTS = [Fraction(c) for c in (1, 1, -1, -1, 2, -2)] + [Fraction(1, 2)]

@@ -70,11 +70,12 @@ from bench.timing import (
     ratio,
     side_by_side,
 )
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.experiments import pictures
 from dipapprox.experiments.machine import describe_machine
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"

@@ -10,17 +10,18 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dipapprox import distributions
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.distributions import Decay, Distribution, Family, Scale
 from dipapprox.events.event import Event
 from dipapprox.events.sums import law_of
+from dipapprox.laws import family as families
+from dipapprox.laws.distribution import Distribution, Scale
+from dipapprox.laws.family import Decay, Family
 from dipapprox.numerics.algebras import grid, lattice, sampled_laws
 from dipapprox.numerics.closed_form import is_half_space
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.integers import masses
 from dipapprox.numerics.kinds import is_gaussian
-from dipapprox.numerics.precision import to_ball
 from dipapprox.pairs.boxes import infinity
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
@@ -83,7 +84,7 @@ def test_a_family_needs_a_row_of_facts() -> None:
     for word in ("Cauchy", "Dirichlet", "SkewGauss"):
         with pytest.raises(KeyError):
             Family.__init__(cast("Any", SimpleNamespace()), word)
-    assert distributions._FACTS.keys() == {family.value for family in Family}
+    assert families._FACTS.keys() == {family.value for family in Family}
     assert {family for family in Family if family.is_discrete} == {
         Family.DISCRETE_LAPLACE,
         Family.DISCRETE_GAUSSIAN,
@@ -94,7 +95,7 @@ def test_a_family_needs_a_row_of_facts() -> None:
     }
     for family in Family:
         assert family.is_gaussian is not family.is_exponential
-        mirrored = distributions.MIRRORED[family]
+        mirrored = families.MIRRORED[family]
         assert sorted(-side for side in mirrored.sides) == list(family.sides)
         law = STANDARD_LAWS.get(family)
         for side in (-1, 1) if law is not None else ():

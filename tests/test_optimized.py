@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 from cli.running import run
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, Product, Span
 from dipapprox.numerics.nested.quadrature import Effort
-from dipapprox.numerics.precision import to_ball
 from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"

@@ -20,12 +20,13 @@ from flint import ctx
 
 import dipapprox
 from dipapprox import Claim, Options, SourceError
+from dipapprox.arithmetic import double_functions as elementary
+from dipapprox.arithmetic import precision as precisions
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
-from dipapprox.numerics import precision as precisions
-from dipapprox.numerics.algebras import elementary, legendre
-from dipapprox.numerics.precision import precision, to_ball
+from dipapprox.numerics.algebras import legendre
 
 THREADS = 8
 

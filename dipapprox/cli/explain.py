@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.cli import arguments, flags
 from dipapprox.cli.asking import GivenProgram, add_program, load, program_of
 from dipapprox.cli.command import Commands, Status, add_command
@@ -27,7 +28,6 @@ from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
 from dipapprox.limits import limited
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.options import Options
 from dipapprox.questions import numbers
 from dipapprox.questions.computing import STRUCTURE

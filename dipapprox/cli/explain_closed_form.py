@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import show_json, write
 from dipapprox.errors import EarlyEnd, UserError
@@ -14,7 +15,6 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.privacy.decisions.closed_form import (
     as_latex,
     as_text,

@@ -15,7 +15,6 @@ from dipapprox.cli.state_text import (
     sum_text,
 )
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Distribution
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
@@ -27,6 +26,7 @@ from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.plan import form_text
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
 
-from dipapprox.distributions import Distribution, Scale, count_outcomes
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.sums import law_of
 from dipapprox.integrals.plan import form_text
+from dipapprox.laws.choices import count_outcomes
+from dipapprox.laws.distribution import Distribution, Scale
 from dipapprox.privacy.notation import values_text
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.outcomes import (

@@ -29,6 +29,7 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
+from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.bounds import Bounds, are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_attained, is_symmetric
 from dipapprox.composition.grid import Step
@@ -42,7 +43,6 @@ from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_e
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision
 
 _ZERO = Fraction(0)
 

@@ -51,12 +51,12 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.profile import Ends, Point
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics import rounding
-from dipapprox.numerics.precision import to_ball
 
 Doubles = NDArray[np.float64]
 

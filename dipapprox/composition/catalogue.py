@@ -17,6 +17,8 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.closed_profiles import (
     BoundedRangeProfile,
     GaussianProfile,
@@ -47,12 +49,11 @@ from dipapprox.composition.profile import (
     SubsampledProfile,
     UpperOnlyProfile,
 )
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import asking
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import law_masses
-from dipapprox.numerics.precision import to_ball
 
 MOST_ATOMS = 2**20
 

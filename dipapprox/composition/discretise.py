@@ -41,11 +41,11 @@ from math import floor, log
 
 from flint import arb
 
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.grid import Knot, Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution
 from dipapprox.composition.profile import Ends
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import to_ball
 
 
 def from_above(knots: Sequence[Knot], bits: int, cut: int, limits: Limits) -> LossDistribution:

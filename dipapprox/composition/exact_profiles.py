@@ -20,6 +20,8 @@ from operator import lt
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric
 from dipapprox.composition.mechanisms import (
@@ -32,8 +34,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _ZERO = Fraction(0)
 _BITS = 64

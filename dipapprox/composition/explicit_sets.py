@@ -16,14 +16,14 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import exp, gcd, lcm, log, prod, sqrt
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
 from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.laws.family import Family
 from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 

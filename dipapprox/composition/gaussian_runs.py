@@ -18,7 +18,7 @@ from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 
 _LEAST_BITS = 64

@@ -28,13 +28,13 @@ from math import gcd, lcm
 
 from flint import arb, arb_poly, fmpz_poly
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import DiscreteLaplace
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _MOST_STEPS = 512
 """Of the greatest loss, in units of u."""

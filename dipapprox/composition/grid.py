@@ -13,12 +13,12 @@ from math import exp, floor, log2
 
 from flint import arb
 
+from dipapprox.arithmetic.precision import give_way, to_ball
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.profile import Point, Profile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import give_way, to_ball
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.profile import Profile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
-from dipapprox.numerics.enclosure import Enclosure
 
 
 class Adjacency(Enum):

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import permutations
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.within import within
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
 Divergence = Callable[[Sequence[Part], Sequence[Part], int], Split | NotEnclosed]

@@ -46,16 +46,16 @@ from math import ceil
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, without_events
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.events.supports import range_of
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.lattice import COARSEST, first_step, refined
@@ -33,8 +35,6 @@ from dipapprox.composition.reading import deltas, deltas_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
 from dipapprox.composition.catalogue import ball_of, is_attained, outcomes_of, profile_of
 from dipapprox.composition.groups import group_sizes, grouped, is_finite
@@ -25,7 +26,6 @@ from dipapprox.composition.profile import Profile, ReversedProfile, UpperOnlyPro
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import to_ball
 
 _BOTH = tuple(Side)
 

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
@@ -29,13 +31,11 @@ from dipapprox.composition.profile import Profile
 from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.composition.shifted_noise import half_line, shifted_noise
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Marginal, Part
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.precision import to_ball
 from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.tier import Tier

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, log2
 
+from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.discretise import from_above, from_below
@@ -19,7 +20,6 @@ from dipapprox.composition.pieces import Piece, Run, pieces_of
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision
 
 _MASS_THAT_MATTERS = 2.0**-10
 """Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 from dipapprox.numerics.real_outputs.factors import Line
 
 

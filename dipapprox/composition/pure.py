@@ -11,6 +11,8 @@ from fractions import Fraction
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric
 from dipapprox.composition.exact_profiles import rational_pairs
@@ -22,8 +24,6 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _ZERO = Fraction(0)
 

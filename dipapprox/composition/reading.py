@@ -16,12 +16,12 @@ from math import exp
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution, Side
 from dipapprox.composition.profile import Profile
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 _GUARD_BITS = 32
 

@@ -22,15 +22,15 @@ from fractions import Fraction
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
-from dipapprox.numerics.enclosure import UNIT, Enclosure, Side, compare
+from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.factors import Mixed, factored
 from dipapprox.numerics.simplest import shortest
 

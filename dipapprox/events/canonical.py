@@ -29,8 +29,9 @@ from math import floor
 
 from dipapprox import graphs
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Connected, Event, Leaves, Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.polyhedra import difference
 

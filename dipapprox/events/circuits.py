@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.exponentials import ExponentialRatio
+from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
 from dipapprox.semantics.state import Choice, Reading
 

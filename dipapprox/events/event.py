@@ -16,9 +16,9 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.events.circuits import Circuit
 from dipapprox.language.core import Value
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm
 
 

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Chances, chances_of
 from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,

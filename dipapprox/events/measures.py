@@ -29,7 +29,6 @@ from fractions import Fraction
 
 from dipapprox import graphs
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Outcome, Part
@@ -38,6 +37,8 @@ from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import as_comparisons, connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 

@@ -19,13 +19,13 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.canonical import law_key
 from dipapprox.events.event import Event, Mixture, Star
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.language.core import Input
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
 from dipapprox.semantics.state import FinalStates, guards_of

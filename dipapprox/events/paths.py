@@ -20,10 +20,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import MIRRORED, Distribution, Family
 from dipapprox.events.columns import Image, Inputs, Table, numeric
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED, Family
 from dipapprox.semantics.linear import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison, newest
 

@@ -28,10 +28,11 @@ from math import isqrt
 
 from dipapprox import graphs
 from dipapprox.cache import Cache
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
 from dipapprox.events.sums import CLOSED_UNDER_SUMS, law_of, used_together
 from dipapprox.events.supports import is_possible
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
 

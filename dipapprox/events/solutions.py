@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dipapprox.cache import Cache
-from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import (
     LawKey,
     StarKind,
@@ -23,6 +22,7 @@ from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Mixture, Star
 from dipapprox.events.reduce import reduce
 from dipapprox.events.supports import is_possible
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm
 
 Numbers = tuple[int, ...]

@@ -19,7 +19,8 @@ from math import gcd, lcm
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED, Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _ONE_SIDED = frozenset({Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL})

@@ -11,8 +11,9 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import BOTH_SIDES, Distribution
 from dipapprox.events.event import Event, Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import difference, has_interior
 

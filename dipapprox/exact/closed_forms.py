@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
 from dipapprox.exact.choices.circuits import chosen_probability
@@ -23,7 +24,6 @@ from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.kinds import is_discrete
 
 

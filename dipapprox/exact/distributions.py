@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
@@ -27,7 +28,6 @@ from dipapprox.exponentials import (
 )
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of
 
 _REMEMBERED = 100_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, spelled_out
@@ -19,7 +20,6 @@ from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import is_laplace_type
 from dipapprox.numerics.methods import Answers
 

@@ -18,9 +18,9 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Decay
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral
+from dipapprox.laws.family import Decay
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import has_interior, implies

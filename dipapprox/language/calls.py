@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.language import ast, core
 from dipapprox.language.constants import (
     Wrong,
@@ -49,6 +48,7 @@ from dipapprox.language.symbols import (
     kind_of,
 )
 from dipapprox.language.weights import elaborate_weight
+from dipapprox.laws.family import Family
 from dipapprox.source import Span
 
 _MOST_STEPS = 10_000

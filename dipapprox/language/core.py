@@ -15,8 +15,9 @@ from enum import Enum
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.distributions import Family, Scale
 from dipapprox.errors import SourceError
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.source import Diagnostic, Located
 
 Value = Fraction | str

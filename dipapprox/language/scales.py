@@ -60,12 +60,12 @@ from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import Scale
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, common_degree, evaluate_exponent, monomial
 from dipapprox.language.symbols import ABSOLUTE, DELTA, EXTREMES, LOGARITHM, ROOT
 from dipapprox.language.traversal import computed_in
+from dipapprox.laws.distribution import Scale
 
 if TYPE_CHECKING:
     from dipapprox import elementary

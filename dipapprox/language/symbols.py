@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Family
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.traversal import nodes_in, statements_of
+from dipapprox.laws.family import Family
 from dipapprox.source import Span
 
 EPSILON = "eps"

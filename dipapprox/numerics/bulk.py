@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input
-from dipapprox.numerics import rounding
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Array = rounding.Array
 

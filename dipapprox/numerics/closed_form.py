@@ -40,11 +40,12 @@ from typing import TypeGuard
 
 from flint import arb
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.methods import OneByOne
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _ATTEMPTS = 4

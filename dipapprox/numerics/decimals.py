@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.digits import exact_text
-from dipapprox.numerics.enclosure import Enclosure
 
 _MOST_PLACES = 4_000
 """No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""

@@ -30,10 +30,10 @@ from typing import Protocol
 
 from flint import acb, arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
+from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
-from dipapprox.numerics.enclosure import Enclosure, Side, compare
-from dipapprox.numerics.precision import exact_fraction, precision, to_ball, to_enclosure
+from dipapprox.laws.family import Family
 
 _ZERO = arb(0)
 _HALF = arb(1) / 2

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
@@ -22,7 +23,6 @@ from dipapprox.language.formula import (
     Operator,
 )
 from dipapprox.numerics import intervals
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.source import Span
 
 _ZERO = Enclosure.exact(0)

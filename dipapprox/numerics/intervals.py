@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import exponential, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exponential, precision, to_ball, to_enclosure
 
 _MOST_BITS = 4_096
 """Ends with a longer numerator or denominator are rounded outward."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard, assert_never
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
-from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 
 CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
 MIXTURE = NotEnclosed("many events added up are not one integral")

@@ -19,11 +19,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 Answer = Enclosure | NotEnclosed
 

@@ -20,11 +20,11 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from time import monotonic
 from typing import Any
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.methods import Answers, Method
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.processes import deaf_to_interrupts, end_with
 
 _PATIENCE = 1.0

@@ -11,9 +11,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dipapprox.numerics import rounding
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 
 Array = NDArray[np.float64]
 

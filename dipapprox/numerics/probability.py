@@ -24,6 +24,9 @@ from typing import cast
 
 import numpy as np
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -33,11 +36,8 @@ from dipapprox.events.event import Connected
 from dipapprox.events.solutions import IMPOSSIBLE, Numbers
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.rounding import Array, above, below
 from dipapprox.semantics.state import FinalStates
 
 

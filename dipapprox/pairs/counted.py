@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor

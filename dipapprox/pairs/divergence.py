@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, Side
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.enclosure import Enclosure, Side
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 

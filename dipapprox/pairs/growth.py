@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.numerics.precision import exponential
 
 _LARGEST_EPS_PRV = Fraction(10_000)
 """e^eps_prv is a number of about 1.44 * eps_prv bits; beyond this it is only bounded from below."""

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics import rounding
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.walk import Block
 

@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.counters import CounterPlan, Stage, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import all_about, first_largest

@@ -20,10 +20,10 @@ from itertools import islice
 
 import numpy as np
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.language.core import Everyone, Program, Within
-from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.numerics.enclosure import Enclosure, Side, compare
 from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor

@@ -14,12 +14,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.arrays import PairArrays, TabledPairs

@@ -27,9 +27,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.numerics.enclosure import Enclosure, Side, compare
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import Numbers

@@ -24,10 +24,10 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.progress import Progress, silent

@@ -35,8 +35,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family, Scale
 from dipapprox.events.instantiate import chances_of_states
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, counting_sets
 from dipapprox.semantics.state import (

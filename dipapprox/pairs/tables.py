@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds, BulkSource
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import (
     DOUBLE_BITS,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_number
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Growth
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
 from dipapprox.numerics.decimals import rational, short
-from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.notation import values_text

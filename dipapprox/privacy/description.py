@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
 from dipapprox.numerics.decimals import short
-from dipapprox.numerics.enclosure import Enclosure
 
 if TYPE_CHECKING:
     import html as markup

@@ -11,13 +11,13 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.pairs.divergence import Attempt, ExactSide, Probabilities, divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.selections import Pair

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
@@ -22,7 +23,6 @@ from dipapprox.language.formula import (
     Operator,
     parse_formula,
 )
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, evaluate
 from dipapprox.pairs.growth import Growth
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
@@ -23,7 +24,6 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
 from dipapprox.language.core import Cell, Value
 from dipapprox.numerics.decimals import outward
-from dipapprox.numerics.enclosure import UNIT, Enclosure
 
 if TYPE_CHECKING:
     import html as markup

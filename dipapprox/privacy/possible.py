@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed, Side
 from dipapprox.cache import Cache
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
@@ -18,7 +19,6 @@ from dipapprox.exact.choices.circuits import is_possible_choice
 from dipapprox.exact.solved_inputs import SolvedInputs
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, NotEnclosed, Side
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.search import ExactPairs

@@ -9,6 +9,8 @@ from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
@@ -19,9 +21,7 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input
 from dipapprox.limits import limited, rare_collections
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities, tightened
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
 from dipapprox.pairs.products.source import MOST_LISTED

@@ -13,9 +13,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Program, Rounding
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.verdict import Witness, WitnessRow
 

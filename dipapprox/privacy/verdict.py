@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.language.core import Cell, Input
-from dipapprox.numerics.enclosure import UNIT, Enclosure
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import (
     Description,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd
@@ -16,7 +17,6 @@ from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.progress import Progress, silent

@@ -9,11 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from time import perf_counter
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.extended import Extended

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.selections import PairSelection

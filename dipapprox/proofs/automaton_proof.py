@@ -7,6 +7,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis, CellBound, RunBound, WeightBound
 from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
@@ -15,7 +16,6 @@ from dipapprox.automata.rays import Ray
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.description import (
     Table,
     count,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
@@ -17,7 +18,6 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.selections import AllPairs, PairSelection
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.decisions.epsilons import closed_interval

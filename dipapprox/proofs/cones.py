@@ -23,8 +23,8 @@ from math import gcd, lcm
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Decay
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.family import Decay
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.model import Automaton, Laplace, Sample
 from dipapprox.automata.rays import Ray
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import reduce
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm, Symbol

@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import weights_of
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AllReals
+from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Change, Changes, changes_of

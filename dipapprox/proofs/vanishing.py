@@ -19,6 +19,7 @@ from fractions import Fraction
 from itertools import islice
 from math import ceil, floor
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.distributions import ExactDistributions
@@ -27,7 +28,6 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
 from dipapprox.semantics.parts import Part

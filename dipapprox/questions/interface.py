@@ -36,8 +36,8 @@ from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
 if TYPE_CHECKING:
+    from dipapprox.arithmetic.enclosure import NotEnclosed
     from dipapprox.language.functions import mechanism
-    from dipapprox.numerics.enclosure import NotEnclosed
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.probabilities import OutputDistribution

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.distributions import Family
 from dipapprox.language import core
+from dipapprox.laws.family import Family
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Noise
 from dipapprox.semantics.linear import LinearForm

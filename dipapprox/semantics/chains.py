@@ -22,10 +22,10 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue

@@ -10,9 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import ChoiceLaw, FiniteLaw
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
+from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.cells import Use
 from dipapprox.semantics.configuration import Cone, State, StoredValue

@@ -32,8 +32,8 @@ from collections.abc import Hashable, Iterable
 from functools import reduce
 from operator import xor
 
-from dipapprox.distributions import BOTH_SIDES, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.semantics.configuration import Cone, State
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run

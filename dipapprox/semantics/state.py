@@ -18,9 +18,11 @@ from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import ChoiceLaw, Family, Scale
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program, Value
+from dipapprox.laws.choices import ChoiceLaw
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node

@@ -9,10 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeVar
 
-from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.evaluation import (
     PathFault,

@@ -14,13 +14,15 @@ from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family, FiniteLaw, Scale
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import Handler, Service, StateCell
+from dipapprox.laws.choices import FiniteLaw
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.linear import LinearForm

@@ -11,9 +11,9 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 State = tuple[Value | None, ...]

@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
+from dipapprox.laws.family import Family
 from dipapprox.services.model import Inexpressible, Outcome, Published, Step, Untracked
 
 _WIDEST = 20_000

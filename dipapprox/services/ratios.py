@@ -11,6 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import ALL_EPSILONS
@@ -19,7 +20,6 @@ from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegat
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.services.model import Inexpressible
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError
 from dipapprox.exact.choices.validity import check_choices
@@ -23,7 +24,6 @@ from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Handler, Service
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm

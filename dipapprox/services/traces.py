@@ -17,10 +17,10 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Family
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, Published, State
 from dipapprox.services.publishing import may_show, shown_probability

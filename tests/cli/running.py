@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values
-from dipapprox.numerics.enclosure import Enclosure
 
 
 def run(*words: str) -> tuple[int, str]:

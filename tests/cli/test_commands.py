@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.language.core import Input
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.probability import OutputProbabilities
 from tests.cli.running import enclosure, run, run_json
 

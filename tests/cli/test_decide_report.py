@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.decision import inner_fields, outer_fields, ranges_text
 
 ZERO, ONE = Enclosure.exact(0), Enclosure.exact(1)

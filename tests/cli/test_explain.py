@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.flags import limits_of
@@ -17,7 +18,6 @@ from dipapprox.language.core import Input
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT

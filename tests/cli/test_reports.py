@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli.output import show
 from dipapprox.cli.report import report
 from dipapprox.language.core import Cell
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import interval, known_to_be
 from dipapprox.privacy.probabilities import OutputDistribution, OutputProbability

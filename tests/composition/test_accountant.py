@@ -10,6 +10,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import optimize, special
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Answer, Composition
 from dipapprox.composition.exact_profiles import exact_delta
 from dipapprox.composition.mechanisms import (
@@ -30,7 +31,6 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.pieces import Run
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.compositions.programs import hull
 from tests.composition.test_adaptive import truth
 

@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 from flint import arb
 
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition import adaptive
 from dipapprox.composition.adaptive import Stage, adaptive_profile, grid_size
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
 Pair = tuple[tuple[Fraction, Fraction], ...]

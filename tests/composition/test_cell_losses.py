@@ -11,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace, norm
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import CellLosses, losses_of_cells
 from dipapprox.composition.grid import Step
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.privacy.options import Options

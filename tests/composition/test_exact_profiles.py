@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.exact_profiles import Line, exact_profile
 from dipapprox.composition.mechanisms import Atoms, Gaussian, Mechanism, RandomisedResponse
 from dipapprox.composition.pieces import Run
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.verdict import Answer
 
 F = Fraction

@@ -11,8 +11,8 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.groups import MOST_LOSSES, group_sizes, grouped
-from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
 PAIRS = [

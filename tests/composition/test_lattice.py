@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.lattice import aligned
 from dipapprox.composition.mechanisms import Atoms, Laplace
-from dipapprox.numerics.enclosure import Enclosure
 
 SIZE = Fraction(1, 64)
 LESS, MORE, SAME = 0.19590011876974364, 0.2404104725142643, 0.5636894087122191

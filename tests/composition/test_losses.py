@@ -10,6 +10,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.discretise import from_above, from_below
@@ -34,7 +35,6 @@ from dipapprox.composition.profile import Ends, Point
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
 THREE = Step(F(1), F(3))

@@ -12,13 +12,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.cell_losses import losses_of_cells
 from dipapprox.composition.grid import Step
 from dipapprox.composition.pair_products import slacks
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Split
 from dipapprox.privacy.options import Options

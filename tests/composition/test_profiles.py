@@ -11,6 +11,8 @@ import pytest
 from flint import arb
 from scipy import integrate, stats
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.closed_profiles import LaplaceProfile
 from dipapprox.composition.discrete_profiles import discrete_profile
@@ -31,8 +33,6 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.profile import ReversedProfile, SubsampledProfile
 from dipapprox.errors import UserError
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision, to_ball
 
 F = Fraction
 BITS = 160

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.exact_profiles import exact_delta, exact_profile
 from dipapprox.composition.mechanisms import (
@@ -26,7 +27,6 @@ from dipapprox.composition.pieces import Run
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 
 F = Fraction
 SKEWED = Atoms(

@@ -8,7 +8,7 @@ from math import erfc, exp, log, sqrt
 import pytest
 
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 
 
 def gaussian(shift: F | int) -> ShiftedNoise:

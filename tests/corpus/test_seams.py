@@ -78,7 +78,7 @@ print([kind.value for kind in BROKEN if kind in kinds])
     ("module", "name", "fault"),
     [
         (
-            "dipapprox.numerics.algebras.elementary",
+            "dipapprox.arithmetic.double_functions",
             "_exponential",
             "before(*words) * (1 + 1e-7)",
         ),

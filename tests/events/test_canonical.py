@@ -10,10 +10,10 @@ from event_strategies import CONTINUOUS, SMALL, events, gauss, laplace, law_of_g
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Independent, spelled_out
 from dipapprox.events.reduce import reduce
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm
 
 

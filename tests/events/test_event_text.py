@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Star
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute

@@ -8,13 +8,14 @@ from itertools import product
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family, Scale
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Independent
 from dipapprox.events.instantiate import Instantiator, without_inputs
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Cell, Everyone, Input, Program, Value
+from dipapprox.laws.distribution import Distribution, Scale
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import (
     FinalState,

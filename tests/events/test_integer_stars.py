@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import as_star, canonical, normal_star
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Event, Independent, Star, spelled_out
@@ -18,8 +18,9 @@ from dipapprox.events.reduce import reduce
 from dipapprox.exact.methods import Exact
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.linear import LinearForm

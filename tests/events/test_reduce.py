@@ -17,7 +17,6 @@ from event_strategies import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Impossible, Independent
 from dipapprox.events.reduce import (
     as_comparisons,
@@ -26,6 +25,8 @@ from dipapprox.events.reduce import (
     reduce,
     sum_of_squares,
 )
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import implies
 

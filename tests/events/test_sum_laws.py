@@ -11,9 +11,10 @@ import pytest
 from event_strategies import CONTINUOUS, events
 from hypothesis import given, settings
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.events.sums import law_of, leading, primitive, used_together
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 ONE = Fraction(1)

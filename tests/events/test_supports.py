@@ -12,12 +12,13 @@ from event_strategies import gauss, less
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
 from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 HALF = Fraction(1, 2)

@@ -13,11 +13,12 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 
 Form = Callable[[Event, Limits], ExponentialRatio | NotEnclosed]

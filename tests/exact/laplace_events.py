@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.methods import BoundedIntegration
@@ -14,8 +14,9 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested

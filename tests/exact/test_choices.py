@@ -8,11 +8,11 @@ from math import prod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.exact.choices.validity import law_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from tests.chosen import chosen
 

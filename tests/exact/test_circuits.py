@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dipapprox.distributions import ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.circuits import (
     chosen_probability,
@@ -18,8 +18,8 @@ from dipapprox.exact.choices.circuits import (
 )
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests.chosen import circuit_of

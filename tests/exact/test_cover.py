@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.chain import chain_sign
 from dipapprox.exact.signs.cover import Argument, BoxesUsedUp, Cover, cover
 from dipapprox.exact.signs.evaluation import Evaluator
@@ -22,7 +23,6 @@ from dipapprox.exact.signs.supremum import derivative
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from exact.sign_functions import EPS, OMEGA, ONE, constant, exp, functions
 
 LIMITS = Limits()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Star
 from dipapprox.exact.closed_forms import discrete_probability
@@ -17,8 +17,9 @@ from dipapprox.exact.integers.elimination import system_weight
 from dipapprox.exact.integers.systems import IntegerSystem, integer_system
 from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.kinds import is_discrete
 from dipapprox.semantics.linear import LinearForm
 from exact.integer_events import (

@@ -6,12 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family, FiniteLaw
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import FiniteLaw
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import has_density, is_ratio, is_sum
 from dipapprox.numerics.methods import InOrder, Method, Step

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue, StateColumns
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
@@ -22,7 +23,6 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.execution import execute

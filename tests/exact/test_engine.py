@@ -7,12 +7,13 @@ from math import factorial
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event, Star
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.semantics.linear import LinearForm
 from tests.exact.laplace_events import ENGINE, FAMILIES, at_most, below, closed_form, form, lap
 

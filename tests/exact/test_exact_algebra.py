@@ -11,18 +11,19 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.enclosure import Enclosure
 
 F = TypeVar("F")
 V = TypeVar("V")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Star
@@ -19,9 +19,10 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm, Symbol
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.precision import exponential
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

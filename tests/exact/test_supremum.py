@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
@@ -21,7 +22,6 @@ from dipapprox.exact.signs.supremum import (
 from dipapprox.exact.signs.values import compare_at, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, coarse_functions, constant, exp
 
 LIMITS = Limits()

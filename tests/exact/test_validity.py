@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.validity import Objection, check_choices, objection
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice
 

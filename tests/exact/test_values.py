@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from exact.sign_functions import EPS, OMEGA, OMEGA_BOUNDS, ONE, constant, exp, functions
 
 LIMITS = Limits()

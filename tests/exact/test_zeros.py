@@ -9,6 +9,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval, simplest_between
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
@@ -17,7 +18,6 @@ from dipapprox.exact.signs.zero import refine
 from dipapprox.exact.signs.zeros import SignChart, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import precision, to_ball
 from exact.sign_functions import (
     EPS,
     OMEGA,

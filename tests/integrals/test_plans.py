@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox import graphs
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import irredundant
@@ -21,6 +20,8 @@ from dipapprox.integrals.dependency import layers, mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import comparison_edges, elimination_order, plan
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 

@@ -27,11 +27,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dipapprox import Options
-from dipapprox.distributions import Family, Scale
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.language import core
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.privacy.probabilities import output_distribution
 from kernel.small import LISTED, SMALL
 

@@ -17,9 +17,9 @@ from dipapprox import (
     parse,
     profile,
 )
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration_result import Calibration

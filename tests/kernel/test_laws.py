@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from dipapprox.arithmetic import precision as searching
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
-from dipapprox.numerics import precision as searching
 from kernel.ends import lower, upper
 
 REAL = {name: family for name, family in FAMILIES.items() if isinstance(family, RealFamily)}

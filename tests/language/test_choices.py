@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Family, Scale
 from dipapprox.errors import SourceError
 from dipapprox.language import ast, core
 from dipapprox.language.core import (
@@ -32,6 +31,8 @@ from dipapprox.language.core import (
 )
 from dipapprox.language.folding import as_number
 from dipapprox.language.printer import print_expression
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from tests.language.samples import HEADER, core_of
 
 EPS = Fraction(3, 7)

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.distributions import Family, Scale
 from dipapprox.errors import UserError
 from dipapprox.language import core
 from dipapprox.language.core import (
@@ -27,6 +26,8 @@ from dipapprox.language.core import (
     Within,
 )  # fmt: skip
 from dipapprox.language.equal_turns import written_out
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, MIN_MAX, NOISY_MAX, SVT, core_of

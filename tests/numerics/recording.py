@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.methods import Answers
 
 

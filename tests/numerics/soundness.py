@@ -15,14 +15,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dipapprox.distributions import Distribution
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
 from dipapprox.numerics.densities import STANDARD_LAWS
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision
 
 _BITS = 160
 

@@ -14,8 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import to_enclosure
 from dipapprox.errors import LimitReached
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras import sampled, sampled_laws
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
@@ -24,8 +27,6 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
 from dipapprox.numerics.densities import STANDARD_LAWS, tail_mass
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import to_enclosure
 from tests.numerics.soundness import run
 
 Q = Fraction

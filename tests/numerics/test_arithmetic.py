@@ -20,16 +20,17 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Claim
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import UnsoundArithmetic, UserError
 from dipapprox.events.event import Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics import rounding
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.powers import powers
-from dipapprox.numerics.rounding import require_sound_arithmetic
 from dipapprox.numerics.tier import Tier
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part

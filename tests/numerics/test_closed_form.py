@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
 from dipapprox.numerics.densities import STANDARD_LAWS
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm

@@ -8,10 +8,13 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine
@@ -19,12 +22,10 @@ from dipapprox.numerics.conditioning.engine import Conditioned
 from dipapprox.numerics.conditioning.rules import panels_for, weighted
 from dipapprox.numerics.conditioning.separators import Separator, separation_by, separations, solved
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.kinds import has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import methods_in_order

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from flint import arb, arb_poly
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
@@ -23,8 +26,6 @@ from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball
 
 Q = Fraction
 CONTINUOUS = [family for family in Family if not family.is_discrete]

@@ -9,7 +9,9 @@ from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Family
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.laws.family import Family
 from dipapprox.numerics.densities import (
     KINKED,
     STANDARD_LAWS,
@@ -18,8 +20,6 @@ from dipapprox.numerics.densities import (
     mass_bound,
     tail_mass,
 )
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)

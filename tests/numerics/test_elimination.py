@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone

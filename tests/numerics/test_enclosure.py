@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
 
 NUMBERS = st.fractions() | st.builds(
     lambda digits, power: digits * Fraction(10) ** power,

@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm

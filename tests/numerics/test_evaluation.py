@@ -12,11 +12,12 @@ from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.nested.evaluation import Evaluator, Settings, _power, make_evaluator
 from dipapprox.numerics.nested.nest import Mass, Nest, Span
 from dipapprox.numerics.nested.quadrature import Effort
-from dipapprox.numerics.precision import precision, to_ball
 from dipapprox.semantics.linear import LinearForm
 
 BITS = 90

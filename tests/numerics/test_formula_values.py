@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.language.formula import Formula, parse_formula
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from tests.formula_strategies import exact, formulas, rational_formulas, rounded
 

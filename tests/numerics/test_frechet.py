@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import GUARD_BY_GUARD, has_half_spaces
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 
 ROWS = st.lists(

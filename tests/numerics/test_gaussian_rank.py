@@ -14,19 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erfc, ndtr
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import irredundant, reduce
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone

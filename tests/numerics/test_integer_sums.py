@@ -18,16 +18,17 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.integers.masses import combined, law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers, InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
-from dipapprox.distributions import MIRRORED, Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED, Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import connected_parts, reduce
@@ -19,11 +19,12 @@ from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace

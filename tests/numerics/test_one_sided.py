@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import expon, norm
 
-from dipapprox.distributions import MIRRORED, Distribution, Family, FiniteLaw
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.choices import FiniteLaw
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED, Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier

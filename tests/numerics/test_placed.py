@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_panels import BallPanels
 from dipapprox.numerics.algebras.balls import BallFunction
@@ -23,8 +26,6 @@ from dipapprox.numerics.algebras.places import Place, places
 from dipapprox.numerics.algebras.sampled import SAFE, Array, Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_panels import SampledIntegral, SampledPanels, _refinement
 from dipapprox.numerics.densities import STANDARD_LAWS
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision
 
 Q = Fraction
 BITS = 160

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
-from dipapprox.numerics.precision import exponential
 
 POSITIVE = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
 UNIT = st.floats(0, 1, exclude_min=True)

@@ -9,8 +9,8 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import exact_fraction, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 
 fractions = st.fractions() | st.integers(-(10**400), 10**400).map(Fraction)
 

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics import probability
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import EventStore, OutputProbabilities, tightened

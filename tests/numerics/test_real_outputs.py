@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import expon, laplace, norm
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Marginal, Part
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.numerics import rounding
-from dipapprox.numerics.rounding import Array
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.rounding import Array
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))

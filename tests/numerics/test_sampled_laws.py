@@ -9,8 +9,7 @@ import pytest
 from flint import acb, arb
 from numpy.typing import NDArray
 
-from dipapprox.distributions import Family
-from dipapprox.numerics.algebras.elementary import (
+from dipapprox.arithmetic.double_functions import (
     EXCESS,
     RELATIVE,
     UNDERFLOW,
@@ -18,9 +17,10 @@ from dipapprox.numerics.algebras.elementary import (
     growth,
     mills_ratio,
 )
+from dipapprox.arithmetic.precision import precision
+from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.legendre import legendre_rule
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
-from dipapprox.numerics.precision import precision
 
 Doubles = NDArray[np.float64]
 

@@ -10,15 +10,16 @@ from math import comb
 import numpy as np
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected, Event, Leaves, Star
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.stars import read_star
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.tier import Tier
 from tests.event_strategies import less
 from tests.numerics.alone import alone

@@ -8,17 +8,18 @@ from math import comb
 
 import pytest
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event, spelled_out
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.methods import LaplaceSums
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.sum_event import root_below, sum_event
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier

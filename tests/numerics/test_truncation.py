@@ -7,11 +7,12 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.nested.nest import (

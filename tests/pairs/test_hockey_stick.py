@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics import rounding
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.hockey_stick import (

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.pairs.maximum import about, all_about, first_largest, largest_first, simplest_pair
 
 HALF = Fraction(1, 2)

@@ -12,8 +12,8 @@ from scrambled import Scrambled
 
 import dipapprox
 from dipapprox import Program
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs import arrays, output_by_output, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.growth import eps_prv_factor

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.search import Search, precisions

@@ -12,12 +12,12 @@ import pytest
 from pair_programs import CASES, PLAIN, SCRAMBLED, SPARSE_VECTOR_TWICE, read
 from scrambled import Scrambled
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs

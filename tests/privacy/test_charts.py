@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, Picture, figure, svg, ticks
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes

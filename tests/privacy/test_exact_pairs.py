@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs import largest, many_pairs
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Growth

@@ -10,8 +10,8 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Claim, Limits, NotEnclosed, Options, UserError
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.verifier import check_pairs

@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Factor
 from dipapprox.privacy.profiles.least_factor import least_factor

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox import Limits, Options, calibrate, parse, profile, verify
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import adjacent_pairs
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.profiles.around_pair import are_adjacent, planes

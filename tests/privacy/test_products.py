@@ -20,10 +20,10 @@ from dipapprox import (
     Options,
     PrivacyCurve,
 )
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.products import program as products
 from dipapprox.pairs.products.envelope import envelope
 from dipapprox.pairs.products.layout import select_parts

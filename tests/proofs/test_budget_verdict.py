@@ -8,8 +8,8 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Verdict
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import NoCertificate
-from dipapprox.numerics.enclosure import Enclosure
 
 COMPARED = """
 input q[2] in real

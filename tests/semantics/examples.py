@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.distributions import Family, Scale
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 
 UNIT = Scale(Fraction(1), -1)
 

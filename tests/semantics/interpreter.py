@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 
-from dipapprox.distributions import ChoiceLaw, Family, FiniteLaw
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
+from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
 from dipapprox.semantics.state import (

@@ -12,9 +12,10 @@ from fractions import Fraction
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from dipapprox.distributions import Family, Scale
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 
 _INPUTS = (
     core.Cell("q[1]", "q", 1, (Fraction(0), Fraction(1))),

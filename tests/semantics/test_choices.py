@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from dipapprox.distributions import Family, FiniteLaw
 from dipapprox.errors import SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
+from dipapprox.laws.choices import FiniteLaw
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Family
 from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics import execution
 from dipapprox.semantics.configuration import State

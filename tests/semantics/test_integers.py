@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Family
 from dipapprox.errors import SourceError
 from dipapprox.events.reduce import irredundant
 from dipapprox.language import core
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime

@@ -8,10 +8,11 @@ from functools import reduce
 
 import pytest
 
-from dipapprox.distributions import ChainLaw, Family, FiniteLaw
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.laws.choices import ChainLaw, FiniteLaw
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import law_of_end, reaching
 from dipapprox.semantics.execution import execute

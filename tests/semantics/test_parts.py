@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dipapprox.distributions import Scale
 from dipapprox.language import core
+from dipapprox.laws.distribution import Scale
 from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from tests.semantics.examples import assign, cells, choose, compare, draw, program, sparse_vector

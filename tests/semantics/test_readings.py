@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.circuits import enclose_choices
@@ -19,7 +20,6 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, Reading

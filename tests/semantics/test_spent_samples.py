@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.products.program import execute_parts
 from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.privacy.options import Options

@@ -26,10 +26,10 @@ from flint import fmpz_mpoly
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import ChainLaw
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import ChainLaw
 from dipapprox.limits import Limits
 
 Edges = Mapping[int, Mapping[int, ExponentialRatio]]

@@ -17,6 +17,8 @@ from math import lcm
 
 from flint import arb, fmpz_mpoly
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.circuits import EVERYTHING, Absorbed, Circuit, Weight
@@ -27,8 +29,6 @@ from dipapprox.exact.signs.evaluation import START_BITS, more_bits
 from dipapprox.exact.signs.values import ball_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_enclosure
 
 _REMEMBERED = 16
 """Most circuits whose functions are kept."""

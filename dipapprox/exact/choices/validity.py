@@ -21,7 +21,6 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.distributions import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.absorption import absorption, can_end, possible, reached
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -30,6 +29,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.vanishing import vanishing_together
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice
 

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import lcm
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.integers.lattice_ratios import ZERO, LatticeRatio
 from dipapprox.exact.integers.sums import (
@@ -43,7 +44,6 @@ from dipapprox.exact.integers.sums import (
 from dipapprox.exact.integers.systems import IntegerSystem
 from dipapprox.exact.integers.tight_bounds import Bounds, tightened
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 
 Residues = tuple[tuple[int, int], ...]
 """(A, r) for every sample: z = A z' + r, and functions and inequalities are about the z'."""

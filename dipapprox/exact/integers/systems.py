@@ -9,11 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd, lcm
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.events.event import Event
 from dipapprox.events.inequalities import Inequality, integer_inequality
-from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.laws.family import Family
 
 
 @dataclass(frozen=True, slots=True)

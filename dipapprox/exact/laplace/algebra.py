@@ -14,11 +14,12 @@ from typing import assert_never
 from flint import fmpq
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
 
 

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Piecewise, TooManyTerms
 from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import eliminate_differences
 from dipapprox.numerics.elimination.elements import SumEvent
@@ -37,7 +39,6 @@ from dipapprox.numerics.elimination.plan import (
 from dipapprox.numerics.elimination.refinement import GridRequirements, Order
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.elimination.value import Evaluation
-from dipapprox.numerics.enclosure import NotEnclosed
 
 _REMEMBERED = 1_000_000
 """About how many terms of functions are kept for later events."""

@@ -28,14 +28,15 @@ from typing import assert_never
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import irredundant
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 
 Rates = tuple[Fraction, ...]

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
+from dipapprox.laws.distribution import Distribution
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
@@ -35,7 +36,6 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.value import Evaluation
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.kinds import is_laplace_type
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored

@@ -25,12 +25,12 @@ from math import comb
 
 from flint import arb
 
+from dipapprox.arithmetic.precision import give_way, precision, to_ball
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.values import ball_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.precision import give_way, precision, to_ball
 
 Coefficients = Mapping[tuple[int, int], ExponentialRatio]
 """(b, m) -> the coefficient of u^m e^(bu), a value at ε' = 1 without powers; none is 0."""

@@ -13,6 +13,8 @@ from enum import Enum
 from fractions import Fraction
 from itertools import count
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.evaluation import START_BITS, Evaluator
@@ -20,8 +22,6 @@ from dipapprox.exact.signs.interval import EpsilonInterval, split_point
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.limits import Limits
 from dipapprox.numerics.decimals import short
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision, to_ball
 
 
 @dataclass(frozen=True, slots=True)

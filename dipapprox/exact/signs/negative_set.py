@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.positive import polynomial_of_same_sign
@@ -11,7 +12,6 @@ from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 
 
 @dataclass(frozen=True, slots=True)

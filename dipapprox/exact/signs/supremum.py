@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 from math import factorial
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
@@ -18,7 +19,6 @@ from dipapprox.exact.signs.zero import Zero, refine
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 
 class Infinity(Enum):

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.exact.signs.evaluation import START_BITS, more_bits
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 Function = ExponentialPolynomial | ExponentialRatio
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
 from dipapprox.language import ast
 from dipapprox.language.core import Value
 from dipapprox.language.functions import places
@@ -20,6 +19,7 @@ from dipapprox.language.functions.run import PathRun, cell_name, running
 from dipapprox.language.functions.symbolic import Exact, exact, is_number, number_node
 from dipapprox.language.functions.weights import Weight, constant_weight, weight
 from dipapprox.language.traversal import rewrite
+from dipapprox.laws.family import Family
 
 Mean = Quantity | Condition | Exact
 Scale = Weight | Exact

@@ -12,7 +12,6 @@ from fractions import Fraction
 from hashlib import sha256
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
@@ -29,6 +28,7 @@ from dipapprox.language.symbols import (
     ROOT,
     SELECTIONS,
 )
+from dipapprox.laws.family import Family
 
 Held = Value | bool
 

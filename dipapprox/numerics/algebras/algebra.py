@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from dipapprox.distributions import Distribution
+from dipapprox.laws.distribution import Distribution
 
 F = TypeVar("F")
 V = TypeVar("V")

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from flint import arb_poly
 
+from dipapprox.arithmetic.precision import give_way, precision, to_ball
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_convolution import Piece, constant_piece
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.places import Place
-from dipapprox.numerics.precision import give_way, precision, to_ball
 
 
 class BallPanels:

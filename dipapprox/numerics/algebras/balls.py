@@ -32,7 +32,10 @@ from math import sqrt
 
 from flint import arb, arb_poly
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
 from dipapprox.numerics.algebras.ball_convolution import (
@@ -45,8 +48,6 @@ from dipapprox.numerics.algebras.ball_convolution import (
 )
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 
 Series = Callable[[Fraction, Fraction, int], tuple[list[arb], arb]]
 """center, half, degree -> the coefficients of density(center + half u), a bound on the rest."""

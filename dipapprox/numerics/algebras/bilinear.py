@@ -16,9 +16,9 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.sampled import SAFE
-from dipapprox.numerics.precision import precision
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """The float64 function algebra: the first tier, vectorised, with proved errors.
 
 Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`, `legendre`,
-`sampled_laws` and `elementary`.
+`sampled_laws` and `arithmetic.double_functions`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import Distribution
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
@@ -38,7 +39,6 @@ from dipapprox.numerics.algebras.sampled_laws import (
     on_grid,
     restricted_laws,
 )
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions

@@ -23,10 +23,11 @@ from itertools import chain, pairwise
 from math import inf, lcm
 from typing import NamedTuple
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Decay, Distribution, Family
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Decay, Family
 from dipapprox.numerics.densities import KINKED, cutoff
-from dipapprox.numerics.enclosure import NotEnclosed
 
 MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""

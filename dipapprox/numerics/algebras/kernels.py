@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.double_functions import exponential, growth
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
-from dipapprox.numerics.algebras.elementary import exponential, growth
 from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors

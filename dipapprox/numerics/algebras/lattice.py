@@ -25,13 +25,14 @@ from math import ceil, floor, gcd, lcm, log1p
 
 from flint import arb
 
-from dipapprox.distributions import MIRRORED, Decay, Distribution, Family
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED, Decay, Family
 from dipapprox.limits import asking
 from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
 from dipapprox.numerics.densities import KINKED
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 
 MOST_PANELS = 2048
 """Convolutions take a time that grows with the square of the number of panels."""

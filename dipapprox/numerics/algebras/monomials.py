@@ -28,11 +28,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.rounding import FLOOR
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled
-from dipapprox.numerics.rounding import FLOOR
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid, Span
 from dipapprox.numerics.algebras.places import Place, places
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
 

@@ -74,10 +74,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
-from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.algebras.elementary import (
+from dipapprox.arithmetic.double_functions import (
     EXCESS,
     RELATIVE,
     UNDERFLOW,
@@ -85,10 +82,14 @@ from dipapprox.numerics.algebras.elementary import (
     growth,
     mills_ratio,
 )
+from dipapprox.arithmetic.rounding import FLOOR
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.grid import Grid, Span
 from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled
-from dipapprox.numerics.rounding import FLOOR
 
 Array = NDArray[np.float64]
 

@@ -41,6 +41,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
@@ -54,7 +55,6 @@ from dipapprox.numerics.algebras.sampled import (
     panel_errors,
     sampling_error,
 )
-from dipapprox.numerics.precision import precision
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

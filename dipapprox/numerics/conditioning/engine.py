@@ -23,6 +23,8 @@ from math import prod
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, spelled_out
@@ -35,10 +37,8 @@ from dipapprox.numerics.conditioning.separators import (
     law_given,
     separations,
 )
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers, Method
-from dipapprox.numerics.precision import precision, to_ball, to_enclosure
 from dipapprox.semantics.linear import LinearForm
 
 _MOST_EVENTS = 10_000

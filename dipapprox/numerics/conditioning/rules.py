@@ -27,13 +27,14 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.arithmetic.precision import exact_fraction, to_ball
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Decay, Distribution
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Decay
 from dipapprox.numerics.algebras.grid import cutoff_interval
 from dipapprox.numerics.algebras.legendre import legendre_nodes
 from dipapprox.numerics.conditioning.separators import Separator
 from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
-from dipapprox.numerics.precision import exact_fraction, to_ball
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 

@@ -25,14 +25,15 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
 from dipapprox.semantics.linear import LinearForm
 

@@ -25,6 +25,7 @@ from fractions import Fraction
 from itertools import product
 from math import lcm
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, Edge, OrderEvent
@@ -39,7 +40,6 @@ from dipapprox.numerics.elimination.plan import (
     times,
 )
 from dipapprox.numerics.elimination.refinement import GridRequirements
-from dipapprox.numerics.enclosure import NotEnclosed
 
 Bounds = Mapping[Edge, int]
 """{(i, j): w}: x_i <= x_j + w / unit, for one unit."""

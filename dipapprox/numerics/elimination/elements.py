@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Distribution, Family, law_order
+from dipapprox.laws.distribution import Distribution, law_order
+from dipapprox.laws.family import Family
 from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.semantics.linear import LinearForm

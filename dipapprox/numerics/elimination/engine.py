@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from dipapprox import graphs
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -62,7 +63,6 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.tier import Tier

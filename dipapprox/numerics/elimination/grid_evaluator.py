@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.distributions import law_order
+from dipapprox.laws.distribution import law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, cutoff_interval
@@ -30,7 +31,6 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.elimination.stars import Bounds, Stars
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import balls, lattice

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event
-from dipapprox.numerics.enclosure import NotEnclosed
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm
 
 Edge = tuple[int, int]

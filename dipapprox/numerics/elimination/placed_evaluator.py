@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeVar
 
-from dipapprox.distributions import Distribution
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_panels import BallPanels
 from dipapprox.numerics.algebras.balls import BallFunction
@@ -33,7 +34,6 @@ from dipapprox.numerics.elimination.refinement import (
     leading_zeros,
 )
 from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.tier import Tier
 
 F = TypeVar("F")

@@ -23,14 +23,14 @@ from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import Element, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge, OrderEvent, Sample
-from dipapprox.numerics.enclosure import NotEnclosed
 
 
 @dataclass(frozen=True, slots=True)

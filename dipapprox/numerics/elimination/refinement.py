@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Star
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.tier import Tier
 
 

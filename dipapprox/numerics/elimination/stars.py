@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic import rounding
 from dipapprox.data_classes import dataclass, field
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Connected, Event, Star
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics import rounding
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.elimination.order_event import is_plain
 from dipapprox.numerics.elimination.refinement import GridRequirements, is_small

@@ -21,12 +21,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, isqrt
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution, Family
 from dipapprox.events.event import Event
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
-from dipapprox.distributions import Distribution
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.elimination.plan import (
@@ -30,7 +31,6 @@ from dipapprox.numerics.elimination.plan import (
     parts,
     products_in,
 )
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 F = TypeVar("F")
 T = TypeVar("T")

@@ -33,9 +33,9 @@ from math import comb
 
 from flint import arb, fmpq, fmpq_mat
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.gaussian_rank.polyhedron import ZERO, Polyhedron, Vector, sign
 
 MOST_BASES = 10_000

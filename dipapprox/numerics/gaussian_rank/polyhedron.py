@@ -18,10 +18,10 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm
 
 Vector = tuple[fmpq, ...]

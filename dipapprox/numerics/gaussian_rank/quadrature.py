@@ -14,8 +14,8 @@ from math import asinh, ceil, expm1, log, log2
 
 from flint import arb, ctx
 
+from dipapprox.arithmetic.precision import give_way
 from dipapprox.cache import Cache
-from dipapprox.numerics.precision import give_way
 
 _MOST_NODES = 512
 """Of a rule; longer panels are divided."""

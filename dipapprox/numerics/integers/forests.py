@@ -18,13 +18,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Star
+from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.integers.masses import Masses, combined, law_masses
 
 _REMEMBERED = 1_000_000

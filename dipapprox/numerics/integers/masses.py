@@ -26,13 +26,14 @@ from typing import assert_never
 
 from flint import arb, fmpz_poly
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Decay, Distribution, Family
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Decay, Family
 from dipapprox.limits import ask, asking
 from dipapprox.numerics.decimals import rational
-from dipapprox.numerics.enclosure import NotEnclosed
-from dipapprox.numerics.precision import precision, to_ball
 
 MOST_VALUES = 2**20
 """Most integers that one sample, or a sum of samples, is kept on."""

@@ -26,9 +26,9 @@ from fractions import Fraction
 from functools import cache
 from math import ceil, exp, log
 
+from dipapprox.arithmetic.precision import exponential
+from dipapprox.arithmetic.rounding import above
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.precision import exponential
-from dipapprox.numerics.rounding import above
 
 _RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
 """Parameters of ellipses that are tried, 1.06 to 600."""

@@ -43,13 +43,13 @@ from math import lcm
 import numpy as np
 from flint import arb
 
+from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import Array, above, total_above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.interpolation.entire import Tails
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.precision import precision
-from dipapprox.numerics.rounding import Array, above, total_above
 
 _XI = Fraction(1, 2**50)
 _NODE_BITS = 80

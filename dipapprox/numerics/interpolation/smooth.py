@@ -58,11 +58,11 @@ from math import inf
 
 import numpy as np
 
+from dipapprox.arithmetic.precision import exponential
+from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 from dipapprox.numerics.interpolation.polynomial import Interval, Model
-from dipapprox.numerics.precision import exponential
-from dipapprox.numerics.rounding import Array, above
 
 _STEEP: Mapping[Family, Fraction] = {
     Family.LAPLACE: Fraction(1, 2),

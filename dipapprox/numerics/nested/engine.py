@@ -20,13 +20,14 @@ from typing import assert_never
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
 from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
@@ -39,7 +40,6 @@ from dipapprox.numerics.nested.nest import (
 )
 from dipapprox.numerics.nested.quadrature import Effort
 from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
-from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 
 
 class Nested:

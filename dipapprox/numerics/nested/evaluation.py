@@ -27,13 +27,13 @@ from typing import Protocol, assert_never
 
 from flint import acb, arb
 
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Distribution
 from dipapprox.errors import BrokenInvariant
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.densities import STANDARD_LAWS, Box, mass_bound
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
 from dipapprox.numerics.nested.quadrature import Effort, integrate
-from dipapprox.numerics.precision import to_ball
 from dipapprox.semantics.linear import LinearForm
 
 _ZERO = arb(0)

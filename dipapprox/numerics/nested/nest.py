@@ -17,9 +17,9 @@ from itertools import chain
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Distribution
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
+from dipapprox.laws.distribution import Distribution
 from dipapprox.semantics.linear import LinearForm
 
 

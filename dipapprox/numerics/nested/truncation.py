@@ -32,7 +32,7 @@ from math import ceil
 from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Distribution
+from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.densities import cutoff
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
 from dipapprox.semantics.linear import LinearForm

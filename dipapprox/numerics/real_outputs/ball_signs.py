@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from flint import arb, arb_poly
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_convolution import Piece, one_norm
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.numerics.real_outputs.signs import Leaf
 
 _MOST_LEAVES = 2**14

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.events.reduce import connected_samples, irredundant
@@ -21,7 +22,6 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 

@@ -15,6 +15,7 @@ from functools import reduce
 from operator import or_
 from typing import TypeVar
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
@@ -24,7 +25,6 @@ from dipapprox.numerics.elimination.grid_evaluator import open_algebra
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel
 from dipapprox.numerics.elimination.value import Evaluation
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.real_outputs.ball_signs import combination_in_balls, signs_in_balls
 from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan

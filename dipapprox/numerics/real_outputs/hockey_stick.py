@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.canonical import canonical
@@ -33,7 +34,6 @@ from dipapprox.events.intervals import Interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.coordinates import (

@@ -35,13 +35,13 @@ import numpy as np
 from flint import arb, fmpq, fmpq_poly
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import above
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.legendre import Rule, legendre_nodes, nearest
 from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled, panel_errors
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.precision import precision
-from dipapprox.numerics.rounding import above
 
 Array = NDArray[np.float64]
 

@@ -38,8 +38,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.rounding import Array
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.lemmas import at_ends

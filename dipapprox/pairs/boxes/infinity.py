@@ -36,10 +36,10 @@ from math import isqrt
 from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Decay, Family
 from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
+from dipapprox.laws.family import Decay, Family
 from dipapprox.numerics.interpolation.polynomial import Interval
 from dipapprox.numerics.interpolation.smooth import FAMILIES
 from dipapprox.pairs.boxes.movement import OutOfReach

@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Input, Value
@@ -36,7 +37,6 @@ from dipapprox.numerics.interpolation.polynomial import (
     nodes,
 )
 from dipapprox.numerics.interpolation.smooth import near, points
-from dipapprox.numerics.rounding import Array, above
 from dipapprox.pairs.boxes.movement import OutOfReach, Signs, movements
 from dipapprox.pairs.boxes.patches import MOST_NODES, Box, levels
 from dipapprox.semantics.state import FinalStates

@@ -19,11 +19,11 @@ from heapq import heappop, heappush
 from itertools import chain, count, islice, product
 from math import prod
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure
-from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels

@@ -46,7 +46,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.numerics.rounding import Array
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.pairs.boxes.bounds import OF_NO_USE, Bound, Choice, FactorBounds, Taken
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.lemmas import at_ends

@@ -25,10 +25,10 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Norm, Program, Within
 from dipapprox.language.domains import AllReals
+from dipapprox.laws.family import Family
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
 from dipapprox.pairs.selections import Pair

@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor

@@ -9,9 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum

@@ -8,9 +8,9 @@ from heapq import heappop, heappush
 from itertools import product
 from math import prod
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.language.core import Input, Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.program import ProductProgram
 

@@ -27,10 +27,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.distributions import Distribution, Family
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Value
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.pairs.selections import Pair

@@ -13,20 +13,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import Family
 from dipapprox.events.event import Connected, Outcome, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped
 from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.events.within import within
 from dipapprox.language.core import Input
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.growth import Factor

@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.distributions import MIRRORED, Distribution
 from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.within import within
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import MIRRORED
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _Item = TypeVar("_Item")

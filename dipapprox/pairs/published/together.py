@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
-from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.divergence import Attempt, ExactSide
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.accountant import STUCK, Composition
 from dipapprox.composition.accountant import Answer as Found
 from dipapprox.composition.bounds import gain
@@ -44,8 +46,6 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.limits import limited
-from dipapprox.numerics.enclosure import UNIT, Enclosure
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate

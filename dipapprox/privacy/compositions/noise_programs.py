@@ -25,10 +25,10 @@ from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism
 from dipapprox.composition.product_measures import gaussian_pair
 from dipapprox.composition.published_noise import published_noise
 from dipapprox.data_classes import replace
-from dipapprox.distributions import Family
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.laws.family import Family
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.selections import AllPairs

@@ -39,12 +39,12 @@ from math import exp, inf, log
 
 import numpy as np
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima

@@ -21,11 +21,11 @@ from itertools import accumulate
 from math import exp
 from typing import TypeVar
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.published.couplings import Couplings

@@ -28,10 +28,10 @@ from fractions import Fraction
 from itertools import pairwise
 from math import exp, log
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.exact_profiles import LeastBudget, Line, Piece
 from dipapprox.composition.geometric_profiles import (
     GeometricBudget,
@@ -19,7 +20,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Chart, Curve, between

@@ -11,13 +11,13 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Family
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of
+from dipapprox.laws.family import Family
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta

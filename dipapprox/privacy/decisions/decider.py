@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, BrokenInvariant, LimitReached, limit_behind, was_interrupted
@@ -12,7 +13,6 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.limits import limited
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.products.program import ProductProgram

@@ -10,6 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -17,7 +18,6 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.numerics.decimals import rounded_down, short
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text

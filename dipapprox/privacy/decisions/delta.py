@@ -13,6 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.digits import exact_text
 from dipapprox.errors import SourceError, UserError
@@ -29,7 +30,6 @@ from dipapprox.language.formula import (
     mentions_epsilon,
     parse_formula,
 )
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from dipapprox.privacy.decisions.delta_bounds import (
     LARGEST_POWER,

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.ast import Name, Number
@@ -25,7 +26,6 @@ from dipapprox.language.formula import (
     mentions_epsilon,
 )
 from dipapprox.numerics import intervals
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import evaluate
 
 LARGEST_POWER = 100

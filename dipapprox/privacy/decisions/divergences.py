@@ -17,11 +17,11 @@ from functools import reduce
 from operator import add
 from typing import Protocol
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.selections import Pair
 
 Terms = tuple[tuple[int, int], ...]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -19,7 +20,6 @@ from dipapprox.language.core import Program
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits
 from dipapprox.numerics import intervals
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.progress import Progress
 from dipapprox.pairs.selections import PairSelection

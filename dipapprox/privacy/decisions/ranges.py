@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.divergences import Divergence
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Signs

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
@@ -19,7 +20,6 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.decisions.decision import Cause
 from dipapprox.privacy.decisions.patterns import SignChanges
 

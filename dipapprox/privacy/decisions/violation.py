@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
@@ -20,7 +21,6 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow

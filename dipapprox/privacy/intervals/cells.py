@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair
 

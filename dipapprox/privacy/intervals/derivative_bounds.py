@@ -52,12 +52,12 @@ from fractions import Fraction
 from math import isqrt
 from typing import assert_never
 
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.data_classes import dataclass
-from dipapprox.distributions import Decay, Family
 from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
-from dipapprox.numerics.precision import exponential
+from dipapprox.laws.family import Decay, Family
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample

@@ -12,13 +12,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.decimals import short
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.progress import Progress, silent

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics import intervals
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Jet
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.privacy.intervals.formula_claim import BITS

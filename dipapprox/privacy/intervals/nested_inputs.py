@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.language.core import Listed, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.pair_list import PairList

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.bulk import Bounds, BulkSource
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, rounding_factor
 from dipapprox.pairs.maximum import first_largest

@@ -44,8 +44,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic import rounding
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics import rounding
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.derivative_bounds import Affine, Rates
 from dipapprox.privacy.intervals.minorants import Minorant

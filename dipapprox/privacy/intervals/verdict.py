@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import rounded_down, rounded_up
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, count, interval
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim

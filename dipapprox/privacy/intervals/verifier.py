@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sized
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached, UserError
@@ -21,8 +23,6 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, limited
-from dipapprox.numerics.enclosure import Enclosure
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.progress import Progress, silent

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.program import ProductProgram

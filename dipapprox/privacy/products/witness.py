@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import replace
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.divergence import Attempt, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.products.losses import Losses

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias, assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import (
@@ -27,7 +28,6 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.domains import AllReals
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth
 from dipapprox.pairs.maximum import FACTOR_BITS

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.divergence import difference_over
 from dipapprox.pairs.growth import Factor, eps_prv_factor
 from dipapprox.pairs.progress import Progress, silent

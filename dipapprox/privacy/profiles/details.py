@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.divergence import difference_over, likely_outputs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.selections import Pair

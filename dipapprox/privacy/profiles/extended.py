@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.decimals import outward, rounded_down
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.description import interval
 
 _PLACES = 20

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima

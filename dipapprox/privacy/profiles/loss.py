@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.language.values import check_input
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.privacy.description import Description, Tone
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import Options

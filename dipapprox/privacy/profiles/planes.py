@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.enclosure import Enclosure
 
 Place = tuple[Fraction, Fraction]
 """A point of a plane: its values along both sides."""

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.numerics.rounding import sound_arithmetic
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maxima import Maxima

@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.numerics.decimals import rounded_up, short
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import (
     Description,

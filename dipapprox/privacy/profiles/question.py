@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError
 from dipapprox.language.values import exact_rational
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.growth import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly

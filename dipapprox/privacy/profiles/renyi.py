@@ -20,12 +20,12 @@ from math import inf
 
 import numpy as np
 
+from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics import rounding
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
-from dipapprox.numerics.rounding import Array
 from dipapprox.pairs.arrays import TabledPairs
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.divergence import Attempt, ExactSide, difference_over
 from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS

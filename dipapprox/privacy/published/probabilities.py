@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.event import Marginal, Outcome, Part
@@ -17,7 +18,6 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.limits import limited
-from dipapprox.numerics.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 from dipapprox.privacy.options import Options

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.measures import NoProduct
-from dipapprox.numerics.enclosure import NotEnclosed
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.together import PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.numerics.precision import exponential
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.extended import INFINITE, Extended
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import eps_prv_factor
 from tests.corpus.seams.events import printed

@@ -7,12 +7,13 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from dipapprox.distributions import Distribution, Family
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.events.supports import is_possible
-from dipapprox.numerics.enclosure import Enclosure
+from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import Family
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import check_laws, open_method
 from dipapprox.semantics.execution import execute

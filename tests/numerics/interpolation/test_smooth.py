@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.distributions import Family
+from dipapprox.laws.family import Family
 from dipapprox.numerics.interpolation.smooth import near, points, smoothness_of_means
 
 _LAWS = {

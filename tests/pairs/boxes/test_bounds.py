@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.rounding import above, below
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.numerics.rounding import above, below
 from dipapprox.pairs.boxes.bounds import Bound, Choice, FactorBounds, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.models import Models, OutputModels

@@ -11,10 +11,10 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import optimize, special
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
 from dipapprox.privacy.options import Options

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.errors import UserError
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.privacy.compositions.programs import bounds_of_program, hull, merged, undominated
 from dipapprox.privacy.options import Options

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
@@ -18,7 +19,6 @@ from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_input
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide

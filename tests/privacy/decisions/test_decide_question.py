@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox import decide, parse
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.limits import Limits
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.epsilons import interval_words, read_epsilons

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.load import load
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions.decider import decide

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
-from dipapprox.numerics.enclosure import Enclosure
 from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum

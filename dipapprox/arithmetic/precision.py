@@ -8,7 +8,7 @@ The precision is the process's. Threads take turns: a block begins when no other
 in one, so that each computes with its bits; long blocks give way now and then. Blocks nest,
 callbacks of flint's functions may open more, and nothing in a block waits for another thread: no
 deadlock. What a ball encloses is true at any precision; where more is read off a ball than that,
-its middle say, the ball itself is asked whether it may (`legendre`, `elementary`).
+its middle say, the ball itself is asked whether it may (`legendre`, `double_functions`).
 
 Out of an exact x, too: e^x, the factor of a privacy budget.
 """
@@ -24,8 +24,8 @@ from time import monotonic
 
 from flint import arb, ctx, fmpq
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.kernel.balls import turns
-from dipapprox.numerics.enclosure import Enclosure, NotEnclosed
 
 _GRID = 2**16
 """Balls keep exponents of any size. Ends are moved outward to multiples of 2^-65536, so that a

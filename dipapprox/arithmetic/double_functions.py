@@ -46,8 +46,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.precision import precision
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.precision import precision
 
 Array = NDArray[np.float64]
 

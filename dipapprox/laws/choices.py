@@ -1,0 +1,54 @@
+"""Laws of random choices among finitely many outcomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from dipapprox.data_classes import dataclass
+
+if TYPE_CHECKING:
+    from dipapprox.exponentials import ExponentialRatio
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteLaw:
+    """Outcome k has the probability weights[k], a function of the program's eps.
+
+    That the weights are >= 0 and add up to 1 is checked where eps is known (`exact`).
+    """
+
+    weights: tuple[ExponentialRatio, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLaw:
+    """Where a finite Markov chain that starts in state 0 is absorbed.
+
+    Attributes:
+        transitions: For every state, (next state, probability as a function of eps) with no
+            next state twice; none for absorbing states.
+        outcomes: Outcome k is to be absorbed in state outcomes[k].
+    """
+
+    transitions: tuple[tuple[tuple[int, ExponentialRatio], ...], ...]
+    outcomes: tuple[int, ...]
+
+
+ChoiceLaw = FiniteLaw | ChainLaw
+"""The law of a choice among finitely many outcomes, numbered from 0."""
+
+
+def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
+    """Return the weights of a law, or of the steps of its chain."""
+    match law:
+        case FiniteLaw(weights):
+            return weights
+        case ChainLaw(transitions):
+            return tuple([weight for row in transitions for _, weight in row])
+        case _:
+            assert_never(law)
+
+
+def count_outcomes(law: ChoiceLaw) -> int:
+    """Return how many outcomes a law has."""
+    return len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)

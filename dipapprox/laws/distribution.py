@@ -1,0 +1,68 @@
+"""Noise distributions: exact parameters and their validity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dipapprox.data_classes import dataclass, field
+from dipapprox.laws.family import MIRRORED, Family
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution with exact parameters: the law of mean + scale * Z, Z standard.
+
+    Raises:
+        ValueError: If `scale` <= 0.
+    """
+
+    family: Family
+    mean: Fraction
+    scale: Fraction
+    # Laws are looked up by the thousand and fractions hash slowly. The family, whose hash differs
+    # between processes, is left out: a pickled law keeps its hash.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.scale <= 0:
+            raise ValueError(f"scale must be > 0, got {self.scale}")
+        mean, scale = self.mean.as_integer_ratio(), self.scale.as_integer_ratio()
+        object.__setattr__(self, "_hash", hash((mean, scale)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def affine(self, factor: Fraction, shift: Fraction) -> Distribution:
+        """Return the law of factor * x + shift, factor != 0.
+
+        For discrete laws the factor is 1 or -1 and the shift an integer.
+        """
+        family = MIRRORED[self.family] if factor < 0 else self.family
+        return Distribution(family, factor * self.mean + shift, abs(factor) * self.scale)
+
+
+def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
+    """Return what laws are sorted by wherever some order is needed."""
+    return law.family.value, law.mean, law.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A noise scale as a monomial in the privacy parameter: coefficient * eps ** power.
+
+    `a / eps` is Scale(a, -1), a constant is Scale(a, 0).
+
+    Raises:
+        ValueError: If `coefficient` <= 0.
+    """
+
+    coefficient: Fraction
+    power: int
+
+    def __post_init__(self) -> None:
+        if self.coefficient <= 0:
+            raise ValueError(f"scale must be > 0, got {self.coefficient}")
+
+    def at(self, eps: Fraction) -> Fraction:
+        """Return the exact scale at `eps` > 0."""
+        return self.coefficient * eps**self.power
