@@ -21,6 +21,7 @@ from typing import Any
 from bench.cases import DELTA, EPSILON, single_pair
 from bench.timing import NoAnswer, Outcome, Patience, Ratio, Run, Timing, ratio, side_by_side
 from dipapprox.errors import LimitReached
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
@@ -233,15 +234,15 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
     def write(cap: float) -> None:
         limits, verdict = Limits(seconds=cap), prepared.verdict
         assert verdict.replayed is not None
-        proof = written_proof(
-            program, goal_of(verdict), selection, verdict.replayed.bits, limits.check
-        )
+        with asking(limits.check):
+            proof = written_proof(program, goal_of(verdict), selection, verdict.replayed.bits)
         again = replace(verdict, replayed=replace(verdict.replayed, proof=proof))
         certify_answer(program, text_of(source), again, selection, limits).to_json()
 
     def replay_it(cap: float) -> None:
         proof = json.loads(prepared.text)
-        replay(proof["machine"], proof["claim"], proof["steps"], ask=Limits(seconds=cap).check)
+        with asking(Limits(seconds=cap).check):
+            replay(proof["machine"], proof["claim"], proof["steps"])
 
     runs: dict[str, Run] = {FOUND: find, WRITTEN: write, REPLAYED: replay_it}
     size = len(prepared.text.encode())

@@ -1,13 +1,13 @@
 """Work: what a step of a proof may cost, so that no kilobyte of text costs an hour.
 
 Whoever does something that grows with the proof says what it costs, in about microseconds; when a
-step has spent all that there is, it is refused. Every thread has its own account. Nothing is
-counted where no step is replayed.
+step has spent all that there is, it is refused. Now and then, as work is spent, somebody is asked
+whether to go on. Every thread has its own account; where there is none, nothing is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,24 +16,43 @@ from dipapprox.kernel.errors import Refused
 MOST_WORK = 200_000_000
 """Of one step."""
 
-_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+BETWEEN_ASKS = 1_000
+
+_ENDLESS = 1 << 80
+
+_Account = tuple[list[int], Callable[[], None]]
+
+_account: ContextVar[_Account | None] = ContextVar("account", default=None)
+"""What is left, and at how much less somebody is asked; and who."""
+
+
+@contextmanager
+def asking(ask: Callable[[], None], most: int = _ENDLESS) -> Iterator[None]:
+    """Let the block spend so much, and call `ask` all the time: what it raises ends the block."""
+    token = _account.set(([most, most], ask))
+    try:
+        yield
+    finally:
+        _account.reset(token)
 
 
 @contextmanager
 def budget() -> Iterator[None]:
-    """Let the block spend as much as a step may."""
-    token = _left.set([MOST_WORK])
-    try:
+    """Let the block spend as much as a step may, and ask whom the block around it asks."""
+    around = _account.get()
+    with asking((lambda: None) if around is None else around[1], MOST_WORK):
         yield
-    finally:
-        _left.reset(token)
 
 
 def spend(work: int) -> None:
     """Spend some of it."""
-    left = _left.get()
-    if left is None:
+    account = _account.get()
+    if account is None:
         return
-    left[0] -= work
-    if left[0] < 0:
-        raise Refused("a step asks for more work than the kernel spends on one")
+    (left, due), ask = account
+    account[0][0] = left = left - work
+    if left < due:
+        if left < 0:
+            raise Refused("a step asks for more work than the kernel spends on one")
+        account[0][1] = max(left - BETWEEN_ASKS, 0)
+        ask()

@@ -21,7 +21,7 @@ from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
 from dipapprox.kernel.potential import potential
 from dipapprox.kernel.rays import ray
 from dipapprox.kernel.reading import as_number, as_record, as_word
-from dipapprox.kernel.rounds import Bounded
+from dipapprox.kernel.rounds import Rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_budget(json: object) -> BudgetClaim:
 
 
 def least_budget(
-    proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]
+    machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]
 ) -> LeastBudget:
     """One budget serves, and none below another one does.
 

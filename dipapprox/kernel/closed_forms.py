@@ -84,7 +84,7 @@ def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
         raise BadProof("eps is 0")
     graph, found, outputs = outcomes(proof, signs, step)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
-    values = exact_values(graph, wanted, signs, proof.ask)
+    values = exact_values(graph, wanted, signs)
     nothing, point = Ratio.constant(Fraction(0)), signs.epsilons.point
 
     def total(scalars: Sequence[Node]) -> Ratio:

@@ -57,10 +57,9 @@ class PipelineRun:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What claims are about; `ask` is called all the time, what it raises ends the replay."""
+    """What claims are about."""
 
     runs: tuple[PipelineRun, ...]
-    ask: Callable[[], None]
 
 
 def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Of:
@@ -71,7 +70,7 @@ def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
     run = _run(pipeline, step)
     if run.machine is None:
         raise BadProof("a run of no machine")
-    return about(Proof(run.machine[0], None, pipeline.ask), run.name, premises, step["step"])
+    return about(Proof(run.machine[0], None), run.name, premises, step["step"])
 
 
 def about(proof: Proof, what: str | Machine, premises: Sequence[Judgement], step: object) -> Of:
@@ -95,7 +94,7 @@ def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
 
     Step: "run", "added", grid (`losses`), "orders": of zCDP.
     """
-    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
+    run, grid = _run(pipeline, step), Grid(step)
     with precision(grid.bits):
         if run.machine is not None:
             known: Pair = known_deltas(premises, run.name, run.machine[1], None)
@@ -129,7 +128,7 @@ def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) ->
 
     Step: "run", "added", grid (`losses`), "lean": where between two knots, 0 to 1.
     """
-    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
+    run, grid = _run(pipeline, step), Grid(step)
     with precision(grid.bits):
         known = read_mechanism(_alone(run, premises), ())
         return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
@@ -140,11 +139,11 @@ def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> 
 
     Step: as "losses from below"; "input", "adjacent"; one premise: distributions for both inputs.
     """
-    run, grid = _run(pipeline, step), Grid(step, pipeline.ask)
+    run, grid = _run(pipeline, step), Grid(step)
     if run.machine is None:
         raise BadProof("a run of no machine")
     machine, eps = run.machine
-    inputs = pair_of(Proof(machine, None, pipeline.ask), step)
+    inputs = pair_of(Proof(machine, None), step)
     with precision(grid.bits):
         known = outcomes_of(premises, run.name, eps, inputs)
         return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
@@ -196,7 +195,6 @@ def composed(proof: Any, premises: Sequence[Judgement], step: Step) -> LossesOf:
         case _:
             raise BadProof("two premises are wanted: losses")
     low, high = (as_integer(each, "a cut") for each in as_list(step["cut"], "cuts", 2))
-    proof.ask()
     times = dict(one.times)
     for what, count in other.times.items():
         times[what] = times.get(what, 0) + count
@@ -266,7 +264,7 @@ def is_pipeline(json: object) -> bool:
     return isinstance(json, dict) and "runs" in json
 
 
-def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipeline:
+def read_pipeline(json: object) -> Pipeline:
     """Read a pipeline."""
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
@@ -292,7 +290,7 @@ def read_pipeline(json: object, ask: Callable[[], None] = lambda: None) -> Pipel
         runs.append(PipelineRun(f"run {len(runs)}", machine, what, rate, times))
     if not runs:
         raise BadProof("a pipeline of no runs")
-    return Pipeline(tuple(runs), ask)
+    return Pipeline(tuple(runs))
 
 
 def read_composed(json: object) -> Composed:

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import Judgement, NoBudget
 from dipapprox.kernel.measures import Form
@@ -38,12 +39,12 @@ from dipapprox.kernel.rays import (
 )
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.regions import ZERO
-from dipapprox.kernel.rounds import Bounded
+from dipapprox.kernel.rounds import Rounds
 
 Part = tuple[Turn, list[Pair], Sequence[Pair | None]]
 
 
-def cycles(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+def cycles(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
     """Parts of a run that may be taken again and again lose more than any budget.
 
     Theorem (`cycles`): the run that takes each part k times is told by what it publishes, and
@@ -54,15 +55,14 @@ def cycles(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any
     """
     if premises:
         raise BadProof("cycles have no premises")
-    machine = proof.machine
     if machine.round is None or machine.adjacency.norm not in ("linf", "increasing", "decreasing"):
         raise Refuted("inputs of parts that come again do not change together")
-    runs = Runs(machine, Follower(machine, proof.ask))
+    runs = Runs(machine, Follower(machine))
     run, inputs, limits = read_run(runs, machine, step)
     turns = parted(run, inputs, limits)
     held = require_possible(turns, as_list(step["samples"], "samples"))
     for number in range(len(run)):
-        proof.ask()
+        spend(10)
         _require_told(runs, run, number)
     ends: dict[int, int] = {}
     last = 1

@@ -8,7 +8,7 @@ through others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -28,20 +28,16 @@ MOST_VALUES = 10**7
 
 
 def evaluate(
-    graph: Graph,
-    scalars: Iterable[Node],
-    eps: Fraction,
-    accuracy: Accuracy,
-    ask: Callable[[], None] = lambda: None,
+    graph: Graph, scalars: Iterable[Node], eps: Fraction, accuracy: Accuracy
 ) -> dict[Node, arb]:
-    """Return balls that contain scalars of a graph at eps > 0; `ask` may end it."""
+    """Return balls that contain scalars of a graph at eps > 0."""
     wanted = set(scalars)
     if any(graph.discrete[number] is not None for number in wanted):
         raise Refuted("a function is no number")
     if eps <= 0:
         raise Refuted(f"eps must be > 0, got {eps}")
     with precision(accuracy.precision):
-        return _Evaluation(graph, wanted, eps, accuracy).run(ask)
+        return _Evaluation(graph, wanted, eps, accuracy).run()
 
 
 def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
@@ -118,11 +114,11 @@ class _Evaluation:
             self.spaces[grid] = kind(self.leaves[grid], self.eps, self.accuracy)
         return self.spaces[grid]
 
-    def run(self, ask: Callable[[], None]) -> dict[Node, arb]:
+    def run(self) -> dict[Node, arb]:
         """Evaluate all that is needed; return what is wanted."""
         held = 0
         for number in sorted(self.parts):
-            ask()
+            spend(10)
             found = self.values[number] = self._value(number)
             if isinstance(found, Sampled):
                 running = self.graph.nodes[number].kind == "running"

@@ -14,12 +14,13 @@ which gives such an F for x^k e^(b eps x), one k after the other. At one eps any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, floor
 from typing import Any
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.laws import Law
@@ -51,25 +52,22 @@ class Pieces:
     pieces: tuple[Piece, ...]
 
 
-def exact_values(
-    graph: Graph, scalars: Iterable[Node], signs: Signs, ask: Callable[[], None]
-) -> dict[Node, Ratio]:
-    """Return scalars of a graph as functions of eps, where signs are known; `ask` may end it."""
-    return _Evaluation(graph, signs, ask).run(set(scalars))
+def exact_values(graph: Graph, scalars: Iterable[Node], signs: Signs) -> dict[Node, Ratio]:
+    """Return scalars of a graph as functions of eps, where signs are known."""
+    return _Evaluation(graph, signs).run(set(scalars))
 
 
 class _Evaluation:
-    def __init__(self, graph: Graph, signs: Signs, ask: Callable[[], None]) -> None:
+    def __init__(self, graph: Graph, signs: Signs) -> None:
         self._graph = graph
         self._signs = signs
-        self._ask = ask
         self._primitives: dict[tuple[int, Fraction, bool], Piece] = {}
         self._work = 0
 
     def run(self, wanted: set[Node]) -> dict[Node, Ratio]:
         values: dict[Node, Any] = {}
         for number, parts in sorted(self._graph.needed(wanted).items()):
-            self._ask()
+            spend(10)
             values[number] = self._value(number, [values[part] for part in parts])
         return {number: values[number] for number in wanted}
 

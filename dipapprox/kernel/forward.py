@@ -10,7 +10,7 @@ eps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
@@ -44,18 +44,12 @@ MOST_KNOWN = 20_000
 
 
 class Run:
-    """The runs of a machine for its inputs, at eps whose signs are known, on one graph.
+    """The runs of a machine for its inputs, at eps whose signs are known, on one graph."""
 
-    What `ask` raises, which is called all the time, ends a run.
-    """
-
-    def __init__(
-        self, machine: Machine, signs: Signs, graph: Graph, ask: Callable[[], None]
-    ) -> None:
+    def __init__(self, machine: Machine, signs: Signs, graph: Graph) -> None:
         self.machine = machine
         self.graph = graph
         self._signs = signs
-        self._ask = ask
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
         self._outputs = [name for name, _ in machine.outputs]
         self._laws: dict[tuple[object, ...], Node] = {}
@@ -126,7 +120,6 @@ class Run:
         return states
 
     def _statement(self, statement: Tree, states: list[State]) -> list[State]:
-        self._ask()
         self._steps += len(states)
         cells = sum([len(state.store) for state in states])
         spend(4 * len(states) + cells // 8)
@@ -189,7 +182,7 @@ class Run:
                     heads.leave(place, len(left), scalar)
                     left.append(output)
         self._ended, found = before, []
-        for end, scalar in heads.solved(self._ask).items():
+        for end, scalar in heads.solved().items():
             last = left[end]
             if isinstance(last, State):
                 measure = Measure(scalar, last.measure.components)

@@ -17,7 +17,7 @@ but for a null set (there are finitely many heads). A loop that ends for certain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
@@ -66,7 +66,7 @@ class Heads:
         """A turn from a head leads to an end, 0, 1, …"""
         self._add(source, -1 - end, weight)
 
-    def solved(self, ask: Callable[[], None]) -> Weights:
+    def solved(self) -> Weights:
         """Return the ends, each with the sum over all courses from where the loop is entered."""
         graph, count = self._graph, len(self._onward)
         for middle in range(1, count):
@@ -78,7 +78,6 @@ class Heads:
                 to = self._onward[source].pop(middle, graph.zero)
                 if to == graph.zero:
                     continue
-                ask()
                 spend(len(onward))
                 through = graph.times(to, graph.star(again))
                 for target, weight in onward.items():

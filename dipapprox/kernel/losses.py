@@ -113,8 +113,7 @@ class Grid:
     Step: "step", "offset", "places" of the masses; "knots": [first, last, stride], ascending.
     """
 
-    def __init__(self, step: Mapping[str, Any], ask: Callable[[], None]) -> None:
-        self._ask = ask
+    def __init__(self, step: Mapping[str, Any]) -> None:
         self.step, self.offset = (as_number(step[name], name) for name in ("step", "offset"))
         self.places = as_integer(step["places"], "places")
         long = max(self.step.denominator, self.offset.denominator) >> 256
@@ -142,7 +141,6 @@ class Grid:
         """
         values = []
         for k in self.knots:
-            self._ask()
             values.append(most(k * self.step + self.offset).upper().max(arb(0)))
         return self._through(values, True)
 
@@ -164,7 +162,6 @@ class Grid:
         factors = [to_ball(k * self.step + self.offset).exp() for k in self.knots]
         lines = [(arb(1), arb(1))]
         for (left, right), factor in zip(pairwise(self.knots), factors[1:], strict=True):
-            self._ask()
             p, q = line((left + lean * (right - left)) * self.step + self.offset)
             # Any line will do; this one does not fall below the last.
             lines.append((p, q) if p - factor * q > infinite else end)

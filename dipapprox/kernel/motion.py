@@ -31,7 +31,7 @@ with the same noise, through all decisions that are not seen to be impossible to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -91,9 +91,8 @@ class Motion:
         outputs: All that a run can end with, and perhaps others.
     """
 
-    def __init__(self, machine: Machine, ask: Callable[[], None]) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.ask = ask
         self._turn = 0
         self._draws = 0
         self._inputs = range(len(machine.inputs))
@@ -211,7 +210,6 @@ class Motion:
     def _block(self, block: Block, states: list[Runs], sides: Sides) -> list[Runs]:
         spend(4)
         for statement in block if states else ():
-            self.ask()
             states = self._joined(self._statement(statement, states, sides))
             if len(states) > MOST_COURSES:
                 raise Refused("more courses of runs than the kernel follows")

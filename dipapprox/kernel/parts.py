@@ -17,7 +17,7 @@ whose inputs differ (`losses`, composition); the others reveal nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -73,7 +73,7 @@ def about_part(proof: Proof, premises: Sequence[Judgement], step: Step) -> Of:
     """
     part = _part(proof.machine, step["part"])
     pairs = None if step["pairs"] is None else part.pairs(step["pairs"])
-    return about(Proof(part.machine, pairs, proof.ask), part.machine, premises, step["step"])
+    return about(Proof(part.machine, pairs), part.machine, premises, step["step"])
 
 
 def part_from_above(proof: Proof, premises: Sequence[Judgement], step: Step) -> LossesOf:
@@ -85,7 +85,7 @@ def part_from_above(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     part, eps, grid = (
         _part(proof.machine, step["part"]),
         positive(step["eps"], "eps"),
-        Grid(step, proof.ask),
+        Grid(step),
     )
     pairs = frozenset(part.pairs(step["pairs"]))
     if any((second, first) not in pairs for first, second in pairs):
@@ -104,7 +104,7 @@ def part_from_below(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     part, eps, grid = (
         _part(proof.machine, step["part"]),
         positive(step["eps"], "eps"),
-        Grid(step, proof.ask),
+        Grid(step),
     )
     ((first, second),) = part.pairs([[step["input"], step["adjacent"]]])
     with precision(grid.bits):
@@ -363,7 +363,7 @@ class Parts:
             alike = tuple((part.machine, tuple(places[k] for k in part.inputs)) for part in parts)
             domains = tuple(inputs[k][1] for k in indices)
             if (alike, domains) not in known:
-                known[alike, domains] = self._changes_of(indices, parts, changes, proof.ask)
+                known[alike, domains] = self._changes_of(indices, parts, changes)
             before = list(found.items())
             for own, price in known[alike, domains].items():
                 for reached, spent in before:
@@ -390,13 +390,12 @@ class Parts:
         return found
 
     def _changes_of(
-        self, indices: Sequence[int], parts: Places, changes: Changes, ask: Callable[[], None]
+        self, indices: Sequence[int], parts: Places, changes: Changes
     ) -> dict[Reached, Number]:
         """How parts with common inputs may differ, and the least price of it."""
         adjacency, found = self._machine.adjacency, dict[Reached, Number]()
         inputs = tuple(self._machine.inputs[k] for k in indices)
         for first, second in adjacent_pairs(Machine(inputs, (), (), adjacency, ())):
-            ask()
             spend(20)
             prices = [adjacency.price(u, v) for u, v in zip(first, second, strict=True)]
             price = sum(each for each in prices if each is not None)

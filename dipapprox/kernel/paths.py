@@ -7,7 +7,7 @@ disjoint and leave nothing out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -77,11 +77,10 @@ class Path:
 
 
 class Follower:
-    """Follows the blocks of a machine; `ask` is called all the time."""
+    """Follows the blocks of a machine."""
 
-    def __init__(self, machine: Rounds, ask: Callable[[], None]) -> None:
+    def __init__(self, machine: Rounds) -> None:
         self._machine = machine
-        self._ask = ask
         self._turn = 0
 
     def start(self) -> list[Path]:
@@ -110,7 +109,7 @@ class Follower:
     def _block(self, block: Block, paths: list[Path]) -> list[Path]:
         spend(4)
         for statement in block:
-            self._ask()
+            spend(len(paths))
             before, paths = paths, []
             for path in before:
                 paths += self._statement(statement, path)

@@ -59,7 +59,7 @@ from dipapprox.kernel.regions import (
     read_guards,
     with_regions,
 )
-from dipapprox.kernel.rounds import Bounded, Rounds
+from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, size_of
 
 MOST_NODES = 100_000
@@ -119,7 +119,7 @@ def read_places(json: object) -> list[Place]:
     return found
 
 
-def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
+def potential(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
     """V(source) >= cost of a path + V(target), for every path from every node: V(start) is enough.
 
     Theorem (`potential`): V is what the rest of a run may cost at most; a path costs what it costs
@@ -129,8 +129,8 @@ def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, 
     """
     if premises:
         raise BadProof("potentials have no premises")
-    machine, places = proof.machine, read_places(step["nodes"])
-    follower = Follower(machine, proof.ask)
+    places = read_places(step["nodes"])
+    follower = Follower(machine)
     alike: dict[Head, object] = {}
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
@@ -144,7 +144,7 @@ def potential(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, 
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
         for path, case in zip(ends, cases, strict=True):
-            proof.ask()
+            spend(10)
             found = _Step(machine, places, place, path)
             found.case(case, {})
             if len(found.heads) > 1:

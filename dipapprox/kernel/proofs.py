@@ -41,12 +41,10 @@ class Proof:
     Attributes:
         machine: The machine.
         pairs: The listed ordered pairs; None for all adjacent ones.
-        ask: Called all the time; what it raises ends the replay.
     """
 
     machine: Machine
     pairs: tuple[tuple[Input, Input], ...] | None
-    ask: Callable[[], None]
 
 
 def outcomes(
@@ -61,7 +59,7 @@ def outcomes(
     )
     cuts = tuple(ascending(each) for each in as_list(step.get("cuts", []), "cuts"))
     graph = Graph()
-    run = Run(proof.machine, signs, graph, proof.ask)
+    run = Run(proof.machine, signs, graph)
     found: dict[Input, dict[Output, list[Node]]] = {}
     entries = 0
     for input in inputs:
@@ -101,8 +99,6 @@ def pairs_of(
     """Yield the pairs that are meant, each of which takes some work; inputs have distributions."""
     pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
     for count, (first, second) in enumerate(pairs):
-        if not count & 63:
-            proof.ask()
         spend(work)
         if count >= MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} pairs")

@@ -37,7 +37,7 @@ from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.regions import ZERO, combined, number_form
-from dipapprox.kernel.rounds import Bounded, Rounds
+from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, size_of
 
 MOST_ROUNDS = 2_000
@@ -61,7 +61,7 @@ class Turn:
     held: tuple[str, ...]
 
 
-def ray(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+def ray(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
     """Along a ray of inputs what is published becomes exponentially unlikely.
 
     Theorem (`rays`): if Pr[S | u_t] <= K e^(-theta eps c t) for every theta < 1, u_t and u_(t+1)
@@ -72,14 +72,14 @@ def ray(proof: Bounded, premises: Sequence[Judgement], step: Mapping[str, Any]) 
     """
     if premises:
         raise BadProof("rays have no premises")
-    runs = Runs(proof.machine, Follower(proof.machine, proof.ask))
-    run, inputs, limits = read_run(runs, proof.machine, step)
+    runs = Runs(machine, Follower(machine))
+    run, inputs, limits = read_run(runs, machine, step)
     require_possible(parted(run, inputs, limits), as_list(step["samples"], "samples"))
     alike = list(runs.alike(runs.word(run), len(run)))
     rows = as_list(step["multipliers"], "multipliers", len(alike))
     losses = []
     for each, json in zip(alike, rows, strict=True):
-        proof.ask()
+        spend(10)
         losses.append(_lost(each, inputs, limits, as_list(json, "multipliers", len(each))))
     known = [lost for lost in losses if lost is not None]
     if not losses or (known and min(known) <= 0):

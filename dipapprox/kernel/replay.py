@@ -35,7 +35,7 @@ from dipapprox.kernel.judgements import (
 from dipapprox.kernel.machine import Machine, Tree, read_machine, read_pairs, read_weight
 from dipapprox.kernel.proofs import Proof, claimed, positive
 from dipapprox.kernel.reading import as_record, as_word
-from dipapprox.kernel.rounds import Bounded, read_rounds
+from dipapprox.kernel.rounds import Rounds, read_rounds
 from dipapprox.kernel.rules import RULES, Rules, apply
 from dipapprox.kernel.signs import Epsilons, read_epsilons
 
@@ -87,7 +87,6 @@ def replay(
     claim: object,
     steps: Iterable[object],
     told: Callable[[int, Judgement], None] = lambda number, judgement: None,
-    ask: Callable[[], None] = lambda: None,
 ) -> Judgement:
     """Replay a proof.
 
@@ -96,7 +95,6 @@ def replay(
         claim: As JSON.
         steps: As JSON, one after the other.
         told: Called with the number of every step and what it concludes.
-        ask: Called all the time; what it raises ends the replay.
 
     Returns:
         The judgement that is the claim; what does not prove it raises (`errors`).
@@ -106,18 +104,18 @@ def replay(
     try:
         with budget():
             stated: Claim | BudgetClaim | Composed
-            proof: Proof | Bounded | Pipeline
+            proof: Proof | Rounds | Pipeline
             rules: Rules
             if is_budget(claim):
                 stated, rules = read_budget(claim), budgets.RULES
-                proof = Bounded(read_rounds(machine), ask)
+                proof = read_rounds(machine)
             elif is_pipeline(machine):
                 stated, rules = read_composed(claim), compositions.RULES
-                proof = read_pipeline(machine, ask)
+                proof = read_pipeline(machine)
             else:
                 read = read_machine(machine)
                 stated, rules = read_claim(claim, read), OF_MACHINES
-                proof = Proof(read, stated.pairs, ask)
+                proof = Proof(read, stated.pairs)
         for number, step in enumerate(steps):
             if number >= MOST_STEPS:
                 raise BadProof(f"more than {MOST_STEPS} steps")

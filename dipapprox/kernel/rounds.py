@@ -17,7 +17,6 @@ Adjacent are runs whose inputs, all of them one after another, are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -120,11 +119,3 @@ def read_rounds(json: object) -> Rounds:
             raise BadProof("runs that end are not seen, and what they are followed by is")
         padding = tuple(map(read_value, as_list(cells["padding"], "padding")))
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounded:
-    """What all steps of a proof are about: a machine; `ask` is called all the time."""
-
-    machine: Rounds
-    ask: Callable[[], None]

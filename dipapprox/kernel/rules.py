@@ -76,7 +76,7 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     graph, found, outputs = outcomes(proof, Signs.at(eps), step)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
     aim = accuracy(bits, most_factors(graph, wanted))
-    values = evaluate(graph, wanted, eps, aim, proof.ask)
+    values = evaluate(graph, wanted, eps, aim)
     places = bits + 16
     bounds = {}
 
@@ -131,7 +131,7 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), cuts = claimed(step), ascending(step["cuts"])
     machine, graph = proof.machine, Graph()
-    run = Run(machine, Signs.at(eps), graph, proof.ask)
+    run = Run(machine, Signs.at(eps), graph)
     excesses = Excesses(graph, eps, eps_prv)
     found: dict[Input, Mapping[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
@@ -147,7 +147,7 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     cells = {each: each.cells(graph, cuts) for own in sums for each in own}
     wanted = {node for own in cells.values() for nodes in own for node in nodes}
     aim, places = accuracy(bits, most_factors(graph, wanted)), bits + 16
-    values = evaluate(graph, wanted, eps, aim, proof.ask)
+    values = evaluate(graph, wanted, eps, aim)
     factor, shift = growth_bound(eps_prv, places, above=False)
     with precision(aim.precision):
         growth = to_ball(Fraction(factor, 1 << shift))

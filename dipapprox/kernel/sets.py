@@ -215,7 +215,6 @@ def undivided(parts: list[object], motion: Motion) -> Iterator[Sets]:
 
 
 def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> Iterator[Sets]:
-    motion.ask()
     spend(20 + 10 * len(motion.machine.inputs))
     if pairs is None or part is None:
         if part is not None:
@@ -325,7 +324,7 @@ def _motion(proof: Proof, premises: Sequence[Judgement]) -> Motion:
         raise BadProof("no premise is wanted")
     if proof.pairs is not None:
         raise BadProof("listed pairs are no sets")
-    return Motion(proof.machine, proof.ask)
+    return Motion(proof.machine)
 
 
 def _plain(value: Value) -> Value:

@@ -40,7 +40,7 @@ def smaller_eps(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priv
     point = dict(zip(real, values, strict=True))
     if not all(point[k] in domain for k, domain in real.items()):
         raise BadProof("a point that is no input")
-    if machine.adjacency.norm == "pairs" or not Motion(machine, proof.ask).shrinks(point):
+    if machine.adjacency.norm == "pairs" or not Motion(machine).shrinks(point):
         raise Refuted("a smaller eps is not known to be as good as smaller inputs")
     signs = Signs(epsilons, [each for each in premises if isinstance(each, Sign)])
     eps_prv, delta = read_weight(step["eps_prv"]), read_weight(step["delta"])

@@ -10,6 +10,7 @@ from time import perf_counter
 from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Read
@@ -98,9 +99,10 @@ def replayed(
         wanted.append(replace(bounds, fails=None))
     for own, machine in product(wanted, machines_of(subject, stops_are_seen)):
         try:
-            claim, steps = _written(machine, own, limits)
-            start = perf_counter()
-            replay(machine, claim, steps, ask=limits.check)
+            with asking(limits.check):
+                claim, steps = _written(machine, own, limits)
+                start = perf_counter()
+                replay(machine, claim, steps)
         except (NoCertificate, NotProved) as none:
             missing = none
         else:
@@ -185,7 +187,7 @@ def _folded(
     machine: Rounds, numbers: Sequence[int], grows: Growth, limits: Limits
 ) -> Iterator[tuple[list[int], list[Part], Growth]]:
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
-    turns = Runs(machine, Follower(machine, limits.check)).along(numbers)
+    turns = Runs(machine, Follower(machine)).along(numbers)
     left = {name: list(values) for name, values in grows.items()}
     read: list[list[tuple[str, Fraction]]] = []
     for turn in turns:
@@ -234,7 +236,7 @@ def _runs(
         return
     if machine.round is None and bounds.ray is not None:
         grows = {name: (value,) for name, value in bounds.ray.grows.items()}
-        for number, path in enumerate(Follower(machine, limits.check).start()):
+        for number, path in enumerate(Follower(machine).start()):
             said = dict(zip(machine.first, path.said, strict=True))
             if all(said.get(name) == value for name, value in bounds.ray.output.items()):
                 yield [number], grows
@@ -257,7 +259,7 @@ def _guessed(machine: Rounds, limits: Limits) -> Iterator[tuple[list[int], Growt
     ends = {name: machine.change(name) for name in names}
     rays = [{name: (ends[name][side],) for name in names} for side in (1, 0)]
     rays += [{name: (end,)} for name in names for end in ends[name]]
-    paths = range(len(Follower(machine, limits.check).start()))
+    paths = range(len(Follower(machine).start()))
     yield from islice((([path], ray) for ray in rays for path in paths), MOST_RUNS)
 
 

@@ -12,6 +12,7 @@ from time import perf_counter
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
@@ -174,7 +175,8 @@ class _Prover:
         if missing is None:
             with EarlyEnd() as early:
                 try:
-                    return self._replays(goal)
+                    with asking(self._options.limits.check):
+                        return self._replays(goal)
                 except NoCertificate as none:
                     missing = none.missing
                 except NotProved as obstacle:
@@ -195,7 +197,7 @@ class _Prover:
         for proof in self._written.attempts(goal):
             start = perf_counter()
             try:
-                replay(proof.pipeline, proof.claim, proof.steps, ask=self._options.limits.check)
+                replay(proof.pipeline, proof.claim, proof.steps)
             except NotProved as obstacle:
                 failed = obstacle
                 continue

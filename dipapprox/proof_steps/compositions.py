@@ -90,7 +90,7 @@ class Written:
         self._programs: dict[int, ComposedProgram] = {}
         self._finest: Callable[[Fraction], Fraction] | None = None
         try:
-            self._read = read_pipeline(self.json, options.limits.check)
+            self._read = read_pipeline(self.json)
         except NotProved as obstacle:
             raise NoCertificate(f"the kernel does not read the pipeline: {obstacle}") from None
 

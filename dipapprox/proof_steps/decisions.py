@@ -8,6 +8,7 @@ from time import perf_counter
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate, SourceError, UserError
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.replay import replay
@@ -130,14 +131,15 @@ def replayed_throughout(
     failed: NotProved | NoCertificate = Refuted("there is nothing to try")
     for goal in goals:
         try:
-            for proof in written_throughout(program, goal, selection, limits):
-                start = perf_counter()
-                try:
-                    replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
-                except NotProved as obstacle:
-                    failed = obstacle
-                else:
-                    return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
+            with asking(limits.check):
+                for proof in written_throughout(program, goal, selection, limits):
+                    start = perf_counter()
+                    try:
+                        replay(proof.machine, proof.claim, proof.steps)
+                    except NotProved as obstacle:
+                        failed = obstacle
+                    else:
+                        return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
         except NoCertificate as none:
             failed = none
     raise failed

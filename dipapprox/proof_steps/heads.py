@@ -104,7 +104,7 @@ class Heads:
         self._limits = limits
         self._with_facts = with_facts
         self._with_joins = with_joins
-        self._follower = Follower(machine, limits.check)
+        self._follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}
         self.joined: dict[Head, list[Json]] = {}

@@ -56,7 +56,6 @@ def parts_proof(
     machine: Json,
     said: Mapping[str, Json],
     witness: tuple[Values, Values] | None,
-    ask: Callable[[], None],
 ) -> tuple[Json, ...]:
     """Return steps to a claim.
 
@@ -64,7 +63,6 @@ def parts_proof(
         machine: As the kernel reads it.
         said: The claim, as the kernel reads it.
         witness: The pair that breaks it; None: it is kept.
-        ask: Called all the time.
 
     Raises:
         NoCertificate: If there are no such parts, or no such steps.
@@ -79,7 +77,7 @@ def parts_proof(
     if witness is not None:
         first, second = (read_input(input_json(each), domains) for each in witness)
         pair = first, second
-    return _Prover(Proof(read, claim.pairs, ask), said, pair).steps()
+    return _Prover(Proof(read, claim.pairs), said, pair).steps()
 
 
 def _ranges(machine: Machine) -> list[Json]:
@@ -207,7 +205,6 @@ class _Prover:
                 base[change] = self._all.add("losses of a part from above", points, losses)
             ends = []
             for way in largest:
-                self._proof.ask()
                 ends.append(self._product({base[change]: n for change, n in way.items()}, most))
             if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
                 premises = [*runs.values(), *ends]
@@ -250,7 +247,6 @@ class _Prover:
             losses = [*losses[:: -(-len(losses) // _MOST_POINTS)], losses[-1]]
         groups: list[_Class] = []
         for pair, own in rows.items():
-            self._proof.ask()
             changes = () if adjacency.norm == "pairs" else zip(*pair, strict=True)
             price = sum(adjacency.price(u, v) or 0 for u, v in changes)
             if pure:

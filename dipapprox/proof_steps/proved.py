@@ -6,6 +6,7 @@ from time import perf_counter
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
@@ -68,8 +69,9 @@ def replayed(program: Program, goal: Goal, selection: PairSelection, limits: Lim
         if bits == IN_CLOSED_FORM and program.real_outputs and goal.witness is None:
             continue  # there are no such steps
         try:
-            proof = written(program, goal, selection, bits, limits.check)
-            replay(proof.machine, proof.claim, proof.steps, ask=limits.check)
+            with asking(limits.check):
+                proof = written(program, goal, selection, bits)
+                replay(proof.machine, proof.claim, proof.steps)
         except (NoCertificate, NotProved) as obstacle:
             if bits == IN_PARTS:
                 continue  # its parts tell nothing; others say why

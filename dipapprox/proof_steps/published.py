@@ -6,7 +6,6 @@ bound delta; they are searched with what the kernel will evaluate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
 
@@ -90,9 +89,7 @@ def _name(cell: Cell) -> Json:
     return {"name": f"{'-inf' if low is None else low} to {'inf' if high is None else high}"}
 
 
-def cuts_for(
-    machine: Json, claim: Json, gap: Fraction | None, bits: int, ask: Callable[[], None]
-) -> list[Json]:
+def cuts_for(machine: Json, claim: Json, gap: Fraction | None, bits: int) -> list[Json]:
     """Return cuts with which the kernel bounds delta by what is claimed, if some are found.
 
     Args:
@@ -100,7 +97,6 @@ def cuts_for(
         claim: DP, as the kernel reads it.
         gap: How far delta is below its claimed bound, if that is known.
         bits: How exactly masses are evaluated.
-        ask: Called all the time.
     """
     if gap is None or gap <= 0:
         return []
@@ -108,7 +104,7 @@ def cuts_for(
     stated = read_claim(claim, read)
     eps = stated.eps
     assert isinstance(eps, Fraction)
-    run = Run(read, Signs.at(eps), graph, ask)
+    run = Run(read, Signs.at(eps), graph)
     excesses = Excesses(graph, eps, stated.eps_prv)
     found: dict[Input, dict[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], None] = {}
@@ -120,7 +116,7 @@ def cuts_for(
     allowed = float(gap) / (2 * max(map(len, sums), default=1) + 1)
     cuts: set[Fraction] = set()
     for part in {part for parts in sums for part in parts if part.functions is not None}:
-        cuts.update(_Search(graph, part, eps, stated.eps_prv, bits, ask).cuts(allowed))
+        cuts.update(_Search(graph, part, eps, stated.eps_prv, bits).cuts(allowed))
     return [number_json(cut) for cut in sorted(cuts)]
 
 
@@ -134,14 +130,12 @@ class _Search:
         eps: Fraction,
         eps_prv: Fraction,
         bits: int,
-        ask: Callable[[], None],
     ) -> None:
         self._graph = graph
         self._part = part
         self._eps = eps
         self._eps_prv = eps_prv
         self._bits = bits
-        self._ask = ask
 
     def cuts(self, allowed: float) -> list[Fraction]:
         """Return cuts whose bound is hardly `allowed` above the divergence, if they are found."""
@@ -167,7 +161,7 @@ class _Search:
         masses = self._part.cells(self._graph, cuts)
         wanted = {node for pair in masses for node in pair}
         aim = accuracy(self._bits, most_factors(self._graph, wanted))
-        values = evaluate(self._graph, wanted, self._eps, aim, self._ask)
+        values = evaluate(self._graph, wanted, self._eps, aim)
         with precision(aim.precision):
             growth = to_ball(self._eps_prv).exp()
             found = [(float(values[f].mid()), float((growth * values[g]).mid())) for f, g in masses]

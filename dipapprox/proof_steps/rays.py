@@ -82,7 +82,7 @@ def cycles_step(
         NoCertificate: If the run is not possible, or nothing is lost.
         NotProved: If the kernel cannot follow the run.
     """
-    runs = Runs(machine, Follower(machine, limits.check))
+    runs = Runs(machine, Follower(machine))
     run = runs.along(paths)
     whole = _whole(run, {}, ())
     values, inputs = _possible(whole, machine, _returning(whole, parts))
@@ -110,7 +110,7 @@ def ray_step(
         NoCertificate: If the run is not possible, or nothing is lost.
         NotProved: If the kernel cannot follow the runs.
     """
-    runs = Runs(machine, Follower(machine, limits.check))
+    runs = Runs(machine, Follower(machine))
     run = runs.along(paths)
     word = runs.word(run)
     whole = _whole(run, {}, ())

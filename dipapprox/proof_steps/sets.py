@@ -7,7 +7,6 @@ the kernel's own answer, from the probabilities that it will compute again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
@@ -65,36 +64,32 @@ def has_real_inputs(machine: Machine) -> bool:
     return any(isinstance(domain, Range) for _, domain in machine.inputs)
 
 
-def single_pairs(machine: Json, ask: Callable[[], None]) -> SinglePairs | None:
+def single_pairs(machine: Json) -> SinglePairs | None:
     """Return pairs of which delta is largest; None if finitely many are not enough.
 
     Args:
         machine: As the kernel reads it.
-        ask: Called all the time.
     """
     read = read_machine(machine)
-    motion = Motion(read, ask)
+    motion = Motion(read)
     roots = [_Part(pairs) for pairs in all_sets(read, motion.is_shift)]
     for root in roots:
         _ends(root, motion)
     parts = [root.json() for root in roots]
     step: dict[str, Json] = {"rule": "representatives", "from": [], "parts": parts}
     try:
-        return SinglePairs(step, representatives(Proof(read, None, ask), [], step).pairs)
+        return SinglePairs(step, representatives(Proof(read, None), [], step).pairs)
     except Refuted:
         return None
 
 
-def parts_for(
-    machine: Json, claim: Json, bits: int, ask: Callable[[], None]
-) -> tuple[list[Json], list[Json]]:
+def parts_for(machine: Json, claim: Json, bits: int) -> tuple[list[Json], list[Json]]:
     """Return the parts of all sets, and the inputs at their vertices.
 
     Args:
         machine: As the kernel reads it.
         claim: DP, for all adjacent pairs.
         bits: How exactly probabilities are enclosed.
-        ask: Called all the time.
 
     Raises:
         NoCertificate: If there are too many parts.
@@ -104,7 +99,7 @@ def parts_for(
     stated = read_claim(claim, read)
     if not isinstance(stated.eps, Fraction):
         raise NoCertificate("sets of pairs of real inputs are bounded at one eps only")
-    search = _Search(read, stated, stated.eps, bits, ask)
+    search = _Search(read, stated, stated.eps, bits)
     roots = [_Part(pairs) for pairs in all_sets(read, False)]
     search.divide(roots)
     return [root.json() for root in roots], [values_json(each) for each in search.inputs]
@@ -125,14 +120,12 @@ def _ends(part: _Part, motion: Motion) -> list[_Part]:
 
 
 class _Search:
-    def __init__(
-        self, machine: Machine, claim: Claim, eps: Fraction, bits: int, ask: Callable[[], None]
-    ) -> None:
-        self._proof = Proof(machine, None, ask)
+    def __init__(self, machine: Machine, claim: Claim, eps: Fraction, bits: int) -> None:
+        self._proof = Proof(machine, None)
         self._claim = claim
         self._eps = eps
         self._bits = bits
-        self._motion = Motion(machine, ask)
+        self._motion = Motion(machine)
         outputs = tuple(self._motion.outputs)
         self._places = {output: place for place, output in enumerate(outputs)}
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
@@ -174,7 +167,6 @@ class _Search:
 
     def _halves(self, part: _Part) -> list[_Part]:
         """Return nothing if a part is bounded, else its halves."""
-        self._proof.ask()
         pairs = part.pairs
         if pairs is None:
             return []

@@ -98,7 +98,7 @@ def _parts(
             middle = between(low, high)
             waiting += [(middle, high), (low, middle)]
         else:
-            yield part, written(program, goal, AllPairs(), found.bits, limits.check).steps
+            yield part, written(program, goal, AllPairs(), found.bits).steps
 
 
 def _below(formula: Ratio, eps: Fraction) -> Fraction:

@@ -122,11 +122,11 @@ def _kept(
     pairs = read_claim(claim, read).pairs
     single: list[Json] = []
     if pairs is None and has_real_inputs(read):
-        reduced = single_pairs(machine, limits.check)
+        reduced = single_pairs(machine)
         if reduced is None:
             raise NoCertificate("a set of pairs of real inputs is bounded by none of them")
         single, pairs, inputs = [reduced.step], reduced.pairs, reduced.inputs
-    proof = Proof(read, pairs, limits.check)
+    proof = Proof(read, pairs)
     run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
     first, second = Finder(epsilons, limits), Finder(epsilons, limits)
     try:
@@ -162,7 +162,7 @@ def _meaning(
 ) -> tuple[list[Json], list[Json]]:
     """Write why the claim has a meaning on all of its interval, and which steps say so."""
     read = read_machine(machine)
-    proof = Proof(read, read_claim(claim, read).pairs, limits.check)
+    proof = Proof(read, read_claim(claim, read).pairs)
     first, second = Finder(epsilons, limits), Finder(epsilons, limits)
     run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
     try:

@@ -6,7 +6,7 @@ how the claim follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
@@ -109,7 +109,6 @@ def written(
     goal: Goal,
     selection: PairSelection,
     bits: int,
-    ask: Callable[[], None] = lambda: None,
 ) -> WrittenProof:
     """Return a proof.
 
@@ -118,7 +117,6 @@ def written(
         goal: What it is to prove.
         selection: The pairs that were selected.
         bits: How exactly runs are enclosed.
-        ask: Called all the time; what it raises ends the writing.
 
     Raises:
         NoCertificate: If the kernel has no rules for it.
@@ -142,9 +140,9 @@ def written(
     said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
     if bits == IN_PARTS:
         broken = None if witness is None else (witness.input, witness.adjacent)
-        steps = list(parts_proof(machine, said, broken, ask))
+        steps = list(parts_proof(machine, said, broken))
     elif witness is None:
-        steps = _kept(program, machine, said, inputs, goal.gap, bits, ask)
+        steps = _kept(program, machine, said, inputs, goal.gap, bits)
     else:
         steps = _broken(program, witness, said, bits)
     return WrittenProof(machine, said, tuple(steps))
@@ -157,16 +155,15 @@ def _kept(
     inputs: Json,
     gap: Fraction | None,
     bits: int,
-    ask: Callable[[], None],
 ) -> list[Json]:
     """Steps to a claim that is kept, for all adjacent pairs or those that it lists."""
     stated = {name: said[name] for name in ("eps_prv", "delta")}
     before: list[Json] = []
     meant = said
     if said["pairs"] is None and has_real_inputs(program):
-        single = single_pairs(machine, ask)
+        single = single_pairs(machine)
         if single is None and not program.real_outputs and bits:
-            parts, inputs = parts_for(machine, said, bits, ask)
+            parts, inputs = parts_for(machine, said, bits)
             bound: dict[str, Json] = {"rule": "every real pair", "from": [-1], "parts": parts}
             return [_run(said, inputs, bits), {**bound, **stated}]
         if single is None:
@@ -174,7 +171,7 @@ def _kept(
         before, inputs = [single.step], single.inputs
         meant = {**said, "pairs": single.listed}
     if program.real_outputs:
-        cuts = cuts_for(machine, meant, gap, bits, ask)
+        cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
         return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
     last = {"rule": "every pair" if bits else "every pair exactly", **stated}

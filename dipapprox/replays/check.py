@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, LimitReached, NoCertificate, UserError, shorten
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.budgets import is_budget
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
@@ -116,13 +117,9 @@ class _Check:
             differences = self._differences(program, parameters)
             if not differences:
                 self.elaborated = True
-                replay(
-                    content["machine"],
-                    claim,
-                    as_list(content["steps"], "the steps"),
-                    self._note,
-                    self.limits.check,
-                )
+                steps = as_list(content["steps"], "the steps")
+                with asking(self.limits.check):
+                    replay(content["machine"], claim, steps, self._note)
         except Refuted as refuted:
             differences = [f"step {len(self.steps)}: {refuted}"]
         except BadProof:

@@ -18,6 +18,7 @@ from typing import Any
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
@@ -124,7 +125,8 @@ class _Check:
         def note(number: int, judgement: Judgement) -> None:
             self.steps.append(step_of(steps[number], judgement, before))
 
-        found = replay(self.content["pipeline"], proof["claim"], steps, note, self.limits.check)
+        with asking(self.limits.check):
+            found = replay(self.content["pipeline"], proof["claim"], steps, note)
         self.concluded.append(str(found))
 
     def _differences(self) -> list[str]:

@@ -34,7 +34,7 @@ def largest_on_grid(
         [{"name": v} if isinstance(v, str) else number_json(Fraction(v)) for v in each]
         for each in inputs
     ]
-    proof = Proof(machine, None, lambda: None)
+    proof = Proof(machine, None)
     found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 30})
     unit, growth = 2**found.places, exp(eps_prv) + 1e-12
     bounds = {

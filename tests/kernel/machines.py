@@ -41,7 +41,7 @@ def machine(body: list[Any], outputs: dict[str, list[Any]]) -> Any:
 
 def _outcomes(of: Any, eps: Fraction) -> tuple[Graph, dict[Output, list[int]]]:
     graph = Graph()
-    return graph, Run(of, Signs.at(eps), graph, lambda: None).outcomes(())
+    return graph, Run(of, Signs.at(eps), graph).outcomes(())
 
 
 def enclosed(of: Any, eps: Fraction = ONE, bits: int = 40) -> dict[Output, tuple[float, float]]:
@@ -61,6 +61,6 @@ def exactly(of: Any, eps: Fraction = ONE) -> dict[Output, Ratio]:
     """The probability of every output in closed form."""
     graph, found = _outcomes(of, eps)
     wanted = {scalar for own in found.values() for scalar in own}
-    values = exact_values(graph, wanted, Signs.at(eps), lambda: None)
+    values = exact_values(graph, wanted, Signs.at(eps))
     nothing = Ratio.constant(Fraction(0))
     return {o: sum((values[s] for s in own), nothing) for o, own in found.items()}

@@ -295,7 +295,7 @@ def test_losses_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -
     step = {"step": 1, "offset": 0, "places": 20}
 
     def grid(*knots: list[int]) -> Losses:
-        asked = kernel_losses.Grid({**step, "knots": [*knots]}, lambda: None)
+        asked = kernel_losses.Grid({**step, "knots": [*knots]})
         return asked.above(lambda loss: ball(Fraction(1, 2)))
 
     assert len(grid([0, 7, 7]).masses) == 8

@@ -54,7 +54,7 @@ def distributions(
     program: Program, inputs: list[object], rule: str
 ) -> Distributions | ExactDistributions:
     """What the kernel says of some inputs."""
-    proof = Proof(read_machine(machine_json(program)), None, lambda: None)
+    proof = Proof(read_machine(machine_json(program)), None)
     step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs}
     if rule == "distributions":
         step["bits"] = 40
@@ -259,7 +259,7 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         [["set", ["element", "o", 3, 4], 1]],
     ]
     for body in bodies:
-        proof = Proof(read_machine({**start, "body": body}), None, lambda: None)
+        proof = Proof(read_machine({**start, "body": body}), None)
         step = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 20}
         with pytest.raises(NotProved):
             apply(RULES, proof, {}, step)

@@ -43,14 +43,14 @@ def json_of(text: str) -> Any:
 
 
 def motion_of(body: str, head: str = HEAD) -> Motion:
-    return Motion(machine_of(head + body), lambda: None)
+    return Motion(machine_of(head + body))
 
 
 def probabilities(
     machine: Machine, inputs: list[tuple[Fraction, ...]], eps: Fraction = HALF
 ) -> dict[tuple[Fraction, ...], Mapping[Output, float]]:
     listed: list[Any] = [[number_json(value) for value in each] for each in inputs]
-    proof = Proof(machine, None, lambda: None)
+    proof = Proof(machine, None)
     found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 50})
     return {
         each: {
@@ -283,7 +283,7 @@ def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -
         finite = [domain for _, domain in machine.inputs[2:]]
         others = list(product(points[::4], *finite))  # type: ignore[arg-type]
         try:
-            motion = Motion(machine, lambda: None)
+            motion = Motion(machine)
             found = probabilities(machine, [(a, *other) for a, other in product(points, others)])
         except NotProved:
             continue
@@ -394,7 +394,7 @@ def motion_around(*body: Any) -> Motion:
         "adjacency": {"norm": "all"},
         "body": list(body),
     }
-    return Motion(read_machine(machine), lambda: None)
+    return Motion(read_machine(machine))
 
 
 @pytest.mark.parametrize(
@@ -503,7 +503,7 @@ def test_numbers_that_are_not_published() -> None:
             "body": body,
         }
         with pytest.raises(NotProved):
-            Motion(read_machine(machine), lambda: None)
+            Motion(read_machine(machine))
 
 
 def test_integer_noise_shifts_nothing() -> None:
@@ -516,15 +516,15 @@ def test_integer_noise_shifts_nothing() -> None:
             "adjacency": {"norm": "all"},
             "body": [["draw", X, family, 0, [1, 0]], ["set", ["cell", "y"], ["+", X, U]]],
         }
-        assert Motion(read_machine(machine), lambda: None).is_shift == is_shift
+        assert Motion(read_machine(machine)).is_shift == is_shift
 
 
 def changes(text: str) -> set[tuple[Fraction, ...]]:
     """Of the representatives."""
     machine = machine_of(text)
-    step = single_pairs(json_of(text), lambda: None)
+    step = single_pairs(json_of(text))
     assert step is not None
-    found = representatives(Proof(machine, None, lambda: None), [], step.step)
+    found = representatives(Proof(machine, None), [], step.step)
     domains = [domain for _, domain in machine.inputs]
     for pair in found.pairs:
         assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))
@@ -555,7 +555,7 @@ def test_changes_that_no_range_ends() -> None:
         with pytest.raises(Refused):
             changes(SHIFTED.format("", adjacency))
     # Ends of ranges count where they are nearer than a change.
-    assert single_pairs(json_of(SHIFTED.format("0..1", "l1 3/2")), lambda: None) is None
+    assert single_pairs(json_of(SHIFTED.format("0..1", "l1 3/2"))) is None
 
 
 def test_machines_without_published_numbers_shift_nothing() -> None:

@@ -28,4 +28,4 @@ def test_values_are_no_words(word: str) -> None:
     end
     """
     machine = machine_json(program_of(text))
-    assert replay(machine, CLAIM, parts_proof(machine, CLAIM, None, lambda: None))
+    assert replay(machine, CLAIM, parts_proof(machine, CLAIM, None))

@@ -115,7 +115,7 @@ def test_the_worst_pair_is_bounded_closely(seed: int, norm: Json, adjacent: Any)
     for more in (0.01, 0.03, 0.1, 0.3):
         said = claim("DP", HALF, true + more * (1 - true))
         try:
-            steps = parts_proof(given, said, None, lambda: None)
+            steps = parts_proof(given, said, None)
         except (NoCertificate, NotProved):
             continue
         break
@@ -125,14 +125,14 @@ def test_the_worst_pair_is_bounded_closely(seed: int, norm: Json, adjacent: Any)
     ends = [each for each in steps if each["rule"] == "independent parts"]
     assert len(ends) == 1
     with pytest.raises((NoCertificate, NotProved)):
-        parts_proof(given, claim("DP", HALF, true * 0.999), None, lambda: None)
+        parts_proof(given, claim("DP", HALF, true * 0.999), None)
     if true > 1e-3:
         named = tuple(tuple(map(Fraction, each)) for each in worst)
         said = claim("Not_DP", HALF, true * 0.98)
-        steps = parts_proof(given, said, named, lambda: None)
+        steps = parts_proof(given, said, named)
         assert replay(given, said, steps)
         with pytest.raises((NoCertificate, NotProved)):
-            parts_proof(given, claim("Not_DP", HALF, true * 1.001), named, lambda: None)
+            parts_proof(given, claim("Not_DP", HALF, true * 1.001), named)
     assert not told
 
 
@@ -141,9 +141,9 @@ def test_parts_may_have_a_common_input() -> None:
     given = machine(kinds, {"norm": "all"}, shared=True)
     true = max(delta(kinds, (a,) * 4, (1 - a,) * 4, 0.5) for a in (0, 1))
     said = claim("DP", HALF, true * 1.3)
-    assert replay(given, said, parts_proof(given, said, None, lambda: None))
+    assert replay(given, said, parts_proof(given, said, None))
     alone = {**given, "adjacency": {"pairs": [[[0], [1]]], "one way": False}}
-    assert replay(alone, said, parts_proof(alone, said, None, lambda: None))
+    assert replay(alone, said, parts_proof(alone, said, None))
 
 
 def test_many_parts_need_no_list_of_inputs() -> None:
@@ -161,9 +161,9 @@ def test_many_parts_need_no_list_of_inputs() -> None:
     assert isinstance(program, Program)
     given = machine_json(program)
     said = claim("DP", Fraction(2), 0)
-    assert replay(given, said, parts_proof(given, said, None, lambda: None))
+    assert replay(given, said, parts_proof(given, said, None))
     with pytest.raises((NoCertificate, NotProved)):
-        parts_proof(given, claim("DP", Fraction(19, 10), 0), None, lambda: None)
+        parts_proof(given, claim("DP", Fraction(19, 10), 0), None)
 
 
 KINDS = [random_rows(random.Random(4), 2), random_rows(random.Random(5), 2)]
@@ -186,7 +186,7 @@ LEAKS = {
 def test_parts_that_are_not_independent_are_refused(why: str) -> None:
     """The steps are those of the machine without the leak, for all ways to part the other one."""
     said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None, lambda: None)]
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
     assert replay(PLAIN, said, steps)
     leaky = {**PLAIN, "body": LEAKS[why]}
     for cut in range(1, len(LEAKS[why])):
@@ -205,7 +205,7 @@ def test_parts_that_are_not_independent_are_refused(why: str) -> None:
 
 def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
     said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None, lambda: None)]
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
     place = next(
         k for k, each in enumerate(steps) if each["pairs" if "pairs" in each else "rule"] is None
     )
@@ -216,7 +216,7 @@ def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
 
 def test_ways_in_which_parts_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     said = claim("DP", HALF, 0.9)
-    steps = parts_proof(PLAIN, said, None, lambda: None)
+    steps = parts_proof(PLAIN, said, None)
     monkeypatch.setattr(parts, "MOST_REACHED", 3)
     with pytest.raises(Refused, match="differ in more than 3 ways"):
         replay(PLAIN, said, steps)
@@ -239,10 +239,10 @@ def _honest() -> list[tuple[Json, Json, list[Json]]]:
         worst = max(wide, key=lambda pair: delta(kinds, *full[pair], 0.5))
         true = delta(kinds, *full[worst], 0.5)
         said = claim("DP", HALF, true * 1.2 + 0.01)
-        found.append((given, said, list(parts_proof(given, said, None, lambda: None))))
+        found.append((given, said, list(parts_proof(given, said, None))))
         said = claim("Not_DP", HALF, true * 0.9)
         named = tuple(tuple(map(Fraction, each)) for each in worst)
-        found.append((given, said, list(parts_proof(given, said, named, lambda: None))))
+        found.append((given, said, list(parts_proof(given, said, named))))
     return found
 
 
@@ -280,7 +280,7 @@ def test_pairs_of_a_part_are_looked_through_once(monkeypatch: pytest.MonkeyPatch
     kinds = [random_rows(random.Random(4), 12)] * 2
     given = machine(kinds, {"norm": "l0", "radius": 1})
     said = claim("DP", Fraction(1, 2), 1)
-    steps = parts_proof(given, said, None, lambda: None)
+    steps = parts_proof(given, said, None)
     counts, before = [0], Machine.__hash__
 
     def counted(self: Machine) -> int:

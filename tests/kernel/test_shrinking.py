@@ -138,7 +138,7 @@ def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
 )
 def test_what_shrinks(words: dict[str, str], point: int, shrinks: bool) -> None:
     machine = read_machine(machine_json(program_of(text_of(**words))))
-    assert Motion(machine, lambda: None).shrinks({0: Fraction(point)}) == shrinks
+    assert Motion(machine).shrinks({0: Fraction(point)}) == shrinks
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_what_does_not_shrink(before: str, after: str) -> None:
     if "real\ny" in after:
         text = text.replace("\ny <- 0", "").replace("o <- 0", "o <- 0\ny <- 0")
     machine = read_machine(machine_json(program_of(text)))
-    assert not Motion(machine, lambda: None).shrinks({0: Fraction(1)})
+    assert not Motion(machine).shrinks({0: Fraction(1)})
 
 
 def test_choices_that_do_not_read_eps_shrink() -> None:
     text = text_of().replace("o <- 0", "o <- choose {0 : 1/3, 1 : 2/3}")
     machine = read_machine(machine_json(program_of(text)))
-    assert Motion(machine, lambda: None).shrinks({0: Fraction(1)})
+    assert Motion(machine).shrinks({0: Fraction(1)})
 
 
 def test_the_point_is_an_input() -> None:
@@ -170,7 +170,7 @@ def test_the_point_is_an_input() -> None:
     step = {"eps": {"from": "1/4", "to": "1/2"}, "eps_prv": 1, "delta": "1/2", "point": [1]}
     for domain, is_input in (("-1..2", True), ("1..2", True), ("2..3", False), ("", True)):
         machine = read_machine(machine_json(program_of(text_of(domain=domain))))
-        about = Steps(machine, None, lambda: None)
+        about = Steps(machine, None)
         if is_input:
             assert smaller_eps(about, [private], step).eps == Epsilons(LOW, HIGH)
             continue
@@ -185,9 +185,9 @@ def test_listed_pairs_do_not_shrink() -> None:
     listed = frozenset({((0,), (1,))})
     other = replace(machine, adjacency=Adjacency("pairs", pairs=listed))
     for about, premise in (
-        (Steps(other, None, lambda: None), private),
-        (Steps(machine, None, lambda: None), replace(private, pairs=listed)),
-        (Steps(machine, None, lambda: None), replace(private, eps=Epsilons(LOW, HIGH))),
+        (Steps(other, None), private),
+        (Steps(machine, None), replace(private, pairs=listed)),
+        (Steps(machine, None), replace(private, eps=Epsilons(LOW, HIGH))),
     ):
         with pytest.raises(NotProved):
             smaller_eps(about, [premise], step)

@@ -56,7 +56,7 @@ def as_function(function: Sum) -> ExponentialPolynomial:
 
 
 def replayed(step: Any) -> Sign:
-    found = apply(RULES, Proof(NOTHING, None, lambda: None), {}, json.loads(json.dumps(step)))
+    found = apply(RULES, Proof(NOTHING, None), {}, json.loads(json.dumps(step)))
     assert isinstance(found, Sign)
     return found
 

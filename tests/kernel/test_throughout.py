@@ -131,7 +131,7 @@ def test_a_constant_eps_prv_is_bounded_from_below() -> None:
 
 def run_of(name: str, **more: Any) -> ExactDistributions:
     machine, _, steps = BY_NAME[name]
-    proof, known = Proof(read_machine(machine), None, lambda: None), {}
+    proof, known = Proof(read_machine(machine), None), {}
     for number, step in enumerate(steps[:-1]):
         if step["rule"] == "exact distributions":
             step = {**step, **more}
@@ -232,7 +232,7 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
             "inputs": None,
         }
         with pytest.raises(NotProved):
-            apply(RULES, Proof(read_machine(machine), None, lambda: None), {}, step)
+            apply(RULES, Proof(read_machine(machine), None), {}, step)
     with pytest.raises(UserError):
         Asked(TURNING, "DP", interval="0..3").decision()
 

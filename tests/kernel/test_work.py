@@ -68,6 +68,45 @@ def test_what_is_costly_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -
         replay(*COSTLY[name])
 
 
+class Ended(Exception):
+    """What is raised by who is asked."""
+
+
+@pytest.mark.parametrize("between", [1, 10_000])
+def test_somebody_is_asked_as_work_is_spent(between: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a step, about as often as it is meant; what he raises ends the block."""
+    asked = [0]
+
+    def ask() -> None:
+        asked[0] += 1
+        if asked[0] == 5:
+            raise Ended
+
+    monkeypatch.setattr(budget, "BETWEEN_ASKS", between)
+    spent = 0
+    with pytest.raises(Ended), budget.asking(ask), budget.budget():
+        while True:
+            spent += 1
+            budget.spend(1)
+    assert spent == 1 + 4 * (between + 1)
+    budget.spend(10**12)
+    with budget.budget(), pytest.raises(Refused):
+        budget.spend(budget.MOST_WORK + 1)
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_who_asks_may_end_what_is_costly(name: str) -> None:
+    asked = [0]
+
+    def ask() -> None:
+        asked[0] += 1
+        if asked[0] == 2:
+            raise Ended
+
+    with pytest.raises(Ended), budget.asking(ask):
+        replay(*COSTLY[name])
+
+
 def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas have up to thousands of terms, and pairs are millions."""
     options = [[o, ["exp", ["*", f"{o}/7", ["eps"]]]] for o in range(1, 7)]
