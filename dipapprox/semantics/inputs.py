@@ -41,6 +41,10 @@ class NeedsValue(Exception):
         self.cell = cell
 
 
+ValuesLeft = tuple[tuple[Value, ...], frozenset[Value] | None]
+"""The domain of a cell, and what is left of it; None for all."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
     """The inputs that may take a path: domains, restricted cell by cell, and linear conditions.
@@ -71,6 +75,12 @@ class Knowledge:
         if isinstance(domain, AllReals):
             raise ValueOfAny(cell)
         return domain if left is None else tuple(v for v in domain if v in left)
+
+    def values_left(self, cell: str) -> ValuesLeft | None:
+        """Return all that is known of a cell; None if a condition ties it to other cells."""
+        if any(each.form is not None and cell in each.form.inputs() for each in self.linear):
+            return None
+        return self.domains[cell], self.allowed.get(cell)
 
     def is_integer(self, cell: str, factor: Fraction) -> bool:
         """Whether `factor` times a numeric cell is an integer, whichever value it has."""

@@ -10,7 +10,8 @@ a set is, restricted to that set, the closure of the restriction) and on the oth
 about these samples alone, for a guard is compared with parallel ones only. If a turn reads no
 output, leaves a configuration as it found it, so that no sample drawn in it is in the next one, and
 goes on with one state, the next turn does the same with new samples in place of its own and the
-next elements in place of its own: the same guards, the same values, the same ends. By induction so
+next elements in place of its own, if the same values are left for these: the same guards, the same
+values, the same ends. By induction so
 do all turns. What a turn assigns is seen by comparing values; a cell with the value that it had
 keeps it in later turns if it has that value there, too.
 
@@ -32,7 +33,7 @@ from dipapprox.language import core
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
 from dipapprox.semantics.evaluation import shared_form
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.inputs import Knowledge, ValuesLeft
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Run
@@ -119,6 +120,7 @@ class Course:
         left: The state that goes on.
         stored: The variables that it assigns.
         before: The values of elements of output arrays before the turn.
+        known: What the path knows of elements of input arrays.
     """
 
     turn: int
@@ -129,6 +131,7 @@ class Course:
     left: _End
     stored: tuple[tuple[str, StoredValue], ...]
     before: tuple[tuple[str, core.Value | None], ...]
+    known: tuple[tuple[str, ValuesLeft], ...]
 
 
 _MOST_TRIES = 3
@@ -262,8 +265,13 @@ def _course(run: Run, known: Repetition, turn: int, before: Head, after: Head) -
     stored = tuple(after.store.changes(before.store))
     index = _index(known, turn)
     values = tuple([(a, before.outputs.get(a + index)) for a in known.written])
+    told = [(a, before.knowledge.values_left(a + index)) for a in known.read]
+    inputs = tuple([(array, own) for array, own in told if own is not None])
+    if len(inputs) < len(told):
+        return None
     samples = tuple(run.samples.values())[before.samples :]
-    return Course(turn, before.samples, samples, tuple(nodes), tuple(ends), left, stored, values)
+    parts = tuple(nodes), tuple(ends), left, stored, values, inputs
+    return Course(turn, before.samples, samples, *parts)
 
 
 def _repeated(run: Run, known: Repetition, course: Course, state: State, turn: int) -> int:
@@ -285,6 +293,8 @@ def _repeated(run: Run, known: Repetition, course: Course, state: State, turn: i
         index = _index(known, turn)
         outputs = state.outputs
         if any(outputs.get(array + index) is not value for array, value in course.before):
+            break
+        if any(state.knowledge.values_left(a + index) != own for a, own in course.known):
             break
         run.limits.check()
         rename = _renaming(run, known, course, index)

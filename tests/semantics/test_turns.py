@@ -90,6 +90,25 @@ for i in 1..N do
     if r >= x then exit end
 end
 """,
+    "elements of which a path knows more than of others": CLEARED
+    + """
+if q[1] + q[2] < 2 or q[3] = 0 then last <- 1; exit end
+x <- Gauss(0, 2 / eps)
+for i in 1..N do
+    r <- Gauss(t, 4 / eps)
+    if q[i] = 1 and r >= x then out[i] <- 1; exit end
+end
+""",
+    "elements that are tied to each other": CLEARED
+    + """
+if q[1] + q[2] + q[3] < 2 and t = 0 then last <- 1; exit end
+if q[1] + q[2] + q[3] > 2 then exit end
+x <- Gauss(0, 2 / eps)
+for i in 1..N do
+    r <- Gauss(t, 4 / eps)
+    if q[i] >= 0 and r >= x - q[i] then out[i] <- 1; exit end
+end
+""",
     "elements that had other values": CLEARED
     + """
 out[4] <- 2
@@ -179,6 +198,18 @@ def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     check(read(HEAD + text, N=6 if merge else 4), merge)
 
 
+@given(st.lists(st.sampled_from([(0,), (0, 1), (1,)]), min_size=9, max_size=9))
+@settings(max_examples=20)
+def test_elements_may_have_different_domains(domains: list[tuple[int, ...]]) -> None:
+    """As those have that are looked at for some inputs only."""
+    program = read(HEAD + LOOPS["sparse vector"])
+    ranges = [tuple(map(Fraction, domain)) for domain in (*domains, (0, 1))]
+    cells = [
+        replace(cell, domain=domain) for cell, domain in zip(program.inputs, ranges, strict=True)
+    ]
+    check(replace(program, inputs=tuple(cells)), True)
+
+
 def test_variables_without_a_name_are_those_of_the_turn() -> None:
     turn = "if Lap(q[i], 1 / eps) > x then out[i] <- 1; exit end"
     program = read(f"{HEAD}{CLEARED}x <- Lap(t, 1 / eps)\nfor i in 1..N do {turn} end", N=7)
@@ -216,8 +247,11 @@ def turns(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@given(turns(), st.sampled_from(["", "out[4] <- 2\n"]), st.booleans())
-@settings(max_examples=15)
+KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
+
+
+@given(turns(), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
+@settings(max_examples=20)
 def test_random_turns(turn: str, before: str, ends: bool) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{HEAD}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)
