@@ -23,6 +23,7 @@ MODULES = {
 
 LAYERS = (
     "kernel",
+    "version",
     "data_classes",
     "digits",
     "deferred",

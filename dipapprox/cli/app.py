@@ -28,6 +28,7 @@ from dipapprox.errors import (
     was_interrupted,
 )
 from dipapprox.source import visible_lines
+from dipapprox.version import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -149,7 +150,10 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
+    version = f"dipapprox {VERSION}"
+    parser.add_argument(
+        "--version", action="version", version=version, help="show the version and exit"
+    )
     # With a `prog` of its own argparse does not format the usage to find one.
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, prog=parser.prog
@@ -164,19 +168,6 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         for name, line in COMMANDS.items():
             commands.add_parser(name, help=line)
     return parser
-
-
-class _ShowVersion(argparse.Action):
-    """Like the action "version", but the version is looked up only when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        metadata = import_module("importlib.metadata")
-        try:
-            found = metadata.version("dipapprox")
-        except metadata.PackageNotFoundError:
-            found = "(not installed)"
-        print(f"dipapprox {found}")
-        parser.exit()
 
 
 def _fail(message: str, status: int) -> int:

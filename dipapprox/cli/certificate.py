@@ -14,26 +14,29 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import Source
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.compositions.result import ComposedAnswer
-from dipapprox.privacy.decisions.decision import Decision
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Verdict
-from dipapprox.questions.proof_certificates import Certifiable, certify_proof
 
 if TYPE_CHECKING:
+    from dipapprox.privacy.compositions.result import ComposedAnswer
+    from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.privacy.verdict import Verdict
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
-    from dipapprox.replays import files
+    from dipapprox.questions import proof_certificates
+    from dipapprox.questions.proof_certificates import Certifiable
+    from dipapprox.replays import composition_files, files
 else:
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     replayed = Deferred("dipapprox.proofs.replayed")
+    proof_certificates = Deferred("dipapprox.questions.proof_certificates")
+    composition_files = Deferred("dipapprox.replays.composition_files")
     files = Deferred("dipapprox.replays.files")
 
 FLAG = "--certificate"
 
-Found = TypeVar("Found", bound=Verdict | IntervalVerdict | Decision)
-Budget = TypeVar("Budget", bound=Certifiable)
+Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
+Budget = TypeVar("Budget", bound="Certifiable")
 Answered = TypeVar("Answered")
 
 
@@ -102,7 +105,7 @@ def write_proof(path: Path, source: str, proof: Certifiable, options: Options) -
     """
     if proof.replayed is None:
         return None
-    return _write(path, certify_proof(proof, source, options.limits))
+    return _write(path, proof_certificates.certify_proof(proof, source, options.limits))
 
 
 def write_composition(path: Path, found: ComposedAnswer, options: Options) -> str | None:
@@ -117,7 +120,7 @@ def write_composition(path: Path, found: ComposedAnswer, options: Options) -> st
     if not found.proofs:
         return None
     try:
-        return _write(path, files.certify_composition(found, options))
+        return _write(path, composition_files.certify_composition(found, options))
     except NoCertificate as missing:
         print(missing.message, file=sys.stderr)
         return None

@@ -17,13 +17,13 @@ from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, Signed, page
 from dipapprox.privacy.profiles.profile_result import PrivacyCurve
-from dipapprox.privacy.reports import version
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile, Range
 from dipapprox.questions.worst_pair import around_worst_pair
+from dipapprox.version import VERSION
 
 if TYPE_CHECKING:
     from dipapprox.cli import plot as plots
@@ -62,7 +62,7 @@ def write(
     if certificate is not None and digest is not None:
         signed = Signed(certificate.name, digest)
     charts = (*found.charts(), *others)
-    text = page(found.describe(), charts, listings, signed, version())
+    text = page(found.describe(), charts, listings, signed, VERSION)
     write_whole(path, text, FLAG)
 
 

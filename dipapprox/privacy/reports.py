@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +19,7 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description
 from dipapprox.privacy.page import Listing, page
 from dipapprox.privacy.page import Signed as Shown
+from dipapprox.version import VERSION
 
 SUFFIX = ".html"
 
@@ -59,7 +59,7 @@ def write_report(
     if path.suffix.lower() != SUFFIX:
         raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
     listings, signed = _of_certificate(said, certificate)
-    text = page(description, charts, listings, signed, version())
+    text = page(description, charts, listings, signed, VERSION)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -67,14 +67,6 @@ def write_report(
         raise UserError(f"'{path}' exists already", "choose another name") from None
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}") from None
-
-
-def version() -> str:
-    """Return the version of this package."""
-    try:
-        return metadata.version("dipapprox")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def _of_certificate(

@@ -56,10 +56,10 @@ from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
 
 if TYPE_CHECKING:
+    from dipapprox.replays import composition_files
     from dipapprox.replays import compositions as proving
-    from dipapprox.replays import files
 else:
-    files = Deferred("dipapprox.replays.files")
+    composition_files = Deferred("dipapprox.replays.composition_files")
     proving = Deferred("dipapprox.replays.compositions")
 
 Table = Mapping[str, object]
@@ -228,7 +228,7 @@ def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) 
 
 
 def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
-    return files.certify_composition(answer, options)
+    return composition_files.certify_composition(answer, options)
 
 
 def pipeline_of(

@@ -16,8 +16,8 @@ from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.replays.budgets import scope_text, subject_of
+from dipapprox.replays.computed import computed
 from dipapprox.replays.digest import digest, text_hash
-from dipapprox.replays.files import versions
 from dipapprox.replays.result import FORMAT, VERSION
 
 
@@ -49,7 +49,7 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
         "machine": machine,
         "claim": written.claim,
         "steps": list(written.steps),
-        "computed": {"engine": "exact", **versions()},
+        "computed": computed("exact"),
     }
     return Certificate({**fields, "digest": digest(fields)})
 

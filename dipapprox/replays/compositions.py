@@ -10,7 +10,7 @@ from dipapprox.privacy.compositions.pipeline import Pipeline
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_ends import proved_composition
-from dipapprox.replays.files import certify_composition
+from dipapprox.replays.composition_files import certify_composition
 
 
 class ProvedComposed(Composed):

@@ -11,12 +11,10 @@ is for people, and for the comparison of text and machine.
 
 from __future__ import annotations
 
-import platform
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import replace
+from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
@@ -27,21 +25,22 @@ from dipapprox.language.load import parse_program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy.certificate import Certificate, ProgramText
-from dipapprox.privacy.compositions.pipeline import ProgramAt
-from dipapprox.privacy.compositions.result import ComposedAnswer
-from dipapprox.privacy.decisions.decision import Decision
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import BY_BUDGET, Answer, Verdict
-from dipapprox.proof_steps.composed_ends import with_proofs
-from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
+from dipapprox.replays.computed import computed
 from dipapprox.replays.digest import digest, text_hash
-from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
+from dipapprox.replays.result import FORMAT, VERSION
 
-Found = TypeVar("Found", bound=Verdict | IntervalVerdict | Decision)
+if TYPE_CHECKING:
+    from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.intervals.verdict import IntervalVerdict
+    from dipapprox.proof_steps import decisions
+else:
+    decisions = Deferred("dipapprox.proof_steps.decisions")
+
+Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
 def with_proof(program: Program, found: Found, selection: PairSelection, limits: Limits) -> Found:
@@ -68,7 +67,8 @@ def with_proof(program: Program, found: Found, selection: PairSelection, limits:
             case Verdict():
                 own = replayed(program, goal_of(found), selection, limits)
             case _:
-                own = replayed_throughout(program, goals_of(found), selection, limits)
+                goals = decisions.goals_of(found)
+                own = decisions.replayed_throughout(program, goals, selection, limits)
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
     return replace(found, replayed=own)
@@ -95,7 +95,7 @@ def certify_answer(
             certificate for it.
         LimitReached: If a limit is reached.
     """
-    described = _program_fields(program, source)
+    described = program_fields(program, source)
     own = with_proof(program, found, selection, limits).replayed
     assert own is not None and isinstance(own.proof, WrittenProof)
     proof = own.proof
@@ -108,48 +108,12 @@ def certify_answer(
         "machine": proof.machine,
         "claim": proof.claim,
         "steps": list(proof.steps),
-        "computed": {"engine": found.engine, **versions()},
+        "computed": computed(found.engine),
     }
     return Certificate({**fields, "digest": digest(fields)})
 
 
-def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
-    """Record an answer about a pipeline: its proofs, which the kernel replays first if it has not.
-
-    Args:
-        answer: A claim, or an interval.
-        options: Those of the answer.
-
-    Raises:
-        UserError: If the kernel confirms no proof, or the text of a program is not known.
-        LimitReached: If a limit of `options` is reached.
-    """
-    answer = with_proofs(answer, options)
-    programs: list[object] = []
-    for run in answer.pipeline.runs:
-        what = run.what
-        if not isinstance(what, ProgramAt):
-            programs.append(None)
-            continue
-        if what.text is None:
-            raise NoCertificate(f"the text of '{run.name}' is not known: name its file")
-        programs.append(_program_fields(what.program, what.text))
-    said = [{"claim": proof.claim, "steps": list(proof.steps)} for proof in answer.proofs]
-    broken = answer.answer is Answer.NOT_DP
-    kept = any(proof.kept for proof in answer.proofs)
-    fields: dict[str, object] = {
-        "format": PIPELINE_FORMAT,
-        "version": PIPELINE_VERSION,
-        "programs": programs,
-        "pipeline": answer.proofs[0].pipeline,
-        "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,
-        "proofs": said,
-        "computed": {"engine": "exact", **versions()},
-    }
-    return Certificate({**fields, "digest": digest(fields)})
-
-
-def _program_fields(program: Program, source: ProgramText) -> dict[str, object]:
+def program_fields(program: Program, source: ProgramText) -> dict[str, object]:
     """Return the fields of a program: its text, parameters, and domains.
 
     Raises:
@@ -171,18 +135,3 @@ def _program_fields(program: Program, source: ProgramText) -> dict[str, object]:
         "params": {name: exact_text(value) for name, value in program.parameters.items()},
         "widened": {name: domain_text(domain) for name, domain in widened.items()},
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what computes."""
-    names = ("dipapprox", "python-flint", "numpy")
-    found = {name.replace("-", "_"): _version(name) for name in names}
-    return {"python": platform.python_version(), **found}
-
-
-@cache
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

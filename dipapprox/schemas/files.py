@@ -27,8 +27,6 @@ class VersionsOfProof(Statement, frozen=True):
     engine: str
     python: str
     dipapprox: str
-    python_flint: str
-    numpy: str
 
 
 class Proof(Statement, frozen=True, kw_only=True):
