@@ -146,4 +146,4 @@ class Kernel:
         for gap, mass in zip(map(to_ball, gaps), masses, strict=True):
             values += mass * self._majorant(gap, arb.pos_inf(), ZERO)
             whole += mass * self._family.above(gap * self._unit)
-        return Tail(between(ZERO, values.upper()), between(ZERO, whole.upper()))
+        return Tail(values, whole)

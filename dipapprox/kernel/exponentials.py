@@ -22,6 +22,11 @@ from dipapprox.kernel.errors import Refused
 
 Ball = Any
 
+Number = Fraction | int
+
+Term = tuple[tuple[Number, int], Number]
+"""((q, n), c): c * eps ** n * e ** (q * eps)."""
+
 MOST_TERMS = 20_000
 """Most terms of a sum, or of products of two sums."""
 
@@ -31,16 +36,16 @@ MOST_BITS = 1 << 16
 
 def power(base: Fraction, exponent: int) -> Fraction:
     """Return base ** exponent."""
-    if _bits(base) * abs(exponent) > MOST_BITS:
+    if _bits(base) * abs(exponent) > MOST_BITS or (exponent < 0 and not base):
         raise Refused("a power that is too long")
     return base**exponent
 
 
-def _bits(value: Fraction) -> int:
+def _bits(value: Number) -> int:
     return value.numerator.bit_length() + value.denominator.bit_length()
 
 
-def _text(term: tuple[tuple[Fraction, int], Fraction]) -> str:
+def _text(term: Term) -> str:
     (rate, exponent), c = term
     # Python writes no longer integers.
     said, fast = (n if _bits(n) < 10_000 else f"(a number of {_bits(n)} bits)" for n in (c, rate))
@@ -56,29 +61,29 @@ class Sum:
         terms: ((q, n), c), ascending, c != 0.
     """
 
-    terms: tuple[tuple[tuple[Fraction, int], Fraction], ...]
+    terms: tuple[Term, ...]
 
     @classmethod
-    def of(cls, terms: Iterable[tuple[tuple[Fraction, int], Fraction]]) -> Sum:
+    def of(cls, terms: Iterable[Term]) -> Sum:
         """Collect terms."""
-        found: dict[tuple[Fraction, int], Fraction] = {}
+        found: dict[tuple[Number, int], Number] = {}
         for key, coefficient in terms:
             bits = _bits(key[0]) + _bits(coefficient)
             if bits > MOST_BITS:
                 raise Refused("an exponential polynomial with numbers that are too long")
             spend(12 + bits // 64)
-            found[key] = found.get(key, Fraction(0)) + coefficient
+            found[key] = found[key] + coefficient if key in found else coefficient
             if len(found) > MOST_TERMS:
                 raise Refused(f"an exponential polynomial of more than {MOST_TERMS} terms")
         return cls(tuple(sorted((key, c) for key, c in found.items() if c)))
 
     @classmethod
-    def constant(cls, value: Fraction) -> Sum:
+    def constant(cls, value: Number) -> Sum:
         """Return a number."""
         return cls.of([((Fraction(0), 0), value)])
 
     @classmethod
-    def exponential(cls, rate: Fraction) -> Sum:
+    def exponential(cls, rate: Number) -> Sum:
         """Return e ** (rate * eps)."""
         return cls.of([((rate, 0), Fraction(1))])
 
@@ -98,7 +103,7 @@ class Sum:
             ((q + r, n + m), c * d) for (q, n), c in self.terms for (r, m), d in other.terms
         )
 
-    def scaled(self, factor: Fraction) -> Sum:
+    def scaled(self, factor: Number) -> Sum:
         """Return factor * self."""
         return Sum.of((key, factor * c) for key, c in self.terms)
 
@@ -107,37 +112,52 @@ class Sum:
 
         Coefficients of f are integers without a common divisor; its least n and least q are 0.
         """
-        least = min(q for (q, _), _ in self.terms), min(n for (_, n), _ in self.terms)
-        below = lcm(*(c.denominator for _, c in self.terms))
-        scale = Fraction(gcd(*(int(c * below) for _, c in self.terms)), below)
-        whole = (((q - least[0], n - least[1]), c / scale) for (q, n), c in self.terms)
-        return Sum.of([(least, scale)]), Sum.of(whole)
+        (q, n), below = self.terms[0][0], lcm(*(c.denominator for _, c in self.terms))
+        n = min(n for (_, n), _ in self.terms)
+        whole = [int(c * below) for _, c in self.terms]
+        divisor = gcd(*whole)
+        terms = zip(self.terms, whole, strict=True)
+        return Sum.of([((q, n), Fraction(divisor, below))]), Sum.of(
+            ((r - q, m - n), c // divisor) for ((r, m), _), c in terms
+        )
 
     def is_zero(self) -> bool:
         """Whether it is 0 for every eps."""
         return not self.terms
 
-    def at(self, eps: Fraction) -> Sum:
-        """Return a sum without powers of eps that has the same value at `eps`."""
-        return Sum.of(((q, 0), c * power(eps, n)) for (q, n), c in self.terms)
+    def has_positive_terms(self) -> bool:
+        """Whether there are terms, and all coefficients are > 0: then it is > 0 for every eps."""
+        return bool(self.terms) and all(c > 0 for _, c in self.terms)
 
-    def ball(self, eps: Fraction) -> Ball:
-        """Enclose the value at `eps`, at the precision of the enclosing block."""
-        found = to_ball(Fraction(0))
+    def derivative(self) -> Sum:
+        """Return the derivative."""
+        found = [((q, n), c * q) for (q, n), c in self.terms]
+        return Sum.of(found + [((q, n - 1), c * n) for (q, n), c in self.terms])
+
+    def at(self, eps: Fraction) -> Sum:
+        """Return a sum without powers of eps that has the same value at `eps`.
+
+        At 0, where there must be no power below 0, it is a number.
+        """
+        return Sum.of(((q * bool(eps), 0), c * power(eps, n)) for (q, n), c in self.terms)
+
+    def ball(self, eps: Ball) -> Ball:
+        """Enclose the values at all members of a ball, at the precision of the enclosing block."""
+        found = to_ball(0)
         for (q, n), c in self.terms:
             spend_balls(4)
-            found += to_ball(c * power(eps, n)) * to_ball(q * eps).exp()
+            found += to_ball(c) * eps**n * (to_ball(q) * eps).exp()
         return found
 
     def sign(self, eps: Fraction) -> int:
-        """Return -1, 0 or 1: the sign of the value at a rational eps > 0."""
+        """Return -1, 0 or 1: the sign of the value at a rational eps >= 0, as `at` has it."""
         fixed = self.at(eps)
         if fixed.is_zero():
             return 0
         bits = 64
         while bits <= MOST_PRECISION:
             with precision(bits):
-                found = fixed.ball(eps)
+                found = fixed.ball(to_ball(eps))
                 if found > 0:
                     return 1
                 if found < 0:
@@ -171,7 +191,7 @@ class Ratio:
     denominator: Denominator = ()
 
     @classmethod
-    def constant(cls, value: Fraction) -> Ratio:
+    def constant(cls, value: Number) -> Ratio:
         """Return a number."""
         return cls(Sum.constant(value))
 
@@ -191,7 +211,7 @@ class Ratio:
             known[factor] = known.get(factor, 0) + exponent
         return Ratio(self.numerator * other.numerator, _ordered(known))
 
-    def scaled(self, factor: Fraction) -> Ratio:
+    def scaled(self, factor: Number) -> Ratio:
         """Return factor * self."""
         return Ratio(self.numerator.scaled(factor), self.denominator)
 
@@ -199,7 +219,7 @@ class Ratio:
         """Return 1 / self, whose numerator is > 0."""
         monomial, factor = self.numerator.parts()
         (((rate, exponent), c),) = monomial.terms
-        above = _missing((), self.denominator) * Sum.of([((-rate, -exponent), 1 / c)])
+        above = _missing((), self.denominator) * Sum.of([((-rate, -exponent), Fraction(1) / c)])
         return Ratio(above, () if factor == _ONE else ((factor, 1),))
 
     def at(self, eps: Fraction) -> Ratio:
@@ -219,7 +239,8 @@ class Ratio:
 
     def ball(self, eps: Fraction) -> Ball:
         """Enclose the value at `eps`, at the precision of the enclosing block."""
-        return self.numerator.ball(eps) / _missing((), self.denominator).ball(eps)
+        point = to_ball(eps)
+        return self.numerator.ball(point) / _missing((), self.denominator).ball(point)
 
 
 def _ordered(factors: Mapping[Sum, int]) -> Denominator:

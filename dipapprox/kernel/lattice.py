@@ -42,8 +42,8 @@ class Lattice(Space):
         return Sampled(
             [size * mass for mass in masses],
             [],
-            Tail(between(ZERO, size * before), size * family.below(first - 1, scale)),
-            Tail(between(ZERO, size * after), size * family.above(last + 1, scale)),
+            Tail(size * before, size * family.below(first - 1, scale)),
+            Tail(size * after, size * family.above(last + 1, scale)),
         )
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
@@ -76,13 +76,13 @@ class Lattice(Space):
             more = near * masses[k + 1] + far * masses[count - k]
             values.append((inside + between(ZERO, more.upper())).nonnegative_part())
         # All probabilities of X + Y add up to those of X.
-        lost = between(ZERO, (sum(f.values, near + far) - sum(values, ZERO)).upper())
+        lost = sum(f.values, near + far) - sum(values, ZERO)
         tails = []
         for own, other, ordered in ((f.left, far, f.values), (f.right, near, f.values[::-1])):
             most = own.values + other * masses[count + 1]
             # The end of the grid is one step away from where the tail begins.
             most += sum((mass * masses[k] for k, mass in enumerate(ordered, 1)), ZERO)
-            tails.append(Tail(between(ZERO, most.upper()), lost))
+            tails.append(Tail(most, lost))
         return Sampled(values, [], *tails)
 
     def inside(self, f: Sampled) -> arb:

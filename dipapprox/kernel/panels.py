@@ -14,7 +14,7 @@ from itertools import pairwise
 from flint import arb, arb_mat
 
 from dipapprox.kernel.accuracy import Accuracy
-from dipapprox.kernel.balls import between, error, to_ball
+from dipapprox.kernel.balls import error, to_ball
 from dipapprox.kernel.convolutions import Kernel
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.grid import ends_of_panels
@@ -74,8 +74,8 @@ class Panels(Space):
         last = to_ball((self.ends[-1] - law.mean) / scale)
         size = to_ball(factor)
         (before,), (after,) = family.densities([first], -1), family.densities([last], 1)
-        left = Tail(between(ZERO, height * before), size * family.below(first, -1))
-        right = Tail(between(ZERO, height * after), size * family.above(last, 1))
+        left = Tail(height * before, size * family.below(first, -1))
+        right = Tail(height * after, size * family.above(last, 1))
         return Sampled(values, bounds, left, right)
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:

@@ -27,11 +27,13 @@ ZERO = arb(0)
 
 
 class Tail(NamedTuple):
-    """A function beyond the grid, on one side.
+    """A function beyond the grid, on one side: balls whose upper ends are not below what they are.
+
+    So what is known of f holds of its restrictions, and of f - g, too.
 
     Attributes:
-        values: Contains all its values there.
-        whole: Contains its integral there, or the sum; not finite where that is not known.
+        values: Bounds f there.
+        whole: Bounds its integral there, or the sum; not finite where that is not known.
     """
 
     values: arb
@@ -85,23 +87,10 @@ def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
 
 
 def _product(a: Tail, b: Tail) -> Tail:
-    """If b's values lie in a ball B, the integral of a * b lies in B times the integral of a."""
+    """The integral of a * b is at most that of a, times the largest value of b."""
     ways = (a.whole * b.values, b.whole * a.values)
-    whole = min(filter(arb.is_finite, ways), key=arb.rad, default=arb.pos_inf())
-    # Products of balls may reach a little below 0.
-    return Tail((a.values * b.values).nonnegative_part(), whole.nonnegative_part())
-
-
-def _rise(upper: Tail, lower: Tail) -> Tail:
-    whole = (upper.whole - lower.whole).nonnegative_part()
-    if not whole.is_finite():
-        whole = between(ZERO, upper.whole)
-    return Tail((upper.values - lower.values).nonnegative_part(), whole)
-
-
-def _restricted(tail: Tail) -> Tail:
-    """Return what is known of a function that is the tail's in a part of it, and 0 elsewhere."""
-    return Tail(between(ZERO, tail.values), between(ZERO, tail.whole))
+    whole = min(filter(arb.is_finite, ways), key=arb.upper, default=arb.pos_inf())
+    return Tail(a.values * b.values, whole)
 
 
 @dataclass(slots=True)
@@ -169,12 +158,10 @@ class Space(ABC):
         first, last = 0, cells
         if lower is not None:
             first, side = self.place(lower, False)
-            left = _restricted(left) if side < 0 else NOTHING
-            right = _restricted(right) if side > 0 else right
+            left = left if side < 0 else NOTHING
         if upper is not None:
             last, side = self.place(upper, True)
-            right = _restricted(right) if side > 0 else NOTHING
-            left = _restricted(left) if side < 0 else left
+            right = right if side > 0 else NOTHING
         last = max(first, last)
         before, after = [ZERO] * first, [ZERO] * (cells - last)
         return Sampled(
@@ -189,15 +176,14 @@ class Space(ABC):
         near, far = (f.left, f.right) if from_left else (f.right, f.left)
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
-        start = near.whole.nonnegative_part()
-        found, reached = self.partial(f, start, from_left)
-        first = Tail(between(ZERO, start), ZERO if start.is_zero() else arb.pos_inf())
-        last = Tail(between(reached, reached + far.whole), arb.pos_inf())
+        found, reached = self.partial(f, between(ZERO, near.whole).nonnegative_part(), from_left)
+        first = Tail(near.whole, ZERO if near.whole.is_zero() else arb.pos_inf())
+        last = Tail(reached + far.whole, arb.pos_inf())
         return Sampled(found.values, found.bounds, *((first, last) if from_left else (last, first)))
 
     def total(self, f: Sampled) -> arb:
         """Enclose the integral of f over everything."""
-        found = self.inside(f) + f.left.whole + f.right.whole
+        found = self.inside(f) + between(ZERO, f.left.whole + f.right.whole)
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()
@@ -211,6 +197,6 @@ class Space(ABC):
         return Sampled(
             [(a - b).nonnegative_part() for a, b in zip(upper.values, lower.values, strict=True)],
             [*map(list, upper.bounds[:1]), *(list(map(add, a, b)) for a, b in rows)],
-            _rise(upper.left, lower.left),
-            _rise(upper.right, lower.right),
+            upper.left,
+            upper.right,
         )

@@ -1,13 +1,15 @@
 """Signs of exponential polynomials on an interval of eps: what is known, and how it is proved.
 
-What is said of f is said of every positive multiple c * eps ** n * e ** (q * eps) * f. A sum whose
-coefficients are all > 0 is > 0. Let g be one of those multiples of f whose rates are >= 0, one of
-them 0, and h = g' ("a slope").
+What is said of f is said of every positive multiple c * eps ** n * e ** (q * eps) * f, so of the
+one whose least n and least q are 0 (`Sum.parts`). Let g be that one.
 
-    Rise: if g(l) >= 0 and h > 0 on (l, r], then g > 0 on (l, r].
-    Fall: if g(r) >= 0 and -h > 0 on [l, r), then g > 0 on [l, r).
+    Terms:  if all coefficients of g are > 0, then g > 0.
+    Rise:   if g(l) >= 0 and g' > 0 on (l, r], then g > 0 on (l, r].
+    Fall:   if g(r) >= 0 and -g' > 0 on [l, r), then g > 0 on [l, r).
+    Taylor: with the middle x of [l, r] and |h| <= (r - l) / 2, there is a y in [l, r] such that
+            g(x + h) = sum of g^(i)(x) h^i / i! over i < k, plus g^(k)(y) h^k / k!.
 
-Each slope lowers the degree of the coefficient of e ** 0: after finitely many there is a sum with
+Each rise lowers the degree of the coefficient of e ** 0: after finitely many there is a sum with
 one exponential, then a constant. Values at 0 are sums of coefficients, and exact; values elsewhere
 have signs that are found for certain (`exponentials`).
 """
@@ -19,12 +21,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from flint import arb, arb_poly
+from flint import arb
 
-from dipapprox.kernel.balls import between, precision, to_ball
-from dipapprox.kernel.budget import spend
+from dipapprox.kernel.balls import between, error, precision, to_ball
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ball, Ratio, Sum
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 
 MOST_ORDER = 64
@@ -111,7 +112,7 @@ class Signs:
         on = self.epsilons if on is None else on
         if function.is_zero():
             return not positive
-        if all(c > 0 for _, c in function.terms):
+        if function.has_positive_terms():
             return True
         _, part = function.parts()
         key = part, on, positive
@@ -156,7 +157,7 @@ def product_is_signed(
         for _ in range(exponent):
             product = product * factor
         if pieces:
-            positive = _is_positive(factor, pieces, epsilons) and positive
+            positive = _is_covered(factor, pieces, epsilons) and positive
         elif exponent % 2:
             raise Refuted("nothing is said of the sign of a factor")
         else:
@@ -188,13 +189,13 @@ def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
     return function, exponent, tuple(pieces)
 
 
-def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
+def _is_covered(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
     """Whether a factor is known to be > 0 on an interval; if not, it is known to be >= 0."""
-    lower, strict, function = on.lower, True, Whole.of(factor)
+    lower, strict, part = on.lower, True, factor.parts()[1]
     for upper, slopes, order, bits in pieces:
         if upper is not None and upper <= lower:
             raise Refuted("a piece without points")
-        strict = function.signed(lower, upper, slopes, order, bits) and strict
+        strict = is_positive_on(part, Epsilons(lower, upper), slopes, order, bits) and strict
         if upper is None:
             return strict
         lower = upper
@@ -203,112 +204,48 @@ def _is_positive(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
     return strict
 
 
-def _rises(function: Sum) -> bool:
-    """Whether slopes from 0 on, as many as it takes, show that a function is > 0."""
-    whole = Whole.of(function)
-    while whole.terms:
-        if whole.has_no_negative_term():
-            return True
-        if whole.at_zero() < 0:
-            return False
-        whole = whole.slope(1)
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A positive multiple of a function: terms {(n, j): c} of c eps ** n e ** (j eps / steps).
-
-    All are integers, all n and j >= 0, some j is 0; c != 0.
-    """
-
-    terms: dict[tuple[int, int], int]
-    steps: int
-
-    @classmethod
-    def of(cls, function: Sum) -> Whole:
-        _, part = function.parts()
-        steps = lcm(*(q.denominator for (q, _), _ in part.terms))
-        return cls({(n, int(q * steps)): int(c) for (q, n), c in part.terms}, steps)
-
-    def has_no_negative_term(self) -> bool:
-        return min(self.terms.values()) > 0
-
-    def at_zero(self) -> int:
-        return sum(c for (n, _), c in self.terms.items() if not n)
-
-    def sign_at(self, eps: Fraction) -> int:
-        if not eps:
-            value = self.at_zero()
-            return (value > 0) - (value < 0)
-        terms = self.terms.items()
-        return Sum.of(((Fraction(j, self.steps), n), Fraction(c)) for (n, j), c in terms).sign(eps)
-
-    def slope(self, sign: int) -> Whole:
-        """The derivative times `sign` and a positive factor."""
-        found: dict[tuple[int, int], int] = {}
-        spend(20 + sum([1 + c.bit_length() // 64 for c in self.terms.values()]))
-        for (n, j), c in self.terms.items():
-            found[n, j] = found.get((n, j), 0) + sign * j * c
-            if n:
-                found[n - 1, j] = found.get((n - 1, j), 0) + sign * self.steps * n * c
-        least = min((j for (_, j), c in found.items() if c), default=0)
-        return Whole({(n, j - least): c for (n, j), c in found.items() if c}, self.steps)
-
-    def signed(
-        self, lower: Fraction, upper: Fraction | None, slopes: int, order: int, bits: int
-    ) -> bool:
-        """Whether it is known to be > 0 on an interval; if not, it is known to be >= 0."""
-        function, strict = self, True
-        start = lower if slopes >= 0 else upper
+def is_positive_on(function: Sum, on: Epsilons, slopes: int, order: int, bits: int) -> bool:
+    """Whether a function that `Sum.parts` left is known to be > 0 on a piece; if not, >= 0."""
+    strict, start = True, on.lower if slopes >= 0 else on.upper
+    for number in range(abs(slopes)):
         if start is None:
-            raise Refuted("a fall from infinity")
-        for number in range(abs(slopes)):
-            value = function.sign_at(start)
-            if value < 0:
-                raise Refuted(f"a function is below 0 at {start}")
-            # At 0 nothing is asked for.
-            strict = strict and (number > 0 or value > 0 or not start)
-            function = function.slope(1 if slopes > 0 else -1)
-            if not function.terms:
-                raise Refuted("a slope is 0")
-        if function.has_no_negative_term():
-            return strict
-        if upper is None or not order or not function.taylor(lower, upper, order, bits) > 0:
-            raise Refuted(f"a function is not known to be above 0 from {lower} on")
+            raise Refused("a fall from infinity")
+        value = function.sign(start)
+        if value < 0:
+            raise Refuted(f"a function is below 0 at {start}")
+        # At 0 nothing is asked for.
+        strict = strict and (number > 0 or value > 0 or not start)
+        function = function.derivative().scaled(Fraction(1 if slopes > 0 else -1))
+        if function.is_zero():
+            raise Refuted("a slope is 0")
+        _, function = function.parts()
+    if function.has_positive_terms():
         return strict
+    if on.upper is None or not order or not _values(function, on.lower, on.upper, order, bits) > 0:
+        raise Refuted(f"a function is not known to be above 0 from {on.lower} on")
+    return strict
 
-    def taylor(self, lower: Fraction, upper: Fraction, order: int, bits: int) -> arb:
-        """Enclose what it is on [lower, upper], times e ** (q * eps).
 
-        G(x + h) = sum of G_i(x) h^i over i < order, plus G_order(y) h^order, where y is between x
-        and x + h, G_i is the i-th derivative / i!, and x is the middle: |h| <= radius.
-        """
-        with precision(bits):
-            middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
-            near = self._series(middle, order)
-            near[order] = self._series(between(to_ball(lower), to_ball(upper)), order)[order]
-            total = near[0]
-            for i, coefficient in enumerate(near[1:], start=1):
-                sizes = between(-(radius**i) if i % 2 else arb(0), radius**i)
-                total += coefficient * sizes
-            return total
-
-    def _series(self, x: arb, order: int) -> list[arb]:
-        """G_0(x), ..., G_order(x); the largest rate is 0."""
-        rows: dict[int, dict[int, int]] = {}
-        for (n, j), c in self.terms.items():
-            rows.setdefault(j, {})[n] = c
-        most, total = max(rows), [arb(0)] * (order + 1)
-        for j, row in rows.items():
-            if max(row) > 64 * len(row) + 1_000:
-                raise Refused("powers of eps that are too high")
-            spend(10 * (order + 1) ** 2 + 10 * max(row) ** 2)
-            rate = to_ball(Fraction(j - most, self.steps))
-            factors = [(rate * x).exp()]
-            for i in range(1, order + 1):
-                factors.append(factors[-1] * rate / i)
-            polynomial = arb_poly([row.get(n, 0) for n in range(max(row) + 1)])
-            product = polynomial(arb_poly([x, 1])) * arb_poly(factors)
-            total = [total[i] + product[i] for i in range(order + 1)]
+def _values(function: Sum, lower: Fraction, upper: Fraction, order: int, bits: int) -> Ball:
+    """Enclose what a function is on [lower, upper], by Taylor's formula."""
+    with precision(bits):
+        middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
+        total, size = function.ball(middle), arb(1)
+        for k in range(1, order + 1):
+            function, size = function.derivative(), size * radius / k
+            here = middle if k < order else between(to_ball(lower), to_ball(upper))
+            total += function.ball(here) * error(size)
         return total
+
+
+def _rises(function: Sum) -> bool:
+    """Whether rises from 0 on, as many as it takes, show that a function is > 0."""
+    # In units of eps that make all rates integers.
+    unit = lcm(*(q.denominator for (q, _), _ in function.terms))
+    _, part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms).parts()
+    while not part.has_positive_terms():
+        if part.sign(Fraction(0)) < 0:
+            return False
+        # No constant: it would be above 0, or below.
+        _, part = part.derivative().parts()
+    return True

@@ -24,11 +24,11 @@ from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Sum
-from dipapprox.kernel.signs import Epsilons, Piece, Sign, Signs, Whole, product_is_signed
+from dipapprox.kernel.signs import Epsilons, Piece, Sign, Signs, is_positive_on, product_is_signed
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json, number_json
 
-_ORDERS = (2, 6, 16, 40)
+_ORDERS = (2, 6, 16)
 _MOST_BITS = 4096
 _DEEPEST = 60
 """Bisections of one box, and steps towards 0 or infinity."""
@@ -148,7 +148,8 @@ def sign_step(on: Epsilons, factors: Iterable[_Factor]) -> Json:
     """Write the step that concludes a sign."""
     written: list[Json] = []
     for factor, exponent, pieces in factors:
-        terms: list[Json] = [[number_json(c), n, number_json(q)] for (q, n), c in factor.terms]
+        powers = [(Fraction(c), n, Fraction(q)) for (q, n), c in factor.terms]
+        terms: list[Json] = [[number_json(c), n, number_json(q)] for c, n, q in powers]
         listed: list[Json] = [
             [None if to is None else number_json(to), *numbers] for to, *numbers in pieces
         ]
@@ -157,7 +158,7 @@ def sign_step(on: Epsilons, factors: Iterable[_Factor]) -> Json:
 
 
 def _polynomial(function: Sum) -> ExponentialPolynomial:
-    return ExponentialPolynomial.of({(n, q): c for (q, n), c in function.terms})
+    return ExponentialPolynomial.of({(n, Fraction(q)): Fraction(c) for (q, n), c in function.terms})
 
 
 def _sum(form: NormalForm) -> Sum:
@@ -167,7 +168,7 @@ def _sum(form: NormalForm) -> Sum:
 
 def _pieces(function: Sum, cover: Cover, on: Epsilons, limits: Limits) -> Iterator[Piece]:
     """Turn a cover without crossings into pieces for a function that is > 0."""
-    whole = Whole.of(function)
+    _, whole = function.parts()
     lower = on.lower
     if cover.near is not None:
         upper, order = cover.near.upper, cover.near.order
@@ -185,9 +186,9 @@ def _pieces(function: Sum, cover: Cover, on: Epsilons, limits: Limits) -> Iterat
         yield None, slopes, 0, 2
 
 
-def _first_piece(whole: Whole, upper: Fraction, slopes: int, limits: Limits) -> Piece:
+def _first_piece(whole: Sum, upper: Fraction, slopes: int, limits: Limits) -> Piece:
     for _ in range(_DEEPEST):
-        found = _one_piece(whole, Fraction(0), upper, (slopes,), limits)
+        found = _one_piece(whole, Fraction(0), upper, slopes, limits)
         if found is not None:
             return found
         upper /= 2
@@ -195,30 +196,29 @@ def _first_piece(whole: Whole, upper: Fraction, slopes: int, limits: Limits) -> 
 
 
 def _one_piece(
-    whole: Whole, lower: Fraction, upper: Fraction, slopes: tuple[int, ...], limits: Limits
+    whole: Sum, lower: Fraction, upper: Fraction, slopes: int, limits: Limits
 ) -> Piece | None:
-    longest = max(c.bit_length() for c in whole.terms.values())
-    for count in slopes:
-        for order in _ORDERS:
-            bits = 64 + longest
-            while bits <= _MOST_BITS:
-                limits.check()
-                try:
-                    whole.signed(lower, upper, count, order, bits)
-                except NotProved:
-                    bits *= 8
-                else:
-                    return upper, count, order, bits
+    longest = max(int(c).bit_length() for _, c in whole.terms)
+    for order in _ORDERS:
+        bits = 64 + longest
+        while bits <= _MOST_BITS:
+            limits.check()
+            try:
+                is_positive_on(whole, Epsilons(lower, upper), slopes, order, bits)
+            except NotProved:
+                bits *= 8
+            else:
+                return upper, slopes, order, bits
     return None
 
 
-def _boxes(whole: Whole, lower: Fraction, upper: Fraction, limits: Limits) -> Iterator[Piece]:
+def _boxes(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> Iterator[Piece]:
     waiting = [(lower, upper, 0)] if lower < upper else []
     while waiting:
         left, right, depth = waiting.pop()
         if depth > _DEEPEST:
             raise _Lost
-        found = _one_piece(whole, left, right, (0, 1, -1), limits)
+        found = _one_piece(whole, left, right, 0, limits)
         if found is not None:
             yield found
             continue
@@ -226,18 +226,16 @@ def _boxes(whole: Whole, lower: Fraction, upper: Fraction, limits: Limits) -> It
         waiting += [(middle, right, depth + 1), (left, middle, depth + 1)]
 
 
-def _far(whole: Whole, start: Fraction, limits: Limits) -> tuple[Fraction, int]:
+def _far(whole: Sum, start: Fraction, limits: Limits) -> tuple[Fraction, int]:
     """Return from where on slopes show that a function is > 0, and how many."""
     for _ in range(_DEEPEST):
         limits.check()
         function, slopes = whole, 0
-        while function.terms and not function.has_no_negative_term():
-            if function.sign_at(start) < 0:
+        while not function.has_positive_terms():
+            if function.sign(start) < 0:
                 break
-            function, slopes = function.slope(1), slopes + 1
+            function, slopes = function.derivative().parts()[1], slopes + 1
         else:
-            if function.terms:
-                return start, slopes
-            raise _Lost
+            return start, slopes
         start = 2 * start if start else Fraction(1)
     raise _Lost

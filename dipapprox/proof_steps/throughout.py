@@ -243,7 +243,7 @@ def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:
         case (), _:
             return [Fraction(0)]
         case ((((0, 0), number),), ()):
-            return [number]
+            return [Fraction(number)]
         case _:
             found = []
             for places in _PLACES:
