@@ -8,12 +8,12 @@ turn such numbers into divergences, and divergences into the claim. To be read i
 which modules import those before them:
 
     ground              errors, budget, reading, balls, exponentials, laws
-    machines            adjacency, machine, pairs, signs
+    machines            adjacency, machine, signs
     graphs              nodes
       in balls          accuracy, sampled, grid, legendre, convolutions, panels, lattice, evaluate
       in closed form    exact
-    runs                measures, integration, states, expressions, weights, loops, published,
-                        forward
+    runs                measures, integration, states, expressions, walk, weights, loops,
+                        published, forward
     conclusions         losses, judgements, proofs
     intervals of eps    closed_forms
     real inputs         motion, sets, shrinking

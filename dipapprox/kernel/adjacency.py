@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
-from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused
+
+MOST_NEAR = 5_000_000
+"""Most pairs of values of one cell that may change into each other."""
 
 Number = int | Fraction
 """Exact. Whole numbers that are read are `int`: they are compared by the million."""
@@ -87,3 +93,56 @@ class Adjacency:
                 return 0 if 0 <= -change <= self.radius else None
             case _:
                 raise BadProof(f"unknown norm {self.norm!r}")
+
+
+def all_inputs(domains: Sequence[Domain]) -> Iterator[Input]:
+    """Yield every input once."""
+    listed = [domain for domain in domains if not isinstance(domain, Range)]
+    if len(listed) < len(domains):
+        raise Refused("inputs are real numbers: nobody goes through them one by one")
+    return product(*listed)
+
+
+def adjacent_pairs(
+    adjacency: Adjacency, domains: Sequence[Domain]
+) -> Iterator[tuple[Input, Input]]:
+    """Yield every ordered pair of different adjacent inputs once.
+
+    None is left out: every cell of the second input runs through all values with a price, as long
+    as the prices so far are allowed; they are >= 0.
+    """
+    if adjacency.norm == "pairs":
+        yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
+        return
+    inputs = all_inputs(domains)
+    near = [_near(adjacency, domain) for domain in domains if not isinstance(domain, Range)]
+    for first in inputs:
+        pending: list[tuple[Input, Number]] = [((), 0)]
+        while pending:
+            start, spent = pending.pop()
+            if len(start) < len(first):
+                for value, price in near[len(start)][first[len(start)]]:
+                    if adjacency.allows(spent + price):
+                        pending.append(((*start, value), spent + price))
+            elif start != first:
+                yield first, start
+
+
+def _near(
+    adjacency: Adjacency, domain: tuple[Value, ...]
+) -> dict[Value, list[tuple[Value, Number]]]:
+    """The values that each value may change to, with the price of the change."""
+    found: dict[Value, list[tuple[Value, Number]]] = {}
+    entries = 0
+    for before in domain:
+        spend(2 * len(domain))
+        prices = [(after, adjacency.price(before, after)) for after in domain]
+        found[before] = [
+            (after, price)
+            for after, price in prices
+            if price is not None and adjacency.allows(price)
+        ]
+        entries += len(found[before])
+        if entries > MOST_NEAR:
+            raise Refused(f"more than {MOST_NEAR} values that are near each other")
+    return found

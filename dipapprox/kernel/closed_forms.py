@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, all_inputs
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
@@ -20,7 +20,6 @@ from dipapprox.kernel.judgements import (
 )
 from dipapprox.kernel.machine import Tree, read_weight
 from dipapprox.kernel.nodes import Node
-from dipapprox.kernel.pairs import all_inputs
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -279,7 +278,11 @@ def violated_somewhere(
         raise Refuted("the violation is at another eps")
     if needs_meaning(proof.machine.body):
         pairs = proof.pairs
-        meant = all_inputs(proof.machine) if pairs is None else (u for pair in pairs for u in pair)
+        meant = (
+            all_inputs(proof.machine.domains)
+            if pairs is None
+            else (u for pair in pairs for u in pair)
+        )
         if not all(input in known for input in meant):
             raise Refuted("no closed forms say that the machine has probabilities")
     here, everywhere = Signs.at(eps), Signs(on, _signs(rest))

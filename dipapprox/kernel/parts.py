@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel.adjacency import Adjacency, Input, Number, Value
+from dipapprox.kernel.adjacency import Adjacency, Input, Number, Value, adjacent_pairs, all_inputs
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.compositions import (
@@ -45,7 +45,6 @@ from dipapprox.kernel.judgements import (
 )
 from dipapprox.kernel.losses import Grid
 from dipapprox.kernel.machine import Block, Machine, Tree, read_pairs
-from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.proofs import Proof, Step, claimed, listed, pair_of, pairs_of, positive
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.rules import Rules
@@ -330,7 +329,7 @@ class Parts:
                     pass
                 case _:
                     raise BadProof("it is not known what a part does")
-            if any(input not in known for input in all_inputs(part.machine)):
+            if any(input not in known for input in all_inputs(part.machine.domains)):
                 raise Refuted("a part is not known for all its inputs")
         inputs = {name for name, _ in machine.inputs}
         wanted = [*(name for name, _ in machine.outputs), *machine.reals]
@@ -394,8 +393,8 @@ class Parts:
     ) -> dict[Reached, Number]:
         """How parts with common inputs may differ, and the least price of it."""
         adjacency, found = self._machine.adjacency, dict[Reached, Number]()
-        inputs = tuple(self._machine.inputs[k] for k in indices)
-        for first, second in adjacent_pairs(Machine(inputs, (), (), adjacency, ())):
+        domains = tuple(self._machine.inputs[k][1] for k in indices)
+        for first, second in adjacent_pairs(adjacency, domains):
             spend(20)
             prices = [adjacency.price(u, v) for u, v in zip(first, second, strict=True)]
             price = sum(each for each in prices if each is not None)

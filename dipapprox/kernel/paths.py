@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.expressions import NEGATED, compared, divided, form_of, name_of, value_of
+from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, copied
-
-MOST_PATHS = 20_000
-"""Of a block."""
+from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,6 @@ class Sample:
 
 Atom = Held | Read | Sample
 
-Guard = tuple[Form, bool]
-"""A form that is > 0 (True), or >= 0."""
-
 
 @dataclass(slots=True)
 class Path:
@@ -76,12 +72,13 @@ class Path:
         return Form(Fraction(0), ((len(self.atoms) - 1, Fraction(1)),))
 
 
-class Follower:
+class Follower(Walk[Path]):
     """Follows the blocks of a machine."""
 
     def __init__(self, machine: Rounds) -> None:
+        super().__init__()
         self._machine = machine
-        self._turn = 0
+        self._ended: list[Path] = []
 
     def start(self) -> list[Path]:
         """Return the paths of the body."""
@@ -99,93 +96,42 @@ class Follower:
         return self._whole(self._machine.round or (), path, self._machine.each)
 
     def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
-        found = self._block(block, [path])
+        self._ended = []
+        found = self._block(block, [path]) + self._ended
         for path in found:
             if not set(published) <= path.store.keys():
                 raise NotProved("what is published has no value")
             path.said += tuple([path.store[name] for name in published])
         return found
 
-    def _block(self, block: Block, paths: list[Path]) -> list[Path]:
-        spend(4)
-        for statement in block:
-            spend(len(paths))
-            before, paths = paths, []
-            for path in before:
-                paths += self._statement(statement, path)
-                if len(paths) > MOST_PATHS:
-                    raise Refused(f"more than {MOST_PATHS} paths")
-        return paths
-
-    def _statement(self, statement: Tree, path: Path) -> list[Path]:
-        spend(4 + len(path.guards) + len(path.store) // 8)
-        if path.ended:
-            return [path]
+    def _statement(self, statement: Tree, states: list[Path], where: Where) -> list[Path]:
         match statement:
             case "set", target, ("cell", name) if name in self._machine.inputs and (
                 self._machine.round is not None
             ):
-                self._assign(path, target, path.fresh(Read(name)))
-            case "set", target, tree:
-                self._assign(path, target, value_of(tree, path.store, self._turn))
-            case "draw", target, family, mean, (size, power):
-                if power != -1:
-                    raise Refused("a scale that is no multiple of 1 / eps")
-                if isinstance(FAMILIES[family], IntegerFamily) and not self._machine.whole:
-                    raise Refused("integer noise beside inputs that are no integers")
-                value = value_of(mean, path.store, self._turn)
-                if isinstance(value, str):
-                    raise NotProved("a mean that is no number")
-                self._assign(path, target, path.fresh(Sample(family, form_of(value), size)))
-            case "if", condition, then, otherwise:
-                yes, no = divided(condition, [path], self._compared)
-                return self._block(then, yes) + self._block(otherwise, no)
-            case ("exit",):
-                path.ended = True
-            case "repeat", turns, _, _, body:
-                before, paths = self._turn, [path]
-                for self._turn in range(turns):
-                    paths = self._block(body, paths)
-                self._turn = before
-                return paths
-            case "forget", names:
-                for name in names:
-                    path.store.pop(name, None)
-            case _:
-                raise Refused(f"'{statement[0]}' in a machine of this kind")
-        return [path]
+                for path in states:
+                    self._assign(path, self._name(target, path), path.fresh(Read(name)))
+                return states
+        return super()._statement(statement, states, where)
 
-    def _assign(self, path: Path, target: Tree, value: Stored) -> None:
-        name = name_of(target, path.store, self._turn)
-        path.store[name] = value
+    def _assign(self, state: Path, name: str, value: Stored) -> None:
+        state.store[name] = value
         if name in self._machine.whenever:
-            spend(len(path.said) // 64)
-            path.said += (value,)
+            spend(len(state.said) // 64)
+            state.said += (value,)
 
-    def _compared(
-        self, relation: str, left: Tree, right: Tree, path: Path
-    ) -> tuple[list[Path], list[Path]]:
-        one, other = (value_of(each, path.store, self._turn) for each in (left, right))
-        form = compared(relation, one, other)
-        if isinstance(form, bool):
-            return ([path], []) if form else ([], [path])
-        spend(4 * len(path.guards))
-        holds, fails = (
-            [
-                replace(path, store=copied(path.store), guards=(*path.guards, *guards))
-                for guards in _guards(each, form)
-            ]
-            for each in (relation, NEGATED[relation])
-        )
-        return holds, fails
+    def _sample(self, state: Path, noise: Noise, mean: Number | Form, where: Where) -> Form:
+        family, size, power = noise
+        if power != -1:
+            raise Refused("a scale that is no multiple of 1 / eps")
+        if isinstance(FAMILIES[family], IntegerFamily) and not self._machine.whole:
+            raise Refused("integer noise beside inputs that are no integers")
+        return state.fresh(Sample(family, form_of(mean), size))
 
+    def _guarded(self, state: Path, guards: Sequence[Guard]) -> Path:
+        spend(4 * len(state.guards))
+        return replace(state, store=copied(state.store), guards=(*state.guards, *guards))
 
-def _guards(relation: str, form: Form) -> list[tuple[Guard, ...]]:
-    """The ways in which form relation 0 may hold."""
-    back = form.scaled(Fraction(-1))
-    match relation:
-        case "=":
-            return [((form, False), (back, False))]
-        case "!=":
-            return [((form, True),), ((back, True),)]
-    return [((form if ">" in relation else back, "=" not in relation),)]
+    def _end(self, state: Path) -> None:
+        state.ended = True
+        self._ended.append(state)

@@ -47,7 +47,7 @@ from dipapprox.kernel.judgements import Budget, Judgement
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Guard, Held, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
@@ -61,6 +61,7 @@ from dipapprox.kernel.regions import (
 )
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.walk import Guard
 
 MOST_NODES = 100_000
 MOST_INTEGERS = 1_000

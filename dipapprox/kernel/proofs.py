@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
@@ -16,7 +16,6 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Output
 from dipapprox.kernel.machine import Machine, read_input
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Signs
 
@@ -53,7 +52,7 @@ def outcomes(
     """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
     domains = proof.machine.domains
     inputs: Iterable[Input] = (
-        all_inputs(proof.machine)
+        all_inputs(proof.machine.domains)
         if step["inputs"] is None
         else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
     )
@@ -97,7 +96,9 @@ def pairs_of(
     proof: Proof, work: int = 1, inputs: Container[Input] | None = None
 ) -> Iterator[tuple[Input, Input]]:
     """Yield the pairs that are meant, each of which takes some work; inputs have distributions."""
-    pairs = adjacent_pairs(proof.machine) if proof.pairs is None else proof.pairs
+    machine = proof.machine
+    adjacent = adjacent_pairs(machine.adjacency, machine.domains)
+    pairs = adjacent if proof.pairs is None else proof.pairs
     for count, (first, second) in enumerate(pairs):
         spend(work)
         if count >= MOST_PAIRS:

@@ -23,9 +23,10 @@ from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Atom, Guard, Path, Sample
+from dipapprox.kernel.paths import Atom, Path, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
 

@@ -8,9 +8,9 @@ from math import log
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.compositions import Pipeline
 from dipapprox.kernel.judgements import Distributions, Of
-from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
@@ -59,7 +59,7 @@ class ComposedProgram:
         bounds = found.judgement.bounds
         rows = dict.fromkeys(
             tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
-            for u, v in adjacent_pairs(machine[0])
+            for u, v in adjacent_pairs(machine[0].adjacency, machine[0].domains)
         )
         losses = {Fraction(0)}
         for mass in between.above.masses:

@@ -10,10 +10,11 @@ from math import ceil, floor
 from dipapprox.data_classes import dataclass, field
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Guard, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Path, Read, Sample
 from dipapprox.kernel.regions import known_forms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
+from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json

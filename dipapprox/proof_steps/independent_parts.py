@@ -17,11 +17,10 @@ from math import ceil, log, log2
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Changed, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
-from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.parts import RULES, Part, Parts, by_pair, turns_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
 from dipapprox.kernel.replay import read_claim
@@ -238,7 +237,7 @@ class _Prover:
                 if each.machine == part
             }
         else:
-            pairs = set(adjacent_pairs(Machine(part.inputs, (), (), adjacency, ())))
+            pairs = set(adjacent_pairs(adjacency, part.domains))
         both = sorted({min((u, v), (v, u), key=repr) for u, v in pairs if u != v}, key=repr)
         rows = {pair: _rows(found, pair) for pair in both}
         kinks = {_loss(p, q) for own in rows.values() for row in own for p, q in row if p and q}

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Guard
+from dipapprox.kernel.walk import Guard
 from dipapprox.proof_steps.machines import Json, number_json
 
 NOTHING = -1

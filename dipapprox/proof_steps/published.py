@@ -11,14 +11,13 @@ from itertools import accumulate, pairwise, product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.accuracy import accuracy
-from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
-from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.replay import read_claim
 from dipapprox.kernel.signs import Signs
@@ -108,7 +107,9 @@ def cuts_for(machine: Json, claim: Json, gap: Fraction | None, bits: int) -> lis
     excesses = Excesses(graph, eps, stated.eps_prv)
     found: dict[Input, dict[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], None] = {}
-    for pair in adjacent_pairs(read) if stated.pairs is None else stated.pairs:
+    for pair in (
+        adjacent_pairs(read.adjacency, read.domains) if stated.pairs is None else stated.pairs
+    ):
         for input in pair:
             if input not in found:
                 found[input] = run.published(input)

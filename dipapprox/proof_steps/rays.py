@@ -17,9 +17,10 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Guard, Held, Read, Sample
+from dipapprox.kernel.paths import Follower, Held, Read, Sample
 from dipapprox.kernel.rays import Runs, Turn, Word
 from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.machines import Json, number_json

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Guard, Path
+from dipapprox.kernel.paths import Path
 from dipapprox.kernel.regions import known_forms, renamed_forms
+from dipapprox.kernel.walk import Guard
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.orders import (
     NOTHING,

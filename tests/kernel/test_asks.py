@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel import budget as budgets
+from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.reading import as_number
 from dipapprox.kernel.replay import replay
 
@@ -267,4 +267,4 @@ def test_pairs_far_apart_cost_no_time_where_few_are_near() -> None:
         }
     )
     with budget():
-        assert sum(1 for _ in adjacent_pairs(machine)) == 2 * 299
+        assert sum(1 for _ in adjacent_pairs(machine.adjacency, machine.domains)) == 2 * 299

@@ -10,11 +10,11 @@ import pytest
 
 from dipapprox import Answer, Limits, Options, Program, parse, verify
 from dipapprox.errors import UserError
+from dipapprox.kernel.adjacency import adjacent_pairs, all_inputs
 from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_input, read_machine
-from dipapprox.kernel.pairs import adjacent_pairs, all_inputs
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import RULES, apply
@@ -73,7 +73,7 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
         # No probability distribution at this eps for some inputs, which the verifier refuses.
         return
     machine = read_machine(machine_json(program))
-    inputs = list(islice(all_inputs(machine), 40))[::17]
+    inputs = list(islice(all_inputs(machine.domains), 40))[::17]
     written = [input_json(each) for each in inputs]
     try:
         found = distributions(program, written, "distributions")
@@ -116,7 +116,7 @@ def test_closed_forms_lie_within_enclosures(name: str) -> None:
     program = program_of(PROGRAMS / f"{name}.dpg")
     assert program is not None
     machine = read_machine(machine_json(program))
-    inputs = [input_json(each) for each in islice(all_inputs(machine), 12)]
+    inputs = [input_json(each) for each in islice(all_inputs(machine.domains), 12)]
     enclosed = distributions(program, inputs, "distributions")
     exact = distributions(program, inputs, "exact distributions")
     assert isinstance(enclosed, Distributions)
@@ -145,7 +145,7 @@ def test_adjacent_pairs_are_those_of_the_verifier(rule: str) -> None:
     program = parse(text)
     assert isinstance(program, Program)
     machine = read_machine(machine_json(program))
-    ours = list(adjacent_pairs(machine))
+    ours = list(adjacent_pairs(machine.adjacency, machine.domains))
     theirs = list(select_pairs(program, AllPairs()))
     assert len(ours) == len(set(ours)) == len(theirs)
     assert set(ours) == set(theirs)
@@ -160,11 +160,11 @@ def test_named_values_differ_and_have_no_distance(norm: str, count: int | None) 
     machine = read_machine({**start, "adjacency": adjacency})
     if count is None:
         with pytest.raises(BadProof, match="no distance"):
-            list(adjacent_pairs(machine))
+            list(adjacent_pairs(machine.adjacency, machine.domains))
         with pytest.raises(BadProof, match="no distance"):
             machine.adjacency.holds(("low",), ("high",))
     else:
-        assert len(list(adjacent_pairs(machine))) == count
+        assert len(list(adjacent_pairs(machine.adjacency, machine.domains))) == count
 
 
 THRESHOLD = """

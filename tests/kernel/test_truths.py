@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.pairs import adjacent_pairs
 from dipapprox.kernel.replay import replay
 from kernel.small import CLOSED, LISTED, SMALL, Small
 
@@ -57,4 +57,4 @@ def test_inputs_without_a_distribution_and_premises_of_runs_are_refused() -> Non
         found = replay(small.machine, claim, [run, step])
         assert isinstance(found, Private)
         machine = read_machine(small.machine)
-        assert found.count == len(list(adjacent_pairs(machine)))
+        assert found.count == len(list(adjacent_pairs(machine.adjacency, machine.domains)))

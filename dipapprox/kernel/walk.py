@@ -1,0 +1,203 @@
+"""Statements: what each of them does to states, whatever states are.
+
+There are three kinds: runs with measures (`forward`), ways through a block with real numbers
+unknown (`paths`), and runs side by side with the same noise (`motion`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+from typing import Generic, Protocol, TypeVar
+
+from dipapprox.kernel.adjacency import Number
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.expressions import form_of, name_of, value_of
+from dipapprox.kernel.machine import Block, Tree
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.states import Stored, size_of
+
+MOST_STATES = 50_000
+"""Most states at a time."""
+
+MOST_CELLS = 5_000_000
+"""Most cells of all states at a time."""
+
+MOST_STEPS = 3_000_000
+"""Most statements that are executed, once for every state."""
+
+HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
+
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+
+Where = tuple[int, ...]
+"""A statement, by its places in blocks; turns of a `repeat` are told apart."""
+
+Noise = tuple[str, Fraction, int]
+"""The family, and coefficient and power of the scale."""
+
+Guard = tuple[Form, bool]
+"""A form that is > 0 (True), or >= 0."""
+
+
+class HasStore(Protocol):
+    """A state."""
+
+    @property
+    def store(self) -> dict[str, Stored]:
+        """What its cells hold."""
+
+
+S = TypeVar("S", bound=HasStore)
+
+
+class Walk(ABC, Generic[S]):
+    """Goes through blocks with states, which are changed in place.
+
+    Others say what states are: what a sample is; what becomes of a state where a form is compared
+    with 0, or, if that is all, of a copy where guards hold (None where they never do); what is kept
+    of a state at an `exit`; and perhaps what choices and loops do, and which states are the same.
+    """
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._steps = 0
+
+    @abstractmethod
+    def _sample(self, state: S, noise: Noise, mean: Number | Form, where: Where) -> Form: ...
+
+    @abstractmethod
+    def _end(self, state: S) -> None: ...
+
+    def _guarded(self, state: S, guards: Sequence[Guard]) -> S | None:
+        raise NotImplementedError
+
+    def _split(self, state: S, form: Form, relation: str) -> tuple[list[S], list[S]]:
+        both = [
+            [self._guarded(state, guards) for guards in guards_of(each, form)]
+            for each in (relation, NEGATED[relation])
+        ]
+        holds, fails = ([after for after in found if after is not None] for found in both)
+        return holds, fails
+
+    def _choose(
+        self, state: S, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
+    ) -> list[S]:
+        raise Refused("choices beside inputs that are read")
+
+    def _loop(self, condition: Tree, body: Block, states: list[S]) -> list[S]:
+        raise Refused("loops that end by chance, beside real inputs")
+
+    def _assign(self, state: S, name: str, value: Stored) -> None:
+        state.store[name] = value
+
+    def _forget(self, state: S, names: Sequence[str]) -> None:
+        for name in names:
+            state.store.pop(name, None)
+
+    def _joined(self, states: list[S]) -> list[S]:
+        return states
+
+    def _block(self, block: Block, states: list[S], where: Where = ()) -> list[S]:
+        spend(4)
+        for number, statement in enumerate(block):
+            if not states:
+                break
+            states = self._joined(self._statement(statement, states, (*where, number)))
+        return states
+
+    def _statement(self, statement: Tree, states: list[S], where: Where) -> list[S]:
+        self._steps += len(states)
+        cells = sum([len(state.store) for state in states])
+        spend(4 * len(states) + cells // 8)
+        if cells > MOST_CELLS:
+            raise Refused(f"more than {MOST_CELLS} cells of all states")
+        if self._steps > MOST_STEPS or len(states) > MOST_STATES:
+            raise Refused("more states or steps than the kernel follows")
+        match statement:
+            case "set", target, tree:
+                for state in states:
+                    self._assign(state, self._name(target, state), self._value(tree, state))
+            case "draw", target, family, tree, scale:
+                for state in states:
+                    mean = self._value(tree, state)
+                    if isinstance(mean, str):
+                        raise NotProved("a mean that is no number")
+                    sample = self._sample(state, (family, *scale), mean, where)
+                    self._assign(state, self._name(target, state), sample)
+            case "if", condition, then, otherwise:
+                yes, no = self._divided(condition, states)
+                states = self._block(then, yes, (*where, 1))
+                states += self._block(otherwise, no, (*where, 0))
+            case ("exit",):
+                for state in states:
+                    self._end(state)
+                return []
+            case "choose", target, options, flag:
+                chosen = [self._choose(each, target, options, flag, where) for each in states]
+                return [state for found in chosen for state in found]
+            case "repeat", turns, _, _, body:
+                for turn in range(turns):
+                    self._turn = turn
+                    states = self._block(body, states, (*where, turn))
+            case "while", condition, body:
+                return self._loop(condition, body, states)
+            case "forget", names:
+                for state in states:
+                    self._forget(state, names)
+            case _:
+                raise NotProved("not a statement")
+        return states
+
+    def _name(self, cell: Tree, state: S) -> str:
+        return name_of(cell, state.store, self._turn)
+
+    def _value(self, tree: Tree, state: S) -> Stored:
+        return value_of(tree, state.store, self._turn)
+
+    def _divided(self, condition: Tree, states: list[S]) -> tuple[list[S], list[S]]:
+        """Divide states: those where a condition holds, and those where it does not."""
+        if condition[0] not in ("and", "or"):
+            relation, left, right = condition
+            found = [self._compared(relation, left, right, state) for state in states]
+            return [a for holds, _ in found for a in holds], [
+                b for _, fails in found for b in fails
+            ]
+        (word, parts), settled = condition, list[S]()
+        for part in parts:
+            holds, fails = self._divided(part, states)
+            states, other = (holds, fails) if word == "and" else (fails, holds)
+            settled += other
+            if len(states) + len(settled) > MOST_STATES:
+                raise Refused("a condition divides states into more than the kernel follows")
+        return (states, settled) if word == "and" else (settled, states)
+
+    def _compared(
+        self, relation: str, left: Tree, right: Tree, state: S
+    ) -> tuple[list[S], list[S]]:
+        one, other = self._value(left, state), self._value(right, state)
+        if isinstance(one, str) or isinstance(other, str):
+            if relation not in ("=", "!=") or isinstance(one, Form) or isinstance(other, Form):
+                raise NotProved("named values are only equal or not")
+            holds = (one == other) == (relation == "=")
+        else:
+            spend(3 * (size_of(one) + size_of(other)))
+            form = form_of(one).plus(form_of(other).scaled(Fraction(-1)))
+            if form.terms:
+                return self._split(state, form, relation)
+            holds = bool(HOLDS[relation](form.constant, 0))
+        return ([state], []) if holds else ([], [state])
+
+
+def guards_of(relation: str, form: Form) -> list[tuple[Guard, ...]]:
+    """Return the ways in which form relation 0 may hold; they are disjoint."""
+    back = form.scaled(Fraction(-1))
+    match relation:
+        case "=":
+            return [((form, False), (back, False))]
+        case "!=":
+            return [((form, True),), ((back, True),)]
+    return [((form if ">" in relation else back, "=" not in relation),)]
