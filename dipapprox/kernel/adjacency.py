@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -65,9 +65,22 @@ class Adjacency:
             return False
         if self.norm == "pairs":
             return (first, second) in self.pairs
-        prices = [self.price(u, v) for u, v in zip(first, second, strict=True)]
+        return self.total(zip(first, second, strict=True)) is not None
+
+    def total(self, changes: Iterable[tuple[Value, Value]]) -> Number | None:
+        """Return what changes take of the radius together; None if they are not allowed."""
+        prices = [self.price(u, v) for u, v in changes]
         known = [price for price in prices if price is not None]
-        return len(known) == len(prices) and self.allows(sum(known))
+        return sum(known) if len(known) == len(prices) and self.allows(sum(known)) else None
+
+    def change(self, width: Fraction | None, left: Number) -> tuple[Number, Number]:
+        """Return the least and the largest change of a number of a range, where others leave so
+        much of the radius; None is the width of an endless range.
+        """
+        if self.norm in ("all", "l0") and width is None:
+            raise Refused("inputs may change by any amount")
+        most = left if width is None else width if self.norm in ("all", "l0") else min(left, width)
+        return -most * (self.norm != "increasing"), most * (self.norm != "decreasing")
 
     def allows(self, price: Number) -> bool:
         """Whether all changes together may have this price."""

@@ -396,8 +396,7 @@ class Parts:
         domains = tuple(self._machine.inputs[k][1] for k in indices)
         for first, second in adjacent_pairs(adjacency, domains):
             spend(20)
-            prices = [adjacency.price(u, v) for u, v in zip(first, second, strict=True)]
-            price = sum(each for each in prices if each is not None)
+            price = adjacency.total(zip(first, second, strict=True)) or 0
             one, other = (dict(zip(indices, each, strict=True)) for each in (first, second))
             reached = _certain(self.differing(one, other, changes, parts))
             found[reached] = min(price, found.get(reached, price))

@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.kernel.adjacency import Adjacency, Range, Value
-from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.machine import Block, read_adjacency, read_block, read_cell, read_value
 from dipapprox.kernel.reading import as_list, as_name, as_record
 
@@ -52,21 +52,12 @@ class Rounds:
 
     def change(self, name: str) -> tuple[Fraction, Fraction]:
         """Return the least and the largest change of an input between adjacent runs."""
-        norm, radius = self.adjacency.norm, Fraction(self.adjacency.radius)
         low, high = self.inputs[name].low, self.inputs[name].high
         width = None if low is None or high is None else high - low
-        if norm in ("all", "l0"):
-            if width is None:
-                raise Refused("inputs may change by any amount")
-            radius = width
-        elif width is not None:
-            radius = min(radius, width)
+        least, most = self.adjacency.change(width, self.adjacency.radius)
         if self.whole:
-            radius = Fraction(floor(radius))
-        return (
-            Fraction(0) if norm == "increasing" else -radius,
-            Fraction(0) if norm == "decreasing" else radius,
-        )
+            least, most = ceil(least), floor(most)
+        return Fraction(least), Fraction(most)
 
     @property
     def is_alone(self) -> bool:

@@ -55,7 +55,7 @@ from dipapprox.kernel.proofs import (
 )
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
-from dipapprox.kernel.sets import every_real_pair, representatives
+from dipapprox.kernel.sets import Largest, every_real_pair, representatives
 from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Signs
 
@@ -105,19 +105,10 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     found = _distributions(premises)
     _no_reals(proof)
     eps_prv, delta = claimed(step)
-    factor, shift = growth_bound(eps_prv, found.places, above=False)
-    # delta in units of 2 ** -places, rounded down.
-    most = (delta.numerator << found.places) // delta.denominator
-    bounds = found.bounds
-    scaled: dict[Input, list[int]] = {}
-    count = 0
-    for first, second in pairs_of(proof, 1 + len(found.outputs) // 16, bounds):
+    largest, count = Largest(found, eps_prv), 0
+    for first, second in pairs_of(proof):
         count += 1
-        if second not in scaled:
-            scaled[second] = [factor * low >> shift for low in bounds[second][0]]
-        high = bounds[first][1]
-        total = sum([h - s for h, s in zip(high, scaled[second], strict=True) if h > s])
-        if total > most:
+        if not largest.is_at_most(delta, first, second):
             raise Refuted(f"the bound of delta for {first}, {second} is larger")
     return Private(found.eps, eps_prv, delta, listed(proof), count)
 

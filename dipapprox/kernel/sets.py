@@ -1,8 +1,8 @@
 """Sets of pairs (u, u') of inputs that are real numbers, in parts, each with a bound of delta.
 
-Of a real input, u_i, u'_i and u'_i - u_i lie between two numbers each: a `Zone`, which is convex. A
-set is a product of zones, with values of the other inputs. For a set S of outputs and a = e^eps_prv
-let f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
+Of every input, (u_i, u'_i) is a point of a convex polygon, a `Zone`, told by its vertices; a finite
+input has one. A set is a product of zones. For a set S of outputs and a = e^eps_prv let
+f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 
     part    null | ["cut", i, side, number, part, part] | ["ends", i, part, part]
     side    "first" | "second" | "change"
@@ -27,11 +27,13 @@ let f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product, zip_longest
+from math import prod
+from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Number, Range, Value
+from dipapprox.kernel.adjacency import Input, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, Judgement, Private, Representatives
@@ -46,116 +48,83 @@ DEEPEST = 200
 MOST_VERTICES = 10_000
 """Of one part."""
 
-Ends = tuple[Fraction, Fraction]
-
 SIDES = ("first", "second", "change")
 
+Zone = tuple[tuple[Any, Any], ...]
+"""Pairs (u_i, u'_i): of a real input numbers, the vertices of a convex polygon; else one pair."""
 
-@dataclass(frozen=True, slots=True)
-class Zone:
-    """Pairs of numbers: where the first, the second and their change (second - first) may be.
 
-    All ends are attained, by `tight`.
+def extent(zone: Zone, side: str) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest value of a side: linear functions have them at vertices."""
+    values = [_value(point, side) for point in zone]
+    return min(values), max(values)
+
+
+def _value(point: tuple[Any, Any], side: str) -> Fraction:
+    first, second = point
+    found: Fraction = first if side == "first" else second if side == "second" else second - first
+    return found
+
+
+def clipped(zone: Zone, side: str, at: Fraction, sign: int) -> Zone:
+    """Return the part of a zone where a side is at most a number (sign 1), or at least that (-1).
+
+    Its vertices are those of the zone on this side of a line, and at most two on the line: the ends
+    of what it has in common with edges, or with any segments between vertices.
     """
-
-    first: Ends
-    second: Ends
-    change: Ends
-
-    @property
-    def is_point(self) -> bool:
-        """Whether it is one pair."""
-        return self.first[0] == self.first[1] and self.second[0] == self.second[1]
-
-    def cut(self, side: str, at: Fraction) -> tuple[Zone | None, Zone | None]:
-        """Return the pairs where a side is at most a number, and where it is at least that."""
-        sides = {each: getattr(self, each) for each in SIDES}
-        low, high = sides[side]
-        below, above = (low, min(high, at)), (max(low, at), high)
-        return tight(**{**sides, side: below}), tight(**{**sides, side: above})
-
-    def vertices(self) -> set[tuple[Fraction, Fraction]]:
-        """Return points whose convex hull is the zone; all lie in it.
-
-        As all ends are attained, every vertex has a first or second number at an end.
-        """
-        (low, high), (low2, high2), (least, most) = self.first, self.second, self.change
-        found = set()
-        for u in self.first:
-            found |= {(u, max(low2, u + least)), (u, min(high2, u + most))}
-        for u in self.second:
-            found |= {(max(low, u - most), u), (min(high, u - least), u)}
-        return found
-
-
-def tight(first: Ends, second: Ends, change: Ends) -> Zone | None:
-    """Return a zone, whose ends may say too little; None if it is empty.
-
-    Bounds of two differences add up to one of the third (u, u' and 0 being three numbers); as there
-    are three, that is all that follows (shortest paths have at most two edges).
-    """
-    (a, b), (c, d), (e, f) = first, second, change
-    ends = (
-        (max(a, c - f), min(b, d - e)),
-        (max(c, a + e), min(d, b + f)),
-        (max(e, c - b), min(f, d - a)),
-    )
-    return None if any(low > high for low, high in ends) else Zone(*ends)
+    over = {point: sign * (_value(point, side) - at) for point in zone}
+    found = [point for point in zone if over[point] < 0]
+    line = [point for point in zone if over[point] == 0]
+    for below, above in product(found, [point for point in zone if over[point] > 0]):
+        share = over[below] / (over[below] - over[above])
+        (u, v), (x, y) = below, above
+        line.append((u + share * (x - u), v + share * (y - v)))
+    return tuple(sorted({*found, min(line), max(line)} if line else found))
 
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """A set of pairs: what its inputs are, by place, zones or pairs of values; `left` of l1."""
+    """A set of pairs: the zones of all inputs; what l1 allows all changes together, if not None."""
 
-    cells: tuple[Zone | tuple[Value, Value], ...]
-    left: Number | None = None
+    zones: tuple[Zone, ...]
+    radius: Number | None = None
 
     def cut(self, place: int, side: str, at: Fraction) -> tuple[Sets | None, Sets | None]:
-        """Return the pairs where a side of an input is at most a number, and at least that."""
-        below, above = self.zone(place).cut(side, at)
-        return self._with(place, below), self._with(place, above)
+        """Return where a side of an input is at most a number, and at least; None if nowhere."""
+        return self._clipped(place, side, at, 1), self._clipped(place, side, at, -1)
 
     def ends(self, place: int) -> tuple[Sets | None, Sets | None]:
         """Return where the change of an input is least, and where it is largest; of l1: no larger,
         and no less, than 0, if it can be: so far a move makes the sum of the changes no larger.
         """
-        zone = self.zone(place)
-        low, high = zone.change
-        if self.left is not None:
+        low, high = extent(self.zone(place), "change")
+        if self.radius is not None:
             low, high = max(low, Fraction(0)), min(high, Fraction(0))
-        least, most = zone.cut("change", low)[0], zone.cut("change", high)[1]
-        return self._with(place, least), self._with(place, most)
-
-    def _with(self, place: int, zone: Zone | None) -> Sets | None:
-        """Return the set with another zone; None if it is empty, or changes add up to too much."""
-        if zone is None:
-            return None
-        cells = (*self.cells[:place], zone, *self.cells[place + 1 :])
-        changes = [cell.change for cell in cells if isinstance(cell, Zone)]
-        least = sum((max(a, -b, Fraction(0)) for a, b in changes), Fraction(0))
-        if self.left is not None and least > self.left:
-            return None
-        return Sets(cells, self.left)
+        return self._clipped(place, "change", low, 1), self._clipped(place, "change", high, -1)
 
     def zone(self, place: int) -> Zone:
-        """Return the zone of an input."""
-        cell = self.cells[place] if 0 <= place < len(self.cells) else None
-        if not isinstance(cell, Zone):
-            raise BadProof("no real input is there")
-        return cell
+        """Return a zone of more than one pair."""
+        if not (0 <= place < len(self.zones) and len(self.zones[place]) > 1):
+            raise BadProof("no real input with more pairs than one is there")
+        return self.zones[place]
+
+    def _clipped(self, place: int, side: str, at: Fraction, sign: int) -> Sets | None:
+        zone = clipped(self.zone(place), side, at, sign)
+        if not zone:
+            return None
+        zones = (*self.zones[:place], zone, *self.zones[place + 1 :])
+        if self.radius is not None:
+            changes = [extent(each, "change") for each in zones]
+            if sum([max(low, -high, Fraction(0)) for low, high in changes]) > self.radius:
+                return None
+        return replace(self, zones=zones)
 
     def vertices(self) -> Iterator[tuple[Input, Input]]:
         """Yield the vertices of all zones together."""
-        sides = [
-            sorted(cell.vertices()) if isinstance(cell, Zone) else [cell] for cell in self.cells
-        ]
-        count = 1
-        for side in sides:
-            count *= len(side)
-            if count > MOST_VERTICES:
-                raise Refused(f"a part with more than {MOST_VERTICES} vertices")
-        for vertex in product(*sides):
-            yield tuple([_plain(u) for u, _ in vertex]), tuple([_plain(v) for _, v in vertex])
+        if prod(map(len, self.zones)) > MOST_VERTICES:
+            raise Refused(f"a part with more than {MOST_VERTICES} vertices")
+        for vertex in product(*self.zones):
+            yield tuple([u for u, _ in vertex]), tuple([v for _, v in vertex])
 
 
 def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
@@ -165,38 +134,34 @@ def all_sets(machine: Machine, is_shift: bool) -> Iterator[Sets]:
     enough for all changes: of an endless range a part that is as wide as changes, and of those that
     l1 allows, if ranges are so wide, changes of one input, whose hull has all.
     """
-    norm, radius = machine.adjacency.norm, machine.adjacency.radius
+    adjacency, domains = machine.adjacency, machine.domains
+    norm, radius = adjacency.norm, adjacency.radius
     if norm == "pairs":
         raise Refused("pairs that are listed are no sets")
-    real = {k: domain for k, (_, domain) in enumerate(machine.inputs) if isinstance(domain, Range)}
-    domains = [domain for _, domain in machine.inputs if not isinstance(domain, Range)]
-    spend(100 * sum([len(domain) ** 2 for domain in domains]))
-    for pairs in product(*(product(domain, domain) for domain in domains)):
-        spend(10 + len(machine.inputs))
-        prices = [machine.adjacency.price(u, v) for u, v in pairs]
-        known = [price for price in prices if price is not None]
-        if len(known) < len(prices) or not machine.adjacency.allows(sum(known)):
+    real = {k: domain for k, domain in enumerate(domains) if isinstance(domain, Range)}
+    listed = {k: domain for k, domain in enumerate(domains) if not isinstance(domain, Range)}
+    spend(100 * sum([len(domain) ** 2 for domain in listed.values()]))
+    for values in product(*(product(domain, domain) for domain in listed.values())):
+        spend(10 + len(domains))
+        price = adjacency.total(values)
+        if price is None:
             continue
-        left = Fraction(radius - sum(known))
+        left = Fraction(radius - price)
         ranges = {k: _ends(domain, left, norm, is_shift) for k, domain in real.items()}
         alone = norm == "l1" and is_shift and all(b - a >= left for a, b in ranges.values())
-        count = min(int(left), len(real)) if norm == "l0" else 1 if alone else len(real)
+        count = int(left) if norm == "l0" else 1 if alone else len(real)
         for moving in combinations(real, min(count, len(real))):
-            values = iter(pairs)
-            cells: list[Zone | tuple[Value, Value]] = []
-            for k in range(len(machine.inputs)):
-                if k in ranges:
-                    low, high = ranges[k]
-                    most = high - low if norm in ("all", "l0") else min(high - low, left)
-                    most *= k in moving
-                    change = -most * (norm != "increasing"), most * (norm != "decreasing")
-                    cells.append(Zone((low, high), (low, high), change))
-                else:
-                    cells.append(next(values))
-            yield Sets(tuple(cells), left if norm == "l1" and len(moving) > 1 else None)
+            zones: dict[int, Zone] = {k: (pair,) for k, pair in zip(listed, values, strict=True)}
+            for k, (low, high) in ranges.items():
+                least, most = adjacency.change(high - low, left) if k in moving else (0, 0)
+                square = tuple(sorted({*product((low, high), (low, high))}))
+                below = clipped(square, "change", Fraction(most), 1)
+                zones[k] = clipped(below, "change", Fraction(least), -1)
+            shared = radius if norm == "l1" and len(moving) > 1 else None
+            yield Sets(tuple([zones[k] for k in range(len(domains))]), shared)
 
 
-def _ends(domain: Range, most: Fraction, norm: str, is_shift: bool) -> Ends:
+def _ends(domain: Range, most: Fraction, norm: str, is_shift: bool) -> tuple[Fraction, Fraction]:
     low, high = domain.low, domain.high
     if low is not None and high is not None:
         return low, high
@@ -238,40 +203,42 @@ def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> 
 
 
 class Largest:
-    """The largest f_S at pairs of inputs with known distributions, and around them.
+    """The largest f_S at pairs of inputs with known distributions.
 
     Attributes:
         growth: At least e^eps_prv.
     """
 
-    def __init__(self, motion: Motion, found: Distributions, eps_prv: Fraction) -> None:
-        self._motion = motion
+    def __init__(self, found: Distributions, eps_prv: Fraction) -> None:
         self._found = found
-        self._none = [] if motion.outputs <= set(found.outputs) else [0]
         self._below, self._shift = growth_bound(eps_prv, found.places, above=False)
+        self._scaled: dict[Input, list[int]] = {}
         above, shift = growth_bound(eps_prv, found.places, above=True)
         self.growth = Fraction(above, 1 << shift)
 
-    def error(self, pairs: Sets) -> Fraction:
+    def error(self, motion: Motion, pairs: Sets) -> Fraction:
         """Return what f_S may be above its largest value at the vertices of a set."""
         error = Fraction(0)
-        for place, cell in enumerate(pairs.cells):
-            if isinstance(cell, Zone) and not cell.is_point:
-                (a, b), (c, d) = cell.first, cell.second
+        for place, zone in enumerate(pairs.zones):
+            if len(zone) > 1:
+                (a, b), (c, d) = extent(zone, "first"), extent(zone, "second")
                 squares = (b - a) ** 2 + self.growth * (d - c) ** 2
-                error += self._motion.curvature(place, self._found.eps) * squares / 8
+                error += motion.curvature(place, self._found.eps) * squares / 8
         return error
 
-    def is_at_most(self, most: Fraction, first: Input, second: Input) -> bool:
-        """Whether f_S(v, v') is at most a number for every S but {}."""
+    def is_at_most(
+        self, most: Fraction, first: Input, second: Input, others: Sequence[int] = ()
+    ) -> bool:
+        """Whether f_S(v, v') is at most a number for every S but {}; `others` are other f_o."""
         bounds = self._found.bounds
         spend(20 + len(self._found.outputs) // 8)
         if first not in bounds or second not in bounds:
             raise Refuted("an input of a pair has no distribution")
-        pairs = zip(bounds[first][1], bounds[second][0], strict=True)
-        terms = [high - (self._below * low >> self._shift) for high, low in pairs]
-        # For outputs that no vertex can have it is 0.
-        largest = sum([term for term in terms if term > 0]) or max(terms + self._none)
+        if second not in self._scaled:
+            low = bounds[second][0]
+            self._scaled[second] = [self._below * bound >> self._shift for bound in low]
+        terms = [h - s for h, s in zip(bounds[first][1], self._scaled[second], strict=True)]
+        largest = sum([term for term in terms if term > 0]) or max((*terms, *others))
         return largest * most.denominator <= most.numerator << self._found.places
 
 
@@ -287,10 +254,9 @@ def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     """
     motion, found = _motion(proof, premises), []
     for pairs in undivided(as_list(step["parts"], "parts"), motion):
-        zones = [cell for cell in pairs.cells if isinstance(cell, Zone)]
-        fixed = all(zone.change[0] == zone.change[1] for zone in zones)
-        if not (motion.is_shift and fixed) and not all(zone.is_point for zone in zones):
-            raise Refuted("a set of more pairs than one")
+        for low, high in (extent(zone, "change") for zone in pairs.zones if len(zone) > 1):
+            if low < high or not motion.is_shift:
+                raise Refuted("a set of more pairs than one")
         found.append(next(pairs.vertices()))
     return Representatives(tuple(dict.fromkeys(found)))
 
@@ -309,12 +275,14 @@ def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
     eps_prv, delta = claimed(step)
-    largest, count = Largest(motion, found, eps_prv), 0
+    largest, count = Largest(found, eps_prv), 0
+    # Of outputs that no input can have f_S is 0.
+    others = [] if motion.outputs <= set(found.outputs) else [0]
     for pairs in undivided(as_list(step["parts"], "parts"), motion):
         count += 1
-        most = delta - largest.error(pairs)
+        most = delta - largest.error(motion, pairs)
         for pair in pairs.vertices():
-            if not largest.is_at_most(most, *pair):
+            if not largest.is_at_most(most, *pair, others):
                 raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
     return Private(found.eps, eps_prv, delta, None, count, in_sets=True)
 
@@ -325,7 +293,3 @@ def _motion(proof: Proof, premises: Sequence[Judgement]) -> Motion:
     if proof.pairs is not None:
         raise BadProof("listed pairs are no sets")
     return Motion(proof.machine)
-
-
-def _plain(value: Value) -> Value:
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value

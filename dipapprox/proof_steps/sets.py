@@ -19,7 +19,7 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import Claim, read_claim
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Largest, Sets, Zone, all_sets, representatives
+from dipapprox.kernel.sets import Largest, Sets, all_sets, extent, representatives
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 
 MOST_PARTS = 50_000
@@ -110,8 +110,8 @@ def _ends(part: _Part, motion: Motion) -> list[_Part]:
     pairs = part.pairs
     if pairs is None:
         return []
-    for place, cell in enumerate(pairs.cells):
-        if isinstance(cell, Zone) and not cell.is_point and motion.is_ordered(place):
+    for place, zone in enumerate(pairs.zones):
+        if len(zone) > 1 and motion.is_ordered(place):
             halves = pairs.ends(place)
             if pairs not in halves:
                 part.word, part.parts = ["ends", place], [_Part(half) for half in halves]
@@ -130,7 +130,7 @@ class _Search:
         self._places = {output: place for place, output in enumerate(outputs)}
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
         found = Distributions(eps, bits + 16, outputs, self._bounds)
-        self._largest = Largest(self._motion, found, claim.eps_prv)
+        self._largest = Largest(found, claim.eps_prv)
         self._count = 0
 
     @property
@@ -173,13 +173,13 @@ class _Search:
         self._count += 1
         if self._count > MOST_PARTS:
             raise NoCertificate(f"there are more than {MOST_PARTS} sets of pairs")
-        error = self._largest.error(pairs)
+        error = self._largest.error(self._motion, pairs)
         if self._holds(pairs, self._claim.delta - error):
             return []
         if not error or not self._holds(pairs, self._claim.delta):
             raise Refuted("a pair of real inputs does not keep the claim")
         place, side = self._widest(pairs)
-        middle = sum(getattr(pairs.zone(place), side)) / 2
+        middle = sum(extent(pairs.zone(place), side), Fraction(0)) / 2
         part.word = ["cut", place, side, number_json(middle)]
         part.parts = [_Part(half) for half in pairs.cut(place, side, middle)]
         return [half for half in part.parts if half.pairs is not None]
@@ -190,11 +190,11 @@ class _Search:
     def _widest(self, pairs: Sets) -> tuple[int, str]:
         """Return the side that an error comes from most."""
         costs = {}
-        for place, cell in enumerate(pairs.cells):
-            if isinstance(cell, Zone):
+        for place, zone in enumerate(pairs.zones):
+            if len(zone) > 1:
                 curvature = self._motion.curvature(place, self._eps)
                 for side, factor in (("first", Fraction(1)), ("second", self._largest.growth)):
-                    low, high = getattr(cell, side)
+                    low, high = extent(zone, side)
                     costs[place, side] = curvature * factor * (high - low) ** 2
         return max(costs, key=lambda each: costs[each])
 

@@ -19,7 +19,7 @@ from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Sets, Zone, all_sets, representatives, tight
+from dipapprox.kernel.sets import SIDES, Sets, Zone, all_sets, clipped, extent, representatives
 from dipapprox.proof_steps.machines import machine_json, number_json
 from dipapprox.proof_steps.sets import single_pairs
 from kernel.small import program_of
@@ -567,58 +567,79 @@ def test_machines_without_published_numbers_shift_nothing() -> None:
 GRID = [Fraction(k, 2) for k in range(-2, 5)]
 
 
-def in_zone(zone: Zone | None, u: Any, v: Any) -> bool:
-    if zone is None:
-        return False
-    sides = zip((u, v, v - u), (zone.first, zone.second, zone.change), strict=True)
-    return all(low <= value <= high for value, (low, high) in sides)
+def zone_of(first: Any, second: Any, change: Any) -> Zone:
+    """The pairs whose sides lie between these ends."""
+    zone: Zone = tuple(sorted(set(product(first, second))))
+    for sign, at in zip((-1, 1), change, strict=True):
+        zone = clipped(zone, "change", at, sign)
+    return zone
 
 
-def zones(seed: int, count: int) -> list[tuple[Any, Zone | None]]:
+def in_zone(zone: Zone, u: Any, v: Any) -> bool:
+    """Edges of zones are where a side is at an end."""
+    if not zone or zone == ((u, v),):
+        return bool(zone)
+    ends = [extent(zone, side) for side in SIDES]
+    return all(low <= value <= high for value, (low, high) in zip((u, v, v - u), ends, strict=True))
+
+
+def zones(seed: int, count: int) -> list[tuple[Any, Zone]]:
     source, found = random.Random(seed), []
     for _ in range(count):
         ends: Any = [tuple(sorted(source.choices(GRID, k=2))) for _ in range(3)]
-        found.append((ends, tight(*ends)))
+        found.append((ends, zone_of(*ends)))
     return found
 
 
-def test_zones_lose_no_pair_and_their_ends_are_attained() -> None:
-    for ends, zone in zones(1, 200):
+def test_zones_lose_no_pair_and_are_spanned_by_their_vertices() -> None:
+    for ends, zone in zones(1, 300):
         inside = [
             (u, v)
             for u, v in product(GRID, GRID)
             if all(a <= x <= b for x, (a, b) in zip((u, v, v - u), ends, strict=True))
         ]
+        # Ends of the grid meet in its points.
+        assert set(zone) <= set(inside)
+        assert (not zone) == (not inside)
+        assert (len(zone) == 1) == (len(inside) == 1)
+        # A linear function is largest at a vertex, and every vertex counts for one.
+        most: set[Any] = set()
+        for a, b in product(range(-3, 4), repeat=2) if zone else ():
+            top = max(a * u + b * v for u, v in inside)
+            there = {(u, v) for u, v in zone if a * u + b * v == top}
+            assert there
+            most |= there if len(there) == 1 else set()
+        assert most == set(zone)
+
+
+def test_parts_of_zones_are_those_of_polygons() -> None:
+    """Whatever is cut, and however often: a point is on the right side of all cuts, or outside."""
+    source = random.Random(7)
+    for _ in range(100):
+        ends = [tuple(sorted(source.choices(GRID, k=2))) for _ in range(2)]
+        zone, cuts = zone_of(*ends, (-10, 10)), []
+        for _ in range(source.randint(1, 5)):
+            side, at, sign = source.choice(SIDES), source.choice(GRID), source.choice((-1, 1))
+            zone = clipped(zone, side, at, sign)
+            cuts.append((SIDES.index(side), at, sign))
+        inside = [
+            (u, v)
+            for u, v in product(GRID, GRID)
+            if ends[0][0] <= u <= ends[0][1] and ends[1][0] <= v <= ends[1][1]
+            if all(sign * ((u, v, v - u)[side] - at) <= 0 for side, at, sign in cuts)
+        ]
         assert inside == [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
-        assert (zone is None) == (not inside)
-        if zone is not None:
-            # Ends of the grid meet in its points.
-            for side, get in (("first", 0), ("second", 1), ("change", 2)):
-                values = [(u, v, v - u)[get] for u, v in inside]
-                assert getattr(zone, side) == (min(values), max(values))
-            assert zone.is_point == (len(inside) == 1)
-
-
-def test_vertices_are_in_the_zone_and_span_it() -> None:
-    for _, zone in zones(2, 200):
-        if zone is None:
-            continue
-        vertices = zone.vertices()
-        assert all(in_zone(zone, *vertex) for vertex in vertices)
-        # A linear function is largest at a vertex.
-        for a, b in product(range(-2, 3), repeat=2):
-            inside = [a * u + b * v for u, v in product(GRID, GRID) if in_zone(zone, u, v)]
-            assert max(a * u + b * v for u, v in vertices) == max(inside)
+        assert len(zone) <= 6
 
 
 def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:
     for number, (_, zone) in enumerate(zones(3, 200)):
-        if zone is None:
+        if len(zone) < 2:
             continue
         inside = [pair for pair in product(GRID, GRID) if in_zone(zone, *pair)]
-        side, at = ("first", "second", "change")[number % 3], GRID[number % 7]
+        side, at = SIDES[number % 3], GRID[number % 7]
         below, above = Sets((zone,)).cut(0, side, at)
-        halves = [None if each is None else each.zone(0) for each in (below, above)]
+        halves = [() if each is None else each.zones[0] for each in (below, above)]
         for u, v in inside:
             value = {"first": u, "second": v, "change": v - u}[side]
             assert in_zone(halves[0], u, v) == (value <= at)
@@ -630,15 +651,14 @@ def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:
                 for u, v in inside
                 if not in_zone(zone, u + sign * HALF, v) and not in_zone(zone, u, v - sign * HALF)
             }
-            assert stuck == {pair for pair in inside if in_zone(half.zone(0), *pair)}
+            assert stuck == {pair for pair in inside if in_zone(half.zones[0], *pair)}
 
 
 def test_no_real_input_is_there() -> None:
-    (zone,) = [zone for _, zone in zones(4, 1)]
-    assert zone is not None
+    zone = zone_of((0, 1), (0, 1), (-1, 1))
     for place in (-1, 1, 2):
         with pytest.raises(BadProof):
-            Sets((zone, (0, 1))).cut(place, "first", Fraction(0))
+            Sets((zone, ((0, 1),))).cut(place, "first", Fraction(0))
 
 
 ADJACENCIES = ["linf 1", "linf 1/2", "l1 1", "l1 3/2", "l0 1", "l0 2", "all"]
@@ -665,8 +685,8 @@ def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
             each
             for each in sets
             if all(
-                in_zone(cell, *pair) if isinstance(cell, Zone) else cell == pair
-                for cell, pair in zip(each.cells, zip(u, v, strict=True), strict=True)
+                in_zone(zone, *pair) if len(zone) > 1 else zone == (pair,)
+                for zone, pair in zip(each.zones, zip(u, v, strict=True), strict=True)
             )
         ]
         if machine.adjacency.holds(u, v):
@@ -682,20 +702,21 @@ def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
     machine = machine_of(MIXED.format("l1 1"))
     for pairs in all_sets(machine, False):
         for half in (half for half in pairs.ends(0) if half is not None):
-            low, high = half.zone(0).change
+            low, high = extent(half.zones[0], "change")
             assert low == 0 or high == 0
             assert half.ends(0)[0 if high == 0 else 1] == half
 
 
 def test_sets_without_a_share_are_empty() -> None:
     machine = machine_of(MIXED.format("l1 1"))
-    (pairs,) = (each for each in all_sets(machine, False) if each.cells[2] == (0, 0))
+    (pairs,) = (each for each in all_sets(machine, False) if each.zones[2] == ((0, 0),))
     _, most = pairs.cut(0, "change", Fraction(3, 4))
     assert most is not None
     assert most.cut(1, "change", Fraction(1, 2))[1] is None
     assert most.cut(1, "change", Fraction(1, 4))[1] is not None
     assert most.cut(1, "change", Fraction(-1, 2))[0] is None
-    assert [each.left for each in all_sets(machine, False)] == [1, 0, 0, 1]
+    changes = [extent(each.zones[0], "change") for each in all_sets(machine, False)]
+    assert changes == [(-1, 1), (0, 0), (0, 0), (-1, 1)]
 
 
 def test_sets_that_are_none() -> None:
