@@ -55,7 +55,7 @@ from dipapprox.kernel.proofs import (
 )
 from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
-from dipapprox.kernel.sets import Largest, every_real_pair, representatives
+from dipapprox.kernel.sets import every_real_pair, largest_of, representatives
 from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Signs
 
@@ -105,10 +105,11 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     found = _distributions(premises)
     _no_reals(proof)
     eps_prv, delta = claimed(step)
-    largest, count = Largest(found, eps_prv), 0
+    most = (delta.numerator << found.places) // delta.denominator
+    largest, count = largest_of(found, eps_prv), 0
     for first, second in pairs_of(proof):
         count += 1
-        if not largest.is_at_most(delta, first, second):
+        if largest(first, second) > most:
             raise Refuted(f"the bound of delta for {first}, {second} is larger")
     return Private(found.eps, eps_prv, delta, listed(proof), count)
 

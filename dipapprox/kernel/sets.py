@@ -26,11 +26,11 @@ f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product, zip_longest
-from math import prod
+from math import floor, prod
 from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Number, Range
@@ -202,44 +202,38 @@ def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> 
         yield from _undivided(each, half, motion, depth + 1)
 
 
-class Largest:
-    """The largest f_S at pairs of inputs with known distributions.
+def largest_of(
+    found: Distributions, eps_prv: Fraction, others: Sequence[int] = ()
+) -> Callable[[Input, Input], int]:
+    """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places.
 
-    Attributes:
-        growth: At least e^eps_prv.
+    `others` are f_o of outputs that are not among those found.
     """
+    bounds, scaled = found.bounds, dict[Input, list[int]]()
+    factor, shift = growth_bound(eps_prv, found.places, above=False)
 
-    def __init__(self, found: Distributions, eps_prv: Fraction) -> None:
-        self._found = found
-        self._below, self._shift = growth_bound(eps_prv, found.places, above=False)
-        self._scaled: dict[Input, list[int]] = {}
-        above, shift = growth_bound(eps_prv, found.places, above=True)
-        self.growth = Fraction(above, 1 << shift)
-
-    def error(self, motion: Motion, pairs: Sets) -> Fraction:
-        """Return what f_S may be above its largest value at the vertices of a set."""
-        error = Fraction(0)
-        for place, zone in enumerate(pairs.zones):
-            if len(zone) > 1:
-                (a, b), (c, d) = extent(zone, "first"), extent(zone, "second")
-                squares = (b - a) ** 2 + self.growth * (d - c) ** 2
-                error += motion.curvature(place, self._found.eps) * squares / 8
-        return error
-
-    def is_at_most(
-        self, most: Fraction, first: Input, second: Input, others: Sequence[int] = ()
-    ) -> bool:
-        """Whether f_S(v, v') is at most a number for every S but {}; `others` are other f_o."""
-        bounds = self._found.bounds
-        spend(20 + len(self._found.outputs) // 8)
+    def largest(first: Input, second: Input) -> int:
+        spend(20 + len(found.outputs) // 8)
         if first not in bounds or second not in bounds:
             raise Refuted("an input of a pair has no distribution")
-        if second not in self._scaled:
-            low = bounds[second][0]
-            self._scaled[second] = [self._below * bound >> self._shift for bound in low]
-        terms = [h - s for h, s in zip(bounds[first][1], self._scaled[second], strict=True)]
-        largest = sum([term for term in terms if term > 0]) or max((*terms, *others))
-        return largest * most.denominator <= most.numerator << self._found.places
+        if second not in scaled:
+            scaled[second] = [factor * low >> shift for low in bounds[second][0]]
+        high, low = bounds[first][1], scaled[second]
+        total = sum([h - s for h, s in zip(high, low, strict=True) if h > s])
+        return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
+
+    return largest
+
+
+def error_of(motion: Motion, pairs: Sets, eps: Fraction, growth: Fraction) -> Fraction:
+    """Return what f_S may be above its largest value at the vertices; growth >= e^eps_prv."""
+    error = Fraction(0)
+    for place, zone in enumerate(pairs.zones):
+        if len(zone) > 1:
+            (a, b), (c, d) = extent(zone, "first"), extent(zone, "second")
+            squares = (b - a) ** 2 + growth * (d - c) ** 2
+            error += motion.curvature(place, eps) * squares / 8
+    return error
 
 
 def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> Representatives:
@@ -275,14 +269,16 @@ def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
     eps_prv, delta = claimed(step)
-    largest, count = Largest(found, eps_prv), 0
-    # Of outputs that no input can have f_S is 0.
+    # Of outputs that no vertex can have f_o is 0.
     others = [] if motion.outputs <= set(found.outputs) else [0]
+    largest, count = largest_of(found, eps_prv, others), 0
+    above, shift = growth_bound(eps_prv, found.places, above=True)
     for pairs in undivided(as_list(step["parts"], "parts"), motion):
         count += 1
-        most = delta - largest.error(motion, pairs)
+        error = error_of(motion, pairs, found.eps, Fraction(above, 1 << shift))
+        most = floor((delta - error) * 2**found.places)
         for pair in pairs.vertices():
-            if not largest.is_at_most(most, *pair, others):
+            if largest(*pair) > most:
                 raise Refuted(f"the bound of delta around {pair[0]}, {pair[1]} is larger")
     return Private(found.eps, eps_prv, delta, None, count, in_sets=True)
 

@@ -16,10 +16,10 @@ from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.proofs import Proof, growth_bound
 from dipapprox.kernel.replay import Claim, read_claim
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Largest, Sets, all_sets, extent, representatives
+from dipapprox.kernel.sets import Sets, all_sets, error_of, extent, largest_of, representatives
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 
 MOST_PARTS = 50_000
@@ -130,7 +130,9 @@ class _Search:
         self._places = {output: place for place, output in enumerate(outputs)}
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
         found = Distributions(eps, bits + 16, outputs, self._bounds)
-        self._largest = Largest(found, claim.eps_prv)
+        self._largest = largest_of(found, claim.eps_prv)
+        above, shift = growth_bound(claim.eps_prv, found.places, above=True)
+        self._growth = Fraction(above, 1 << shift)
         self._count = 0
 
     @property
@@ -173,7 +175,7 @@ class _Search:
         self._count += 1
         if self._count > MOST_PARTS:
             raise NoCertificate(f"there are more than {MOST_PARTS} sets of pairs")
-        error = self._largest.error(self._motion, pairs)
+        error = error_of(self._motion, pairs, self._eps, self._growth)
         if self._holds(pairs, self._claim.delta - error):
             return []
         if not error or not self._holds(pairs, self._claim.delta):
@@ -185,7 +187,8 @@ class _Search:
         return [half for half in part.parts if half.pairs is not None]
 
     def _holds(self, pairs: Sets, most: Fraction) -> bool:
-        return all(self._largest.is_at_most(most, *pair) for pair in pairs.vertices())
+        most *= 1 << self._bits + 16
+        return all(self._largest(*pair) <= most for pair in pairs.vertices())
 
     def _widest(self, pairs: Sets) -> tuple[int, str]:
         """Return the side that an error comes from most."""
@@ -193,7 +196,7 @@ class _Search:
         for place, zone in enumerate(pairs.zones):
             if len(zone) > 1:
                 curvature = self._motion.curvature(place, self._eps)
-                for side, factor in (("first", Fraction(1)), ("second", self._largest.growth)):
+                for side, factor in (("first", Fraction(1)), ("second", self._growth)):
                     low, high = extent(zone, side)
                     costs[place, side] = curvature * factor * (high - low) ** 2
         return max(costs, key=lambda each: costs[each])
