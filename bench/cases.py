@@ -24,7 +24,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
@@ -103,7 +103,7 @@ class Chain:
 
     def event(self) -> Event:
         """Return the event."""
-        law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+        law = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
         guards = (LinearForm.of({k: Fraction(1), k + 1: Fraction(-1)}) for k in range(self.n - 1))
         return Event((law,) * self.n, tuple(guards))
 

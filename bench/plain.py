@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 
 Array = NDArray[np.float64]
@@ -35,7 +36,7 @@ class NoPlainEvaluation(Exception):
     """An event has none of the shapes or laws that the plain evaluation knows."""
 
 
-_REACH = {Family.GAUSSIAN: 8.3, Family.LAPLACE: 36.0}
+_REACH: dict[Family, float] = {GAUSSIAN: 8.3, LAPLACE: 36.0}
 """In scales: beyond lies less than one rounding error."""
 
 _WIDTH = 3.0
@@ -63,7 +64,7 @@ def pdf(law: Distribution, x: Array) -> Array:
     """Evaluate the density."""
     scale = float(law.scale)
     z = (x - float(law.mean)) / scale
-    if law.family is Family.GAUSSIAN:
+    if law.family is GAUSSIAN:
         return np.exp(-0.5 * z * z) * (1 / (scale * math.sqrt(2 * math.pi)))
     return np.exp(-np.abs(z)) * (0.5 / scale)
 
@@ -71,7 +72,7 @@ def pdf(law: Distribution, x: Array) -> Array:
 def cdf(law: Distribution, x: Array) -> Array:
     """Evaluate the distribution function."""
     z = (x - float(law.mean)) / float(law.scale)
-    if law.family is Family.GAUSSIAN:
+    if law.family is GAUSSIAN:
         return _phi(z)
     half = 0.5 * np.exp(-np.abs(z))
     return np.where(z < 0, half, 1 - half)
@@ -125,7 +126,7 @@ def grid_for(integrated: Iterable[Distribution], others: Sequence[Distribution])
         raise NoPlainEvaluation("a law that is neither Gaussian nor Laplace")
     width = _WIDTH * min(float(law.scale) for law in (*laws, *others))
     ends: list[float] = []
-    kinks = {float(law.mean) for law in (*laws, *others) if law.family is Family.LAPLACE}
+    kinks = {float(law.mean) for law in (*laws, *others) if law.family is LAPLACE}
     for law in laws:
         reach = _REACH[law.family] * float(law.scale)
         ends += (float(law.mean) - reach, float(law.mean) + reach)

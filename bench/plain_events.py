@@ -23,7 +23,7 @@ from bench.plain import (
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 
 
@@ -237,7 +237,7 @@ def _centres(place: int, order: OrderEvent) -> _Centres:
 
 def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[int]) -> _Centres:
     laws = [sample.law for sample in order.samples]
-    if any(law.family is not Family.GAUSSIAN for law in laws):
+    if any(law.family is not GAUSSIAN for law in laws):
         raise NoPlainEvaluation("two centres of laws that are not smooth")
     centres = _Centres(place, laws[low], laws[high])
     for vertex in others:

@@ -21,6 +21,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import irredundant
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
@@ -83,7 +84,7 @@ class PartialSums:
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
-        return f"{self.count} partial sums of {self.family.value} samples"
+        return f"{self.count} partial sums of {self.family.name} samples"
 
     def events(self) -> list[Event]:
         """Return the event."""
@@ -111,7 +112,7 @@ class TreeOfCounters:
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
-        return f"tree of counters, {self.leaves} leaves, {self.family.value} noise"
+        return f"tree of counters, {self.leaves} leaves, {self.family.name} noise"
 
     def events(self) -> list[Event]:
         """Return the event; the number of leaves is a power of two."""
@@ -145,13 +146,13 @@ class Ring:
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
-        return f"ring of {self.count} sums of {self.family.value} samples with Gaussian noise"
+        return f"ring of {self.count} sums of {self.family.name} samples with Gaussian noise"
 
     def events(self) -> list[Event]:
         """Return the event."""
         one = Fraction(1)
         values = tuple(Distribution(self.family, Fraction(k % 2), one) for k in range(self.count))
-        noise = (Distribution(Family.GAUSSIAN, Fraction(0), Fraction(2)),) * self.count
+        noise = (Distribution(GAUSSIAN, Fraction(0), Fraction(2)),) * self.count
         guards = []
         for k in range(self.count):
             members = (k, (k + 1) % self.count, self.count + k)
@@ -238,7 +239,7 @@ def plain_values(events: Sequence[Event]) -> list[float]:
         stats: Any = importlib.import_module("scipy.stats")
     except ImportError:
         raise NoAnswer("scipy is not installed") from None
-    if any(law.family is not Family.GAUSSIAN for event in events for law in event.samples):
+    if any(law.family is not GAUSSIAN for event in events for law in event.samples):
         raise NoAnswer("scipy has no such probability")
     return [_by_scipy(stats, event) for event in events]
 
@@ -268,7 +269,7 @@ def _distance(value: float, found: Enclosure) -> float:
 def _random_event(chance: random.Random, rank: int) -> Event:
     samples = tuple(
         Distribution(
-            Family.GAUSSIAN, Fraction(chance.randint(-3, 3), 3), Fraction(chance.randint(1, 5), 2)
+            GAUSSIAN, Fraction(chance.randint(-3, 3), 3), Fraction(chance.randint(1, 5), 2)
         )
         for _ in range(_SAMPLES)
     )

@@ -25,6 +25,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible, Marginal, Part
 from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.privacy.options import Options
@@ -135,17 +136,17 @@ def plain_value(case: Published) -> float:
 def published_numbers() -> tuple[Published, ...]:
     """Return the cases."""
     return (
-        _mechanism(Family.GAUSSIAN),
-        _mechanism(Family.LAPLACE),
+        _mechanism(GAUSSIAN),
+        _mechanism(LAPLACE),
         *(_sparse_vector(family, 10, fresh) for family in _NAMES for fresh in (True, False)),
         *(_gap(family, 5) for family in _NAMES),
-        _histogram(Family.GAUSSIAN, 20, 40),
-        _histogram(Family.LAPLACE, 20, 20),
+        _histogram(GAUSSIAN, 20, 40),
+        _histogram(LAPLACE, 20, 20),
     )
 
 
-_NAMES = {Family.GAUSSIAN: "Gauss", Family.LAPLACE: "Laplace"}
-_SCIPY = {Family.GAUSSIAN: "norm", Family.LAPLACE: "laplace"}
+_NAMES: dict[Family, str] = {GAUSSIAN: "Gauss", LAPLACE: "Laplace"}
+_SCIPY: dict[Family, str] = {GAUSSIAN: "norm", LAPLACE: "laplace"}
 
 
 def _law(family: Family, mean: int, scale: int) -> Distribution:
@@ -168,7 +169,7 @@ def _mechanism(family: Family) -> Published:
         noise = [_frozen(modules, family, mean, 2) for mean in (0, 1)]
         return _integral(modules, noise[0].pdf, noise[1].pdf, (-60.0, 60.0))
 
-    goal = 0.05 if family is Family.GAUSSIAN else None
+    goal = 0.05 if family is GAUSSIAN else None
     name = f"{_NAMES[family]} mechanism, δ to 2^-40"
     return Published(name, sides[0], sides[1], 40, goal, plain)
 
@@ -256,7 +257,7 @@ def _histogram(family: Family, count: int, bits: int) -> Published:
     sides = [
         (Part((), tuple(_number(_law(family, mean, 20)) for _ in range(count))),) for mean in (0, 1)
     ]
-    goal = 0.05 if family is Family.GAUSSIAN else 2.0
+    goal = 0.05 if family is GAUSSIAN else 2.0
     name = f"{count} counts, {_NAMES[family]}, δ to 2^-{bits}"
     return Published(name, sides[0], sides[1], bits, goal, None)
 

@@ -49,7 +49,7 @@ from bench.replays import (
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
 from bench.timing import Patience
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 
 SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
 NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")
@@ -189,9 +189,9 @@ FULL = Suite(
     },
     polyhedra=(
         *(Polyhedra(2, 40), Polyhedra(3, 40), Polyhedra(4, 10), Polyhedra(5, 3)),
-        *(PartialSums(family, 20) for family in (Family.GAUSSIAN, Family.LAPLACE)),
-        *(TreeOfCounters(family, 8) for family in (Family.GAUSSIAN, Family.LAPLACE)),
-        *(Ring(family, 5) for family in (Family.GAUSSIAN, Family.LAPLACE)),
+        *(PartialSums(family, 20) for family in (GAUSSIAN, LAPLACE)),
+        *(TreeOfCounters(family, 8) for family in (GAUSSIAN, LAPLACE)),
+        *(Ring(family, 5) for family in (GAUSSIAN, LAPLACE)),
     ),
     published=published_numbers(),
     automata=automata(),
@@ -220,7 +220,7 @@ QUICK = Suite(
         "svt_gauss, all pairs": (Case("svt_gauss", 5, all_pairs=True),),
         "P[x1 < … < xN]": (Chain(10), Chain(40)),
     },
-    polyhedra=(Polyhedra(3, 10), PartialSums(Family.GAUSSIAN, 5)),
+    polyhedra=(Polyhedra(3, 10), PartialSums(GAUSSIAN, 5)),
     published=published_numbers()[:2],
     automata=automata()[:10],
     real_inputs=real_cases()[:1],

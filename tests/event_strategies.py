@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
-SYMMETRIC = (Family.GAUSSIAN, Family.LAPLACE)
-CONTINUOUS = (*SYMMETRIC, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+SYMMETRIC = (GAUSSIAN, LAPLACE)
+CONTINUOUS = (*SYMMETRIC, EXPONENTIAL, REFLECTED_EXPONENTIAL)
 
 SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 
@@ -99,8 +100,8 @@ def law_of_guards(event: Event) -> tuple[list[Fraction], Table, Table]:
     For Gaussian samples they determine the probability of the event; they do not change when a
     guard is multiplied by a positive number. One-sided samples lean to their side.
     """
-    factor = {family: 2 if family is Family.LAPLACE else 1 for family in CONTINUOUS}
-    side = {Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: -1}
+    factor = {family: 2 if family is LAPLACE else 1 for family in CONTINUOUS}
+    side = {EXPONENTIAL: 1, REFLECTED_EXPONENTIAL: -1}
     lean = [side.get(law.family, 0) * law.scale for law in event.samples]
     variances = [factor[law.family] * law.scale**2 for law in event.samples]
 
@@ -134,8 +135,8 @@ def less(low: int, high: int, offset: Fraction | int = 0) -> LinearForm:
 
 
 def gauss(mean: int, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(Family.GAUSSIAN, Fraction(mean), Fraction(scale))
+    return Distribution(GAUSSIAN, Fraction(mean), Fraction(scale))
 
 
 def laplace(mean: int, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(Family.LAPLACE, Fraction(mean), Fraction(scale))
+    return Distribution(LAPLACE, Fraction(mean), Fraction(scale))

@@ -75,7 +75,7 @@ from dipapprox.events.event import Event
 from dipapprox.experiments import pictures
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -330,7 +330,7 @@ def test_plain_numpy_computes_the_same_probabilities(batch: Batch) -> None:
 
 
 def test_plain_numpy_says_what_it_does_not_cover() -> None:
-    law = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    law = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
     bounded = Event((law,), (LinearForm.of({0: Fraction(1)}, Fraction(-1)),))
     with pytest.raises(NoPlainEvaluation, match="constant"):
         Prepared([bounded])

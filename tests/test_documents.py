@@ -222,7 +222,16 @@ def test_theorems_and_modules_are_where_the_page_says() -> None:
     for file, tests, name in theorems:
         assert (ROOT / "dipapprox" / file).exists(), file
         assert f"\ndef {name}(" in (ROOT / "tests" / tests).read_text(encoding="utf-8"), name
-    proving = {"automata", "composition", "events", "exact", "integrals", "numerics"}
+    proving = {
+        "arithmetic",
+        "automata",
+        "composition",
+        "events",
+        "exact",
+        "integrals",
+        "laws",
+        "numerics",
+    }
     proving |= {"pairs", "privacy", "proofs", "rounds", "semantics", "services"}
     assert {file.split("/")[0] for file, _, _ in theorems} == proving
     for line in re.findall(r"^\*Modules (.*)\.\*$", page, re.MULTILINE):

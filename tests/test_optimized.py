@@ -16,7 +16,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
@@ -50,7 +50,7 @@ for each in test_optimized.BROKEN:
 
 
 def two_branches() -> None:
-    law = Distribution(Family.LAPLACE, Fraction(0), Fraction(1))
+    law = Distribution(LAPLACE, Fraction(0), Fraction(1))
     ends = (LinearForm.of({}, Fraction(end)) for end in (-1, 1))
     settings = Settings(Effort(40, to_ball(1), 10), 10, lambda: None)
     make_evaluator(Nest(Span(law, *ends, -1, 1), 0, Product(())), settings)

@@ -21,12 +21,12 @@ from flint import ctx
 import dipapprox
 from dipapprox import Claim, Options, SourceError
 from dipapprox.arithmetic import double_functions as elementary
+from dipapprox.arithmetic import legendre
 from dipapprox.arithmetic import precision as precisions
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
-from dipapprox.numerics.algebras import legendre
 
 THREADS = 8
 

@@ -117,7 +117,7 @@ def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str
 def sample_text(sample: Sample, name: str) -> str:
     """Write a draw: "rT ~ Gauss(0, 2/eps)"."""
     mean = form_text(sample.mean, ())
-    return f"{name} ~ {sample.family.value}({mean}, {scale_text(sample.scale)})"
+    return f"{name} ~ {sample.family.name}({mean}, {scale_text(sample.scale)})"
 
 
 def scale_text(scale: Scale) -> str:
@@ -141,7 +141,7 @@ def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str
     terms = [f"Gauss({law.mean}, {_root_text(law.variance)})"] if law.variance else []
     for factor, term in law.terms:
         times = "" if factor == 1 else f"{factor}*"
-        terms.append(f"{times}{term.family.value}({term.mean}, {term.scale})")
+        terms.append(f"{times}{term.family.name}({term.mean}, {term.scale})")
     return f"{form_text(form, names)} ~ {' + '.join(terms)}"
 
 

@@ -51,7 +51,7 @@ from dipapprox.composition.profile import (
 )
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import DISCRETE_GAUSSIAN
 from dipapprox.limits import asking
 from dipapprox.numerics.integers.masses import law_masses
 
@@ -173,7 +173,7 @@ def _discrete_gaussian(mechanism: DiscreteGaussian, bits: int) -> DiscreteProfil
     The table has each set's mass up to `missing`. Of P that is the mass of what the table lacks.
     """
     shift, variance = mechanism.sensitivity, mechanism.sigma**2
-    law = law_masses(Distribution(Family.DISCRETE_GAUSSIAN, Fraction(0), mechanism.sigma), bits)
+    law = law_masses(Distribution(DISCRETE_GAUSSIAN, Fraction(0), mechanism.sigma), bits)
     if isinstance(law, NotEnclosed) or len(law.values) + shift > MOST_ATOMS:
         raise LimitReached(f"atom limit: more than {MOST_ATOMS} losses of one run")
     unit = Fraction(1, 2**bits)

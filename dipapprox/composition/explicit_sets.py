@@ -23,7 +23,7 @@ from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
@@ -107,7 +107,7 @@ def explicit_set(
 
 
 def _is_gaussian_shift(first: Noise, second: Noise) -> bool:
-    return first.family is Family.GAUSSIAN is second.family and first.square == second.square
+    return first.family is GAUSSIAN is second.family and first.square == second.square
 
 
 def _half_space(
@@ -176,7 +176,7 @@ def _box(
 def _half_line(one: Noise | None, two: Noise | None, loss: float) -> tuple[Interval, ...] | None:
     """Where the quotient of two Laplace densities that are shifted is above e^loss, nearly; None
     if these are others."""
-    if not (one and two and one.family is Family.LAPLACE is two.family):
+    if not (one and two and one.family is LAPLACE is two.family):
         return None
     if one.scale != two.scale or one.mean == two.mean:
         return None

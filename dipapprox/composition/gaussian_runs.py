@@ -18,7 +18,7 @@ from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.pieces import Run
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import dataclass
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 
 _LEAST_BITS = 64
@@ -61,7 +61,7 @@ def gaussian_runs(runs: Sequence[Run]) -> GaussianRuns | None:
         if not isinstance(run.mechanism, Gaussian):
             return None
         square += run.times * (run.mechanism.sensitivity / run.mechanism.sigma) ** 2
-    return GaussianRuns(ShiftedNoise(Family.GAUSSIAN, square, Fraction(0)))
+    return GaussianRuns(ShiftedNoise(GAUSSIAN, square, Fraction(0)))
 
 
 def _bits(width: Fraction) -> int:

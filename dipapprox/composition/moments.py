@@ -54,7 +54,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.events.supports import range_of
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
@@ -227,9 +227,9 @@ class Moments:
         if one and two and (one.family, one.square) == (two.family, two.square):
             square = to_ball((one.mean - two.mean) ** 2 / one.square)
             value = None
-            if one.family is Family.GAUSSIAN:
+            if one.family is GAUSSIAN:
                 value = (a * (a - 1) * square / 2).exp() if self._order > 1 else square / 2
-            elif one.family is Family.LAPLACE:
+            elif one.family is LAPLACE:
                 t = to_ball(abs(one.mean - two.mean) / one.scale)
                 value = t + (-t).exp() - 1
                 if self._order > 1:

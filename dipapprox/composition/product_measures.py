@@ -32,7 +32,7 @@ from dipapprox.composition.published_noise import Noise, published_noise
 from dipapprox.composition.shifted_noise import half_line, shifted_noise
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
@@ -256,10 +256,10 @@ def _runs(factors: Factored) -> tuple[list[Run], list[LinePair]]:
         one, two = published_noise(first), published_noise(second)
         if one and two and (one.family, one.square) == (two.family, two.square):
             ratio = (one.mean - two.mean) ** 2 / one.square
-            if one.family is Family.GAUSSIAN:
+            if one.family is GAUSSIAN:
                 square += ratio
                 continue
-            if one.family is Family.LAPLACE:
+            if one.family is LAPLACE:
                 if ratio:
                     shift = abs(one.mean - two.mean) / one.scale
                     shifts[shift] = shifts.get(shift, 0) + 1
@@ -296,11 +296,11 @@ def _hints(factors: Factored) -> list[Mechanism]:
         for part, its in zip(own, other, strict=False):
             laws = part.marginals[0].event.samples, its.marginals[0].event.samples
             for one, two in zip(*laws, strict=False):
-                if one.family is Family.LAPLACE is two.family and one.mean != two.mean:
+                if one.family is LAPLACE is two.family and one.mean != two.mean:
                     shifts.add(abs(one.mean - two.mean) / one.scale)
             # Samples may have one mean on both sides, and the forms of what is published differ.
             noises = (_unguarded(part), _unguarded(its))
-            if all(noise is not None and noise.family is Family.LAPLACE for noise in noises):
+            if all(noise is not None and noise.family is LAPLACE for noise in noises):
                 first, second = (noise for noise in noises if noise is not None)
                 if first.mean != second.mean:
                     shifts.add(abs(first.mean - second.mean) / first.scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.numerics.real_outputs.factors import Line
 
@@ -36,8 +37,8 @@ def published_noise(line: Line) -> Noise | None:
     mean = form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
     square = sum(((c * law.scale) ** 2 for law, c in terms), Fraction(0))
     families = {law.family for law, _ in terms}
-    if families == {Family.GAUSSIAN}:
-        return Noise(Family.GAUSSIAN, mean, square, Fraction(0))
+    if families == {GAUSSIAN}:
+        return Noise(GAUSSIAN, mean, square, Fraction(0))
     if len(terms) == 1:
         ((law, c),) = terms
         return Noise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)

@@ -29,6 +29,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.factors import Mixed, factored
@@ -58,15 +59,15 @@ class ShiftedNoise:
     shift: Fraction
 
     def __post_init__(self) -> None:
-        if self.family not in (Family.GAUSSIAN, Family.LAPLACE):
-            raise ValueError(f"no closed form of shifted {self.family.value} noise")
+        if self.family not in (GAUSSIAN, LAPLACE):
+            raise ValueError(f"no closed form of shifted {self.family.name} noise")
 
     def divergence(self, budget: Fraction, bits: int) -> Enclosure:
         """Enclose sup over S of P(S) - e^L Q(S) for a budget L >= 0, to about 2**-bits."""
-        if self.family is Family.LAPLACE and budget >= self.shift:
+        if self.family is LAPLACE and budget >= self.shift:
             return Enclosure.exact(0)
         with precision(bits + _GUARD_BITS + 2 * _size(budget) + _size(self.square)):
-            if self.family is Family.LAPLACE:
+            if self.family is LAPLACE:
                 value = -(to_ball((budget - self.shift) / 2).expm1())
             else:
                 # Both arguments in units of m √2; x² = y² + L, so that no power is large.
@@ -84,7 +85,7 @@ class ShiftedNoise:
         """
         if delta >= 1:
             return Enclosure.exact(0)
-        if self.family is Family.LAPLACE:
+        if self.family is LAPLACE:
             if not delta:
                 return Enclosure.exact(self.shift)
             spent = logarithm(1 - delta, bits + 2)
@@ -125,7 +126,7 @@ class ShiftedNoise:
 
     def renyi(self, order: Fraction, bits: int) -> Enclosure:
         """Enclose the Rényi divergence of a finite order >= 1, to about 2**-bits, relatively."""
-        if self.family is Family.GAUSSIAN:
+        if self.family is GAUSSIAN:
             return Enclosure.exact(order * self.square / 2)
         with precision(bits + _GUARD_BITS + 2 * _size(1 / self.shift) + _size(order)):
             t, a = to_ball(self.shift), to_ball(order)
@@ -165,19 +166,19 @@ def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise
         found.append(shift)
     if len(found) == 1:
         return found[0]
-    if any(each.family is not Family.GAUSSIAN for each in found):
+    if any(each.family is not GAUSSIAN for each in found):
         return None
     square = sum((each.square for each in found), Fraction(0))
-    return ShiftedNoise(Family.GAUSSIAN, square, Fraction(0))
+    return ShiftedNoise(GAUSSIAN, square, Fraction(0))
 
 
 def _between(one: Noise, two: Noise) -> ShiftedNoise | None:
     if (one.family, one.square) != (two.family, two.square) or one.mean == two.mean:
         return None
     square = (one.mean - two.mean) ** 2 / one.square
-    if one.family is Family.GAUSSIAN:
+    if one.family is GAUSSIAN:
         return ShiftedNoise(one.family, square, Fraction(0))
-    if one.family is Family.LAPLACE:
+    if one.family is LAPLACE:
         return ShiftedNoise(one.family, square, abs(one.mean - two.mean) / one.scale)
     return None
 
@@ -204,7 +205,7 @@ def half_line(
     if one is None or two is None or shift is None:
         raise ValueError("a half-line is the best set of shifted noise, and of no other")
     middle, apart = (one.mean + two.mean) / 2, one.mean - two.mean
-    if shift.family is Family.GAUSSIAN:
+    if shift.family is GAUSSIAN:
         scale = one.square / abs(apart)
         place = middle + one.square * budget / apart
     else:

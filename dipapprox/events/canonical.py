@@ -31,7 +31,7 @@ from dipapprox import graphs
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, Leaves, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.polyhedra import difference
 
@@ -168,7 +168,7 @@ def law_key(law: Distribution) -> LawKey:
 
 def _law(key: LawKey) -> Distribution:
     family, *parts = key
-    return Distribution(Family[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
+    return Distribution(FAMILIES[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

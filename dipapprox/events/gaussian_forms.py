@@ -17,7 +17,6 @@ from fractions import Fraction
 from itertools import combinations
 
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm
 
 _ZERO = Fraction(0)
@@ -31,7 +30,7 @@ def are_uncorrelated(forms: Sequence[LinearForm], laws: Sequence[Distribution]) 
         laws: Of the samples.
     """
     named = {sample for form in forms for sample in form.samples()}
-    if any(laws[sample].family is not Family.GAUSSIAN for sample in named):
+    if not all(laws[sample].family.is_normal for sample in named):
         return False
     variances = {sample: laws[sample].scale ** 2 for sample in named}
     return not any(_covariance(f, g, variances) for f, g in combinations(forms, 2))

@@ -38,7 +38,6 @@ from dipapprox.events.reduce import as_comparisons, connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
@@ -241,7 +240,7 @@ def _bases(states: FinalStates, eps: Fraction) -> list[_Basis]:
     variances = {
         place: sample.scale.at(eps) ** 2
         for place, sample in enumerate(states.samples)
-        if sample.family is Family.GAUSSIAN
+        if sample.family.is_normal
     }
     found = [_own_basis(state) for state in states.states]
     alike: dict[tuple[int, _Basis], list[int]] = {}

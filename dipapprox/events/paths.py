@@ -24,7 +24,7 @@ from dipapprox.events.columns import Image, Inputs, Table, numeric
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED, Family
+from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison, newest
 
@@ -180,7 +180,7 @@ class Variables:
         if change is not None:
             mean = mean.scaled(change.factor) + change.shift
             scale *= abs(change.factor)
-            family = MIRRORED[family] if change.factor < 0 else family
+            family = family.mirror if change.factor < 0 else family
         return self._inputs.table(mean.inputs(), self._law_of(family, mean, scale))
 
     def _law_of(self, family: Family, mean: LinearForm, scale: Fraction) -> Image:

@@ -29,9 +29,10 @@ from math import isqrt
 from dipapprox import graphs
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Impossible, Independent, Reduced
-from dipapprox.events.sums import CLOSED_UNDER_SUMS, law_of, used_together
+from dipapprox.events.sums import law_of, used_together
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
@@ -69,7 +70,7 @@ def _is_plain(form: LinearForm) -> bool:
 
 def _with_merged_sums(event: Event) -> Event:
     """Merge samples whose coefficients are proportional over all guards, where fewer will do."""
-    if sum([law.family in CLOSED_UNDER_SUMS for law in event.samples]) < 2:
+    if sum([_adds_up(law.family) for law in event.samples]) < 2:
         return event
     samples = list(event.samples)
     replaced: dict[Symbol, LinearForm] = {}
@@ -89,6 +90,11 @@ def _with_merged_sums(event: Event) -> Event:
     return _compact(samples, [guard.substitute(replaced) for guard in event.guards])
 
 
+def _adds_up(family: Family) -> bool:
+    """Whether two samples of it, or of its mirror image, may be one."""
+    return family.is_normal or family.difference is not None
+
+
 def _compact(samples: list[Distribution], guards: list[LinearForm]) -> Event:
     """Drop the samples that no guard mentions."""
     used = sorted({sample for guard in guards for sample in guard.samples()})
@@ -103,7 +109,7 @@ def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]
     """Return few independent samples whose sum has the law of a form; possibly not fewer."""
     law = law_of(form, laws)
     others = [term for _, term in law.terms]  # all factors are 1: no integers
-    gaussian = [(c, laws[int(k)]) for k, c in form.terms if laws[int(k)].family is Family.GAUSSIAN]
+    gaussian = [(c, laws[int(k)]) for k, c in form.terms if laws[int(k)].family.is_normal]
     if not gaussian:
         return others
     scales = sum_of_squares(law.variance, len(gaussian) - 1)
@@ -112,7 +118,7 @@ def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]
     means = [law.mean] + [Fraction(0)] * (len(scales) - 1)
     return [
         *others,
-        *(Distribution(Family.GAUSSIAN, m, s) for m, s in zip(means, scales, strict=True)),
+        *(Distribution(GAUSSIAN, m, s) for m, s in zip(means, scales, strict=True)),
     ]
 
 

@@ -2,13 +2,11 @@
 
 In: linear forms, guards and published numbers, over independent samples. Out: the sums that stand
 for all samples in them, as the forms weigh these samples in one proportion; and the law of a sum as
-that of fewer independent terms. Closed under sums, up to multiples of real samples, are
+that of fewer independent terms. Fewer are, up to multiples of real samples,
 
-    Gauss(m, s) + Gauss(n, t)       is    Gauss(m + n, root of s² + t²)
-    LapPlus(m, b) + LapMinus(n, b)  is    Lap(m + n, b)
-
-The second is the difference of two equal exponential laws; see S. Kotz, T. Kozubowski and K.
-Podgórski, The Laplace Distribution and Generalizations, Birkhäuser 2001, section 2.2.
+    Gauss(m, s) + Gauss(n, t)       as    Gauss(m + n, root of s² + t²)
+    X(m, b) + X'(n, b)              as    D(m + n, b), where X' is the mirror image of X and D its
+                                          `difference` (`laws`): LapPlus + LapMinus is Lap
 """
 
 from __future__ import annotations
@@ -16,17 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED, Family
 from dipapprox.semantics.linear import LinearForm, Symbol
-
-_ONE_SIDED = frozenset({Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL})
-
-CLOSED_UNDER_SUMS = _ONE_SIDED | {Family.GAUSSIAN}
-"""Families of which two samples may be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +82,29 @@ def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:
     others: list[tuple[Fraction, Distribution]] = []
     for symbol, c in form.terms:
         law = laws[int(symbol)]
-        match law.family:
-            case Family.GAUSSIAN:
-                mean += c * law.mean
-                variance += (c * law.scale) ** 2
-            case Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:  # both are symmetric
-                sign = Fraction(1 if c > 0 else -1)
-                others.append((abs(c), law.affine(sign, Fraction(0))))
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
-                others.append((Fraction(1), law.affine(c, Fraction(0))))
-            case _:
-                assert_never(law.family)
+        if law.family.is_normal:
+            mean += c * law.mean
+            variance += (c * law.scale) ** 2
+        elif law.family.is_discrete:
+            sign = Fraction(1 if c > 0 else -1)
+            others.append((abs(c), law.affine(sign, Fraction(0))))
+        else:
+            others.append((Fraction(1), law.affine(c, Fraction(0))))
     return LawOfSum(mean, variance, tuple(_two_sided(others)))
 
 
 def _two_sided(
     terms: Iterable[tuple[Fraction, Distribution]],
 ) -> list[tuple[Fraction, Distribution]]:
-    """Make Laplace laws of one-sided ones of equal scale that point in opposite directions."""
+    """Make one law of two of equal scale that are mirror images, if their sum has a name."""
     found: list[tuple[Fraction, Distribution]] = []
     for factor, law in terms:
-        mirrored = MIRRORED[law.family]
+        difference = law.family.difference
         for place, (_, other) in enumerate(found):
-            opposite = law.family in _ONE_SIDED and other.family is mirrored
-            if opposite and other.scale == law.scale:
-                mean = other.mean + law.mean
-                found[place] = factor, Distribution(Family.LAPLACE, mean, law.scale)
+            if difference is None or other.family is not law.family.mirror:
+                continue
+            if other.scale == law.scale:
+                found[place] = factor, Distribution(difference, other.mean + law.mean, law.scale)
                 break
         else:
             found.append((factor, law))

@@ -20,14 +20,12 @@ from itertools import product
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral
-from dipapprox.laws.family import Decay
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
 
-_KINKED = {Decay.SQUARED: False, Decay.LINEAR: True}
 """Whether densities are analytic on either side of the mean only."""
 
 Bound = LinearForm | None
@@ -119,7 +117,7 @@ class _Builder:
         lowers, uppers = _bounds(variable, constraints.pop(position, ()))
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
-        kinked = _KINKED[law.family.decay]
+        kinked = law.real.has_kink
         has_body = variable in piece.mentioned or (self._literal and piece.levels is not None)
         if not (kinked and has_body):
             for lower, upper, outer in _active(lowers, uppers):

@@ -48,7 +48,7 @@ from dipapprox.language.symbols import (
     kind_of,
 )
 from dipapprox.language.weights import elaborate_weight
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
 _MOST_STEPS = 10_000
@@ -201,7 +201,7 @@ class Calls:
             )
         draw = core.Draw(
             target=place,
-            family=Family(call.name),
+            family=FAMILIES[call.name],
             mean=self._expressions.value(mean),
             scale=scale.scale,
             site=self._site(),

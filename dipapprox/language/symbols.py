@@ -15,12 +15,12 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.traversal import nodes_in, statements_of
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
 EPSILON = "eps"
-DISTRIBUTIONS = tuple(family.value for family in Family)
-INTEGER_DISTRIBUTIONS = tuple(family.value for family in Family if family.is_discrete)
+DISTRIBUTIONS = tuple(FAMILIES)
+INTEGER_DISTRIBUTIONS = tuple(family.name for family in FAMILIES.values() if family.is_discrete)
 MECHANISM = "Exp"
 """The exponential mechanism."""
 EXPONENTIAL = "exp"

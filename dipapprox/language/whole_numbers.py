@@ -96,7 +96,7 @@ class _Checks:
         match statement:
             case core.Draw(mean=mean, family=family) if family.is_discrete:
                 if not self._is_whole(mean) and not self._is_whole_on_domains(mean):
-                    self._report(f"the mean of '{family.value}' may be a fraction", mean.span)
+                    self._report(f"the mean of '{family.name}' may be a fraction", mean.span)
             case core.Assign(_, value):
                 if not self._integers.isdisjoint(_names(value)) and not self._is_whole(value):
                     self._report("a random integer is combined with a fraction", value.span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
-from dipapprox.laws.family import MIRRORED, Family
+from dipapprox.laws.family import Family, IntegerFamily, RealFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,53 @@ class Distribution:
     def __hash__(self) -> int:
         return self._hash
 
+    @property
+    def real(self) -> RealFamily:
+        """The family, which has densities.
+
+        Raises:
+            ValueError: If it has none.
+        """
+        if not isinstance(self.family, RealFamily):
+            raise ValueError(f"{self.family.name} has no density")
+        return self.family
+
+    @property
+    def integers(self) -> IntegerFamily:
+        """The family, whose samples are integers.
+
+        Raises:
+            ValueError: If they are not.
+        """
+        if not isinstance(self.family, IntegerFamily):
+            raise ValueError(f"{self.family.name} is not discrete")
+        return self.family
+
     def affine(self, factor: Fraction, shift: Fraction) -> Distribution:
         """Return the law of factor * x + shift, factor != 0.
 
         For discrete laws the factor is 1 or -1 and the shift an integer.
         """
-        family = MIRRORED[self.family] if factor < 0 else self.family
+        family = self.family.mirror if factor < 0 else self.family
         return Distribution(family, factor * self.mean + shift, abs(factor) * self.scale)
+
+
+def exponential_sides(law: Distribution) -> tuple[int, ...]:
+    """Return the sides of the mean on which the density is proportional to e^-(distance / scale).
+
+    Each has the same mass.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not law.family.is_exponential or law.family.is_discrete:
+        raise ValueError(f"{law.family.name} has no exponential density")
+    return law.family.sides
 
 
 def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
     """Return what laws are sorted by wherever some order is needed."""
-    return law.family.value, law.mean, law.scale
+    return law.family.name, law.mean, law.scale
 
 
 @dataclass(frozen=True, slots=True)

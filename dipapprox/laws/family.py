@@ -1,75 +1,256 @@
-"""Families of noise: exact facts, nothing numerical.
+"""Families of noise: a class a family, which owns all that is known of it.
 
-Adding a family means adding it here and in `numerics/densities.py`; a test compares the lists.
+A family is a file with a class and its instances, and a row of `families.FAMILIES`. Whoever uses
+noise asks the family: nothing is decided by its name, or by what it is not. What a family cannot do
+is None, or empty, and is refused by whoever asked.
+
+Facts are exact and need nothing but Python; what computes with balls or arrays of doubles loads
+these libraries when it is first used. Facts and functions are about *standard* laws, of mean 0 and
+scale 1; on the integers, of mean 0 and any scale. The law of mean + scale * Z is a `Distribution`.
+
+Real noise. Functions of one real variable come for balls (`pdf` …), on panels for doubles
+(`on_panels` …), and as numbers that bound the density f in proofs. A density with a kink or jump at
+0 has two branches, each the restriction of an entire function, told apart by `side`, -1 and 1;
+others have the side 0. On the real line every branch of f is >= 0 and no branch of the distribution
+function decreases, also where it is not the true function. All densities rise up to 0, and fall
+from there on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
+from dipapprox.data_classes import dataclass
 
-class Decay(Enum):
-    """What a standard law's density, or its probabilities, are in proportion to on its support."""
+if TYPE_CHECKING:
+    from flint import arb
 
-    LINEAR = "exp(-|z|)"
-    SQUARED = "exp(-z²/2)"
+    from dipapprox.arithmetic.boxes import Box
+    from dipapprox.arithmetic.legendre import Rule
+    from dipapprox.laws.panels import Array, OnPanels
 
+Real = TypeVar("Real", float, "arb")
 
-_LEFT, _RIGHT = (-1,), (1,)
 BOTH_SIDES = (-1, 1)
-"""Of its mean, where a family may lie."""
-
-_FACTS: Mapping[str, tuple[bool, Decay, tuple[int, ...]]] = {
-    "Gauss": (False, Decay.SQUARED, BOTH_SIDES),
-    "Lap": (False, Decay.LINEAR, BOTH_SIDES),
-    "LapPlus": (False, Decay.LINEAR, _RIGHT),
-    "LapMinus": (False, Decay.LINEAR, _LEFT),
-    "DLap": (True, Decay.LINEAR, BOTH_SIDES),
-    "DGauss": (True, Decay.SQUARED, BOTH_SIDES),
-}
-"""Of each family whether it is discrete, how it decays, and on which sides of its mean it lies."""
+"""Of the mean."""
 
 
-class Family(Enum):
-    """A location-scale family; the value is the name in programs.
-
-    GAUSSIAN: scale is the standard deviation.
-    LAPLACE: scale is b in exp(-|x - mean| / b) / (2 b).
-    EXPONENTIAL: one-sided, density exp(-(x - mean) / b) / b for x >= mean.
-    REFLECTED_EXPONENTIAL: its mirror image, density exp(-(mean - x) / b) / b for x <= mean.
-    DISCRETE_LAPLACE: on the integers, Pr[x] proportional to exp(-|x - mean| / b), mean an integer.
-    DISCRETE_GAUSSIAN: on the integers, Pr[x] proportional to exp(-(x - mean)² / (2 sigma²)), mean
-        an integer; the scale is sigma.
+class Family(ABC):
+    """All laws of mean + scale * Z.
 
     Attributes:
+        name: In programs.
+        constant: The name of the instance in its module.
+        title: For people.
         is_discrete: Whether samples are integers.
-        decay: Of its density, or its probabilities.
         sides: Of the mean on which samples may lie, -1 and 1.
-        is_gaussian: Whether exponents are squares: then no probability has a closed form in eps.
-        is_exponential: Whether they are linear: then shifts have a price, the shift in scales.
+        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density, or the
+            masses, and d in scales; for other d no factor serves.
+        is_exponential: Whether f is proportional to e^-|z| on each of its sides, with equal masses:
+            then probabilities of comparisons have closed forms in eps.
+        is_normal: Whether samples are jointly Gaussian: variances add up, and what is uncorrelated
+            is independent.
     """
 
-    GAUSSIAN = "Gauss"
-    LAPLACE = "Lap"
-    EXPONENTIAL = "LapPlus"
-    REFLECTED_EXPONENTIAL = "LapMinus"
-    DISCRETE_LAPLACE = "DLap"
-    DISCRETE_GAUSSIAN = "DGauss"
+    name: str
+    constant: str
+    title: str
+    is_discrete: bool
+    sides: tuple[int, ...]
+    shifts: tuple[int, ...]
+    is_exponential: bool
+    is_normal: bool
 
-    def __init__(self, word: str) -> None:
-        # Attributes: they are asked for by the million. A family of which nothing is known is none.
-        self.is_discrete, self.decay, self.sides = _FACTS[word]
-        self.is_gaussian = self.decay is Decay.SQUARED
-        self.is_exponential = self.decay is Decay.LINEAR
+    def __repr__(self) -> str:
+        return self.constant
+
+    def __reduce__(self) -> str:
+        return self.constant  # one instance a process: families are compared by identity
+
+    @property
+    @abstractmethod
+    def mirror(self) -> Family:
+        """The family of -Z."""
+
+    @property
+    def difference(self) -> Family | None:
+        """The family of Z - Z', Z' an independent copy; None if it is none of ours."""
+        return None
+
+    def possible(self, noise: Fraction) -> Fraction:
+        """Return this much noise, or its mirror image, on a side where samples may lie."""
+        return noise if (noise > 0) - (noise < 0) in (0, *self.sides) else -noise
 
 
-MIRRORED: Mapping[Family, Family] = {
-    Family.GAUSSIAN: Family.GAUSSIAN,
-    Family.LAPLACE: Family.LAPLACE,
-    Family.EXPONENTIAL: Family.REFLECTED_EXPONENTIAL,
-    Family.REFLECTED_EXPONENTIAL: Family.EXPONENTIAL,
-    Family.DISCRETE_LAPLACE: Family.DISCRETE_LAPLACE,
-    Family.DISCRETE_GAUSSIAN: Family.DISCRETE_GAUSSIAN,
-}
-"""The family of -Z for Z of a family."""
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """How fast the probability p of an event moves with the means of its noise; see `RealFamily`.
+
+    Attributes:
+        normal: Σ of squares of speeds of Gaussian noise.
+        score: Σ of speeds of noise with |f'| <= f.
+        bend: Σ of squares of speeds of that noise, each times how much |f''| may exceed f.
+        jumps: Σ of speeds of other noise; there is no second derivative if it is not 0.
+    """
+
+    normal: Fraction = Fraction(0)
+    score: Fraction = Fraction(0)
+    bend: Fraction = Fraction(0)
+    jumps: Fraction = Fraction(0)
+
+    def __add__(self, other: Speeds) -> Speeds:
+        return Speeds(
+            self.normal + other.normal,
+            self.score + other.score,
+            self.bend + other.bend,
+            self.jumps + other.jumps,
+        )
+
+
+class RealFamily(Family):
+    """A family with densities.
+
+    Attributes:
+        has_kink: Whether the density is not analytic at 0: then it has two branches.
+        steep: At least half the variation of f, which is the largest density: no probability moves
+            faster with the mean.
+        curved: At least half the variation of f'; None if f jumps.
+        bend: At least (E s² + E|ds|) / 2, where s = -(1 + z f'(z) / f(z)) is the derivative of ln f
+            by the logarithm of the scale and ds that of s: no probability bends more with that.
+        moments_below: E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0.
+        panel: How wide panels are in scales round 0, and how much wider they get with each scale
+            further away: what serves polynomials of low degree well.
+        even_panel: The same for panels that are all equally wide.
+    """
+
+    is_discrete = False
+    has_kink: bool
+    steep: Fraction
+    curved: Fraction | None
+    bend: Fraction
+    moments_below: Fraction | None
+    panel: tuple[float, float]
+    even_panel: Fraction
+
+    @property
+    @abstractmethod
+    def mirror(self) -> RealFamily:
+        """The family of -Z."""
+
+    @abstractmethod
+    def far(self, bits: int) -> Fraction:
+        """Return t with Pr[Z > t] <= 2^-bits and Pr[Z < -t] <= 2^-bits."""
+
+    @property
+    @abstractmethod
+    def drift(self) -> Fraction:
+        """At least E|s| / 2, s as above: no probability moves faster with the log of the scale."""
+
+    @abstractmethod
+    def excess(self, cut: Fraction) -> Fraction:
+        """Return at least E[max(|s| - max(cut² - 1, 1), 0)], for s as above and cut >= 1."""
+
+    @abstractmethod
+    def speeds(self, speed: Fraction) -> Speeds:
+        """Return how fast probabilities move with a mean that moves so many scales in a time."""
+
+    # --- balls -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def pdf(self, z: arb, side: int) -> arb:
+        """Enclose the density's branch."""
+
+    @abstractmethod
+    def cdf(self, z: arb, side: int) -> arb:
+        """Enclose the distribution function's branch."""
+
+    @abstractmethod
+    def survival(self, z: arb, side: int) -> arb:
+        """Enclose 1 - cdf without cancellation far to the right."""
+
+    @abstractmethod
+    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
+        """Enclose cdf(upper) - cdf(lower), cancelling as little as possible."""
+
+    @abstractmethod
+    def pdf_bound(self, box: Box, side: int) -> arb:
+        """Bound the modulus of the density's branch on a box from above, exactly or by +infinity.
+
+        This and the other bounds may be infinite where the function grows beyond use.
+        """
+
+    @abstractmethod
+    def cdf_bound(self, box: Box, side: int) -> arb:
+        """Bound the modulus of the distribution function's branch."""
+
+    @abstractmethod
+    def survival_bound(self, box: Box, side: int) -> arb:
+        """Bound the modulus of 1 - cdf."""
+
+    @abstractmethod
+    def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
+        """Return Taylor coefficients of u -> f(center + half u), and a bound on the rest, |u| <= 1.
+
+        The panel is on one side of 0 if there is a kink.
+        """
+
+    @abstractmethod
+    def cutoff_guess(self, bits: int) -> arb:
+        """Return a distance c with one-sided tail mass about 2**-bits, without any promise."""
+
+    @abstractmethod
+    def log_moment(self, t: arb) -> arb:
+        """Enclose ln E e^(tZ) for t >= 0; not finite where that is not finite."""
+
+    @abstractmethod
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """Return g with |f| <= steep e^g on an ellipse round a panel, on one side of a kink.
+
+        Args:
+            high: Its semi-axis across.
+            beyond: How far it reaches beyond the panel.
+        """
+
+    # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------
+
+    @abstractmethod
+    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+        """Sample f and the mass beyond, on panels; see `OnPanels`."""
+
+    @abstractmethod
+    def at_differences(self, z: Array, differences: Array) -> Array:
+        """Return f at points of shape (…, D), whose sides are those of their differences."""
+
+    @abstractmethod
+    def moved(self, far: Array, by: Array) -> Array:
+        """Return by how much f changes in proportion, to first order, at points up to `far` scales
+        from 0 that are moved by so much, and rounded."""
+
+    @abstractmethod
+    def beyond(
+        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
+    ) -> tuple[Array, Array]:
+        """Return majorants on ellipses, `real` and `local`, as `kernels.Kernel` has them."""
+
+
+class IntegerFamily(Family):
+    """A family of laws of integers, whose masses are symmetric about the mean."""
+
+    is_discrete = True
+    is_normal = False
+    sides = BOTH_SIDES
+
+    @property
+    def mirror(self) -> Family:
+        """The family of -Z."""
+        return self
+
+    @abstractmethod
+    def radius(self, scale: Fraction, bits: int) -> int:
+        """Return how far from the mean masses are about 2^-bits, without any promise."""
+
+    @abstractmethod
+    def masses(self, scale: Fraction, radius: int) -> list[arb]:
+        """Enclose Pr[Z = d] for d = 0, …, radius, or at least bound it from below."""

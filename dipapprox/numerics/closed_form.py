@@ -44,7 +44,6 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.numerics.methods import OneByOne
 from dipapprox.semantics.linear import LinearForm, Symbol
 
@@ -56,7 +55,11 @@ def is_half_space(event: Connected) -> TypeGuard[Event]:
     if not isinstance(event, Event) or len(event.guards) != 1:
         return False
     families = {law.family for law in event.samples}
-    return families == {Family.GAUSSIAN} or (families <= _SIGNS.keys() and len(event.samples) <= 2)
+    if any(family.is_discrete for family in families):
+        return False
+    if all(family.is_normal for family in families):
+        return True
+    return len(event.samples) <= 2 and all(family.is_exponential for family in families)
 
 
 def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:
@@ -64,7 +67,7 @@ def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:
     if not is_half_space(event):
         return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
     (guard,) = event.guards
-    if event.samples[0].family is Family.GAUSSIAN:
+    if event.samples[0].family.is_normal:
         return _narrowed(partial(_gaussian, event.samples, guard), bits)
     terms = exponential_comparison(event.samples, guard)
     return _narrowed(lambda: sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0)), bits)
@@ -86,17 +89,9 @@ def exponential_comparison(samples: Sequence[Distribution], guard: LinearForm) -
     for sample, coefficient in guard.terms:
         law = samples[int(sample)]
         threshold -= coefficient * law.mean
-        mixtures.append([sign * coefficient * law.scale for sign in _SIGNS[law.family]])
+        mixtures.append([side * coefficient * law.scale for side in law.family.sides])
     chosen = list(product(*mixtures))
     return [(c / len(chosen), q) for scales in chosen for c, q in _below(threshold, scales)]
-
-
-_SIGNS = {
-    Family.LAPLACE: (1, -1),
-    Family.EXPONENTIAL: (1,),
-    Family.REFLECTED_EXPONENTIAL: (-1,),
-}
-"""A law about its mean is that of sign * scale * E, each sign as likely."""
 
 
 def _below(t: Fraction, scales: Sequence[Fraction]) -> Exponentials:

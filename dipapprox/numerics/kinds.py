@@ -8,7 +8,6 @@ from typing import TypeGuard, assert_never
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 
 CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
 MIXTURE = NotEnclosed("many events added up are not one integral")
@@ -66,23 +65,20 @@ def is_mixture(event: Connected) -> TypeGuard[Mixture]:
 def is_laplace_type(event: Connected) -> bool:
     """Whether all samples of an event are Laplace or one-sided exponential ones."""
     return not isinstance(event, Chosen | Mixture) and all(
-        law.family in _LAPLACE_TYPE for law in _laws(event)
+        law.family.is_exponential and not law.family.is_discrete for law in _laws(event)
     )
 
 
 def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
     """Whether all samples of an event are Gaussian."""
     return not isinstance(event, Chosen | Mixture) and all(
-        law.family is Family.GAUSSIAN for law in _laws(event)
+        law.family.is_normal for law in _laws(event)
     )
 
 
 def has_sums(event: Connected) -> TypeGuard[Event]:
     """Whether a guard of an event is about more than two samples."""
     return isinstance(event, Event) and any(len(guard.terms) > 2 for guard in event.guards)
-
-
-_LAPLACE_TYPE = {Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL}
 
 
 def _laws(event: Event | Star) -> Iterator[Distribution]:

@@ -97,7 +97,7 @@ def _statement(statement: core.Statement | core.Repeat) -> Json:
             return ["set", _expression(target), _expression(value)]
         case core.Draw(target, family, mean, scale):
             size: Json = [number_json(scale.coefficient), scale.power]
-            return ["draw", _expression(target), family.value, _expression(mean), size]
+            return ["draw", _expression(target), family.name, _expression(mean), size]
         case core.If(condition, then, otherwise):
             return ["if", _condition(condition), block_json(then), block_json(otherwise)]
         case core.Exit():

@@ -20,11 +20,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from math import gcd, lcm
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.family import Decay
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
@@ -160,15 +158,11 @@ _SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
 
 
 def _source(sample: Sample, inputs: dict[str, int]) -> Source:
-    side = _SIDES[sample.family.sides]
-    decay = sample.family.decay
-    match decay:
-        case Decay.SQUARED:
-            pricing = Pricing.GAUSSIAN
-        case Decay.LINEAR:
-            pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
-        case _:
-            assert_never(decay)
+    side = _SIDES[sample.family.shifts or sample.family.sides]
+    if not sample.family.shifts:
+        pricing = Pricing.GAUSSIAN
+    else:
+        pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete

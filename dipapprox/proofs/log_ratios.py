@@ -21,7 +21,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
@@ -96,7 +96,7 @@ def event_of(
 def _law(noise: Laplace | None, letter: Fraction | None, eps: Fraction) -> Distribution:
     if noise is None:
         raise BrokenInvariant("a state with transitions has noise")
-    return Distribution(Family.LAPLACE, noise.mean + (letter or 0), 1 / (noise.rate * eps))
+    return Distribution(LAPLACE, noise.mean + (letter or 0), 1 / (noise.rate * eps))
 
 
 def _shown(sample: int, seen: Seen) -> list[LinearForm]:

@@ -412,7 +412,7 @@ def _target_text(draw: core.Draw) -> str:
 
 
 def _draw_text(draw: core.Draw) -> str:
-    text = draw.family.value if draw.span is None else draw.span.text
+    text = draw.family.name if draw.span is None else draw.span.text
     if draw.target == core.Variable(core.PUBLISHED):
         return f"publish {text}"
     return f"{_target_text(draw)} <- {text}"

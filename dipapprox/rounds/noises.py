@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.laws.family import Family
+from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Noise
 from dipapprox.semantics.linear import LinearForm
@@ -37,20 +36,15 @@ def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
 
 
 def _check_family(draw: core.Draw) -> None:
-    match draw.family:
-        case Family.LAPLACE | Family.DISCRETE_LAPLACE:
-            pass
-        case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
-            raise refusal(
-                "Gaussian noise has no finite pure budget", draw.span,
-                "'profile' gives the least delta for some rounds and finitely many values",
-            )  # fmt: skip
-        case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
-            raise refusal(
-                "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
-                "'prove --reals' answers for a fixed number of inputs",
-            )  # fmt: skip
-        case _:
-            assert_never(draw.family)
+    if not draw.family.shifts:
+        raise refusal(
+            f"{draw.family.title} noise has no finite pure budget", draw.span,
+            "'profile' gives the least delta for some rounds and finitely many values",
+        )  # fmt: skip
+    if draw.family.shifts != BOTH_SIDES:
+        raise refusal(
+            "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
+            "'prove --reals' answers for a fixed number of inputs",
+        )  # fmt: skip
     if draw.scale.power != -1:
         raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)

@@ -133,8 +133,7 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
         if mean.constant.denominator != 1:
             raise PathFault(
                 "value error",
-                f"the mean of '{statement.family.value}' has the fractional part of "
-                f"{mean.constant}",
+                f"the mean of '{statement.family.name}' has the fractional part of {mean.constant}",
                 statement.span,
                 "integer noise needs an integer mean",
             )

@@ -22,6 +22,7 @@ from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import Handler, Service, StateCell
 from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Scale
+from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
@@ -405,7 +406,7 @@ def require_law(
 
 _proper: Cache[tuple[FiniteLaw, EpsilonInterval], bool] = Cache(1000)
 
-_PUBLISHED = (Family.DISCRETE_LAPLACE, Family.LAPLACE)
+_PUBLISHED = (DISCRETE_LAPLACE, LAPLACE)
 
 
 def _compare(left: core.Value, relation: core.Relation, right: core.Value) -> bool:

@@ -19,6 +19,7 @@ from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
@@ -27,7 +28,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 
-GAUSS, LAPLACE, ONE_SIDED = Family.GAUSSIAN, Family.LAPLACE, Family.EXPONENTIAL
+GAUSS, LAPLACE, ONE_SIDED = GAUSSIAN, LAPLACE, EXPONENTIAL
 Y = LinearForm.symbol(0)
 
 

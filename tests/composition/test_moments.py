@@ -18,6 +18,7 @@ from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.cells import Cells
@@ -25,7 +26,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 
-GAUSS, LAPLACE = Family.GAUSSIAN, Family.LAPLACE
+GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 Y = LinearForm.symbol(0)
 Law = Callable[[float], float]
 
@@ -155,12 +156,12 @@ def test_what_only_one_input_has_is_infinitely_dear() -> None:
 @pytest.mark.parametrize("order", [F(1), F(2)])
 def test_one_sided_noise_has_what_its_shift_has_not(order: F) -> None:
     """Beside a number that both have; the other way round the ratio is e wherever f is."""
-    exponential = Family.EXPONENTIAL
+    exponential = EXPONENTIAL
     near, far = (part(number(GAUSS, m), number(exponential, m)) for m in (0, 1))
     assert moment(near, far, order).infinite
     back = moment(part(number(exponential, 1)), part(number(exponential, 0)), order, F(1))
     assert not back.infinite and back.lower <= F(272, 100)
-    mirrored = Family.REFLECTED_EXPONENTIAL
+    mirrored = REFLECTED_EXPONENTIAL
     assert moment(part(number(mirrored, 1)), part(number(mirrored, 0)), order).infinite
     assert not moment(part(number(mirrored, 0)), part(number(mirrored, 1)), order).infinite
 

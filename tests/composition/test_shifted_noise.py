@@ -8,15 +8,15 @@ from math import erfc, exp, log, sqrt
 import pytest
 
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 
 
 def gaussian(shift: F | int) -> ShiftedNoise:
-    return ShiftedNoise(Family.GAUSSIAN, F(shift) ** 2, F(0))
+    return ShiftedNoise(GAUSSIAN, F(shift) ** 2, F(0))
 
 
 def laplace(shift: F | int) -> ShiftedNoise:
-    return ShiftedNoise(Family.LAPLACE, F(shift) ** 2, F(shift))
+    return ShiftedNoise(LAPLACE, F(shift) ** 2, F(shift))
 
 
 @pytest.mark.parametrize("shift", [F(1, 100), F(1, 3), F(1), F(3), F(12)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.semantics.linear import LinearForm
 
 SMALL = st.integers(-3, 3)
@@ -26,7 +26,7 @@ def test_combinations_are_uncorrelated_and_keep_everything(
 ) -> None:
     if np.linalg.matrix_rank(np.array(matrix)) < len(matrix):
         return
-    laws = [Distribution(Family.GAUSSIAN, Fraction(0), Fraction(d, 2)) for d in deviations]
+    laws = [Distribution(GAUSSIAN, Fraction(0), Fraction(d, 2)) for d in deviations]
     forms = [LinearForm.of({k: Fraction(c) for k, c in enumerate(row)}) for row in matrix]
     rows = orthogonalised(forms, {k: law.scale**2 for k, law in enumerate(laws)})
     combined = [
@@ -48,8 +48,7 @@ def test_other_noise_is_no_sum_of_independent_numbers() -> None:
     """x + z and x - z are uncorrelated for Laplace noise, too, but not independent."""
     forms = [LinearForm.of({0: Fraction(1), 1: Fraction(c)}) for c in (1, -1)]
     plain, laplace = (
-        Distribution(family, Fraction(0), Fraction(1))
-        for family in (Family.GAUSSIAN, Family.LAPLACE)
+        Distribution(family, Fraction(0), Fraction(1)) for family in (GAUSSIAN, LAPLACE)
     )
     assert are_uncorrelated(forms, [plain, plain])
     assert not are_uncorrelated(forms, [plain, laplace])

@@ -15,7 +15,7 @@ from dipapprox.events.instantiate import Instantiator, without_inputs
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Cell, Everyone, Input, Program, Value
 from dipapprox.laws.distribution import Distribution, Scale
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import (
     FinalState,
@@ -47,11 +47,11 @@ def final_states(
 
 def sparse_vector(size: int, noisy_guards: bool) -> FinalStates:
     """SVT; the queries enter the means, or, if `noisy_guards`, the guards."""
-    threshold = Sample(Family.LAPLACE, LinearForm.constant_form(0), Scale(Fraction(2), -1), 0, "rT")
+    threshold = Sample(LAPLACE, LinearForm.constant_form(0), Scale(Fraction(2), -1), 0, "rT")
     queries = [LinearForm.symbol(f"q[{k}]") for k in range(1, size + 1)]
     nothing = LinearForm.constant_form(0)
     samples = [threshold] + [
-        Sample(Family.LAPLACE, nothing if noisy_guards else q, Scale(Fraction(4), -1), k, f"r{k}")
+        Sample(LAPLACE, nothing if noisy_guards else q, Scale(Fraction(4), -1), k, f"r{k}")
         for k, q in enumerate(queries, 1)
     ]
     above = [
@@ -67,7 +67,7 @@ def sparse_vector(size: int, noisy_guards: bool) -> FinalStates:
 
 def bare_queries(size: int) -> FinalStates:
     """SVT without query noise: one sample against several inputs, which no shift can absorb."""
-    threshold = Sample(Family.GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "rT")
+    threshold = Sample(GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "rT")
     above = [LinearForm.symbol(0) - LinearForm.symbol(f"q[{k}]") for k in range(1, size + 1)]
     states = [
         FinalState((Fraction(k),), (), path(*(-form for form in above[:k]), *above[k : k + 1]))
@@ -110,8 +110,7 @@ def test_the_catalogue_agrees_with_events_made_one_by_one(
 def test_rows_share_events_with_shifted_inputs() -> None:
     # r1 < r2 only depends on the difference of the means
     samples = tuple(
-        Sample(Family.GAUSSIAN, LinearForm.symbol(f"q[{k}]"), Scale(ONE, 0), k, f"r{k}")
-        for k in (1, 2)
+        Sample(GAUSSIAN, LinearForm.symbol(f"q[{k}]"), Scale(ONE, 0), k, f"r{k}") for k in (1, 2)
     )
     form = LinearForm.symbol(0) - LinearForm.symbol(1)
     states = [FinalState((Fraction(k),), (), path(f)) for k, f in enumerate((form, -form))]
@@ -124,7 +123,7 @@ def test_rows_share_events_with_shifted_inputs() -> None:
 
 def test_means_scales_and_conditions_are_exact() -> None:
     mean = LinearForm.of({"q[1]": Fraction(2), "q[2]": Fraction(-1, 3)}, Fraction(1, 7))
-    sample = Sample(Family.GAUSSIAN, mean, Scale(Fraction(3, 2), -1), 0, "r")
+    sample = Sample(GAUSSIAN, mean, Scale(Fraction(3, 2), -1), 0, "r")
     less_than_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)), strict=True)
     at_most_two = InputCondition(form=LinearForm.of({"q[1]": ONE}, Fraction(-2)))
     guard = LinearForm.of({0: ONE, "q[2]": Fraction(5)})
@@ -138,7 +137,7 @@ def test_means_scales_and_conditions_are_exact() -> None:
     ((output, event, _),) = instantiator.events((Fraction(2), ONE))
     assert output == 1
     assert event.samples == (
-        Distribution(Family.GAUSSIAN, Fraction(4) - Fraction(1, 3) + Fraction(1, 7), Fraction(6)),
+        Distribution(GAUSSIAN, Fraction(4) - Fraction(1, 3) + Fraction(1, 7), Fraction(6)),
     )
     assert event.guards == (LinearForm.of({0: ONE}, Fraction(5)),)
     assert [output for output, _, _ in instantiator.events((ONE, ONE))] == [0, 1]
@@ -159,7 +158,7 @@ def test_named_values_select_states() -> None:
 
 def test_impossible_states_are_left_out_of_rows() -> None:
     # out = 1 if r < q and r > q + 1
-    sample = Sample(Family.GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "r")
+    sample = Sample(GAUSSIAN, LinearForm.constant_form(0), Scale(ONE, -1), 0, "r")
     r, q = LinearForm.symbol(0), LinearForm.symbol("q[1]")
     never = path(r - q, q - r + LinearForm.constant_form(1))
     states = [FinalState((ZERO,), (), path(r - q)), FinalState((ONE,), (), never)]

@@ -19,6 +19,7 @@ from dipapprox.exact.methods import Exact
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.integers.sums import IntegerSums
@@ -27,7 +28,7 @@ from dipapprox.semantics.linear import LinearForm
 from tests.work import calls
 
 
-def law(random: Random, half: bool, family: Family = Family.DISCRETE_LAPLACE) -> Distribution:
+def law(random: Random, half: bool, family: Family = DISCRETE_LAPLACE) -> Distribution:
     mean = random.randint(-2, 2) + Fraction(half, 2)
     return Distribution(family, mean, Fraction(random.randint(1, 3), random.randint(1, 2)))
 
@@ -63,7 +64,7 @@ def probability(found: Star) -> float:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
-    example = star(Random(seed), Family.DISCRETE_LAPLACE)
+    example = star(Random(seed), DISCRETE_LAPLACE)
     (exact,) = Exact().enclose([example], 50, Limits())
     (summed,) = IntegerSums().enclose([example], 50, Limits())
     assert isinstance(exact, Enclosure) and isinstance(summed, Enclosure)
@@ -74,7 +75,7 @@ def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
-    example = star(Random(seed), Family.DISCRETE_GAUSSIAN, Family.DISCRETE_LAPLACE)
+    example = star(Random(seed), DISCRETE_GAUSSIAN, DISCRETE_LAPLACE)
     (at_once,) = IntegerSums().enclose([example], 60, Limits())
     (one_by_one,) = IntegerSums().enclose([spelled_out(example)], 60, Limits())
     assert isinstance(at_once, Enclosure) and isinstance(one_by_one, Enclosure)
@@ -85,7 +86,7 @@ def test_stars_are_summed_as_the_events_that_they_stand_for(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_normal_forms_do_not_depend_on_shifts_and_mirrors(seed: int) -> None:
     random = Random(seed)
-    example = normal_star(star(random, Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN))
+    example = normal_star(star(random, DISCRETE_LAPLACE, DISCRETE_GAUSSIAN))
     event = spelled_out(example)
     assert as_star(event) is not None
     assert canonical(event) == example
@@ -166,8 +167,8 @@ def test_equalities_of_integers_are_no_stars() -> None:
 
 def test_the_work_of_a_star_does_not_grow_with_its_counts() -> None:
     def work(count: int) -> int:
-        leaf = Distribution(Family.DISCRETE_GAUSSIAN, Fraction(1, 2), Fraction(3))
-        centre = Distribution(Family.DISCRETE_GAUSSIAN, Fraction(0), Fraction(3))
+        leaf = Distribution(DISCRETE_GAUSSIAN, Fraction(1, 2), Fraction(3))
+        centre = Distribution(DISCRETE_GAUSSIAN, Fraction(0), Fraction(3))
         example = Star(centre, ((leaf, count),), ())
         return calls(lambda: IntegerSums().enclose([example], 40, Limits()))
 

@@ -26,7 +26,7 @@ from dipapprox.events.reduce import (
     sum_of_squares,
 )
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.polyhedra import implies
 
@@ -65,8 +65,8 @@ def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
 def _exponentials(event: Event) -> int:
     """Count one-sided samples, a Laplace sample as the difference of two."""
     families = [law.family for law in event.samples]
-    return 2 * families.count(Family.LAPLACE) + sum(
-        families.count(family) for family in (Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+    return 2 * families.count(LAPLACE) + sum(
+        families.count(family) for family in (EXPONENTIAL, REFLECTED_EXPONENTIAL)
     )
 
 
@@ -131,16 +131,16 @@ def test_gaussian_sums_merge_where_the_deviation_is_rational() -> None:
 
 def test_differences_of_exponential_samples_are_laplace_samples() -> None:
     # a - b <= c, c <= d: a - 1 and b are exponential samples of scale 2
-    law = Distribution(Family.EXPONENTIAL, Fraction(1), Fraction(2))
-    other = Distribution(Family.EXPONENTIAL, Fraction(0), Fraction(4))
+    law = Distribution(EXPONENTIAL, Fraction(1), Fraction(2))
+    other = Distribution(EXPONENTIAL, Fraction(0), Fraction(4))
     guards = (
         LinearForm.of({0: Fraction(1), 1: Fraction(-1, 2), 2: Fraction(-1)}),
         less(2, 3),
     )
     event = as_comparisons(Event((law, other, gauss(0), gauss(1)), guards))
-    laplace_law = Distribution(Family.LAPLACE, Fraction(1), Fraction(2))
+    laplace_law = Distribution(LAPLACE, Fraction(1), Fraction(2))
     assert event == Event((gauss(0), gauss(1), laplace_law), (less(2, 0), less(0, 1)))
-    unequal = (law, Distribution(Family.EXPONENTIAL, Fraction(0), Fraction(2)))
+    unequal = (law, Distribution(EXPONENTIAL, Fraction(0), Fraction(2)))
     kept = as_comparisons(Event((*unequal, gauss(0), gauss(1)), guards))
     assert len(kept.samples) == 4
 

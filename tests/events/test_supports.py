@@ -18,6 +18,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, FAMILIES, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.semantics.linear import LinearForm, Symbol
 
@@ -26,15 +27,15 @@ WINDOW = range(-6, 7)
 
 
 def integer(mean: int, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(Family.DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
+    return Distribution(DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
 
 
 def above(mean: int, scale: int = 1) -> Distribution:
-    return Distribution(Family.EXPONENTIAL, Fraction(mean), Fraction(scale))
+    return Distribution(EXPONENTIAL, Fraction(mean), Fraction(scale))
 
 
 def below(mean: int, scale: int = 1) -> Distribution:
-    return Distribution(Family.REFLECTED_EXPONENTIAL, Fraction(mean), Fraction(scale))
+    return Distribution(REFLECTED_EXPONENTIAL, Fraction(mean), Fraction(scale))
 
 
 @st.composite
@@ -184,7 +185,7 @@ def test_outside_the_support_nothing_is_possible(
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(list(Family)[:4]), st.integers(0, 2), st.booleans()),
+        st.tuples(st.sampled_from(list(FAMILIES.values())[:4]), st.integers(0, 2), st.booleans()),
         min_size=3,
         max_size=5,
     )

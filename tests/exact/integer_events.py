@@ -17,7 +17,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 
@@ -26,7 +26,7 @@ Form = Callable[[Event, Limits], ExponentialRatio | NotEnclosed]
 
 def dlap(mean: int, scale: Fraction | int = 1) -> Distribution:
     """A discrete Laplace law."""
-    return Distribution(Family.DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
+    return Distribution(DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
 
 
 def at_most(bound: int | Fraction, **coefficients: int) -> LinearForm:

@@ -9,17 +9,17 @@ from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 
 Q = Fraction
 ENGINE = LaplaceIntegrals()  # shared on purpose: what it remembers must not matter
-FAMILIES = (Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+FAMILIES = (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)
 
 
 def lap(mean: Fraction | int, scale: Fraction | int) -> Distribution:
-    return Distribution(Family.LAPLACE, Q(mean), Q(scale))
+    return Distribution(LAPLACE, Q(mean), Q(scale))
 
 
 def below(i: int, j: int, shift: Fraction | int = 0) -> LinearForm:

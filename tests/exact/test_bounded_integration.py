@@ -15,7 +15,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, Step
@@ -51,7 +51,7 @@ def sum_below(*laws: Distribution, bound: Fraction = Fraction(1)) -> Event:
 
 
 def wide_laplace(scale: int) -> Distribution:
-    return Distribution(Family.LAPLACE, Fraction(0), Fraction(scale))
+    return Distribution(LAPLACE, Fraction(0), Fraction(scale))
 
 
 THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))

@@ -18,7 +18,7 @@ from dipapprox.exact.integers.systems import IntegerSystem, integer_system
 from dipapprox.exact.integers.trees import tree_weight
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import is_discrete
 from dipapprox.semantics.linear import LinearForm
@@ -300,10 +300,10 @@ def test_denominators_are_positive_products() -> None:
 
 def test_what_has_no_closed_form_says_why() -> None:
     guard = at_most(0, z0=1, z1=-1)
-    mixed = Event((dlap(0), Distribution(Family.LAPLACE, Fraction(0), Fraction(1))), (guard,))
+    mixed = Event((dlap(0), Distribution(LAPLACE, Fraction(0), Fraction(1))), (guard,))
     assert not is_discrete(mixed)
     assert isinstance(discrete_probability(mixed, Limits()), NotEnclosed)
-    half = Distribution(Family.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(1))
+    half = Distribution(DISCRETE_LAPLACE, Fraction(1, 2), Fraction(1))
     found = discrete_probability(Event((dlap(0), half), (guard,)), Limits())
     assert isinstance(found, NotEnclosed)
     assert "1/2" in found.reason

@@ -12,7 +12,7 @@ from dipapprox.exact.methods import Exact
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import has_density, is_ratio, is_sum
@@ -24,7 +24,7 @@ from tests.numerics.recording import Recording
 
 HALF = Enclosure.exact(Fraction(1, 2))
 LAPLACE = Event(
-    (Distribution(Family.LAPLACE, Fraction(0), Fraction(1)),), (at_most(Fraction(-1, 2), z0=1),)
+    (Distribution(LAPLACE, Fraction(0), Fraction(1)),), (at_most(Fraction(-1, 2), z0=1),)
 )
 TIE = Event((dlap(0), dlap(0)), (at_most(0, z0=1, z1=-1), at_most(0, z0=-1, z1=1)))
 GROWING = ExponentialPolynomial.monomial(1, 0, 1)

@@ -12,6 +12,7 @@ from dipapprox.events.event import Event, Star
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
@@ -114,7 +115,7 @@ def test_two_samples(distance: Fraction, rate: Fraction) -> None:
             guard = LinearForm.of({0: slope, 1: factor}, distance)
             expected = form((Q(1, 2), 0, q), (rate * distance / 4, 1, q))
             assert closed_form(Event(laws, (guard,))) == expected
-    one_sided = Distribution(Family.EXPONENTIAL, Q(0), 1 / rate)
+    one_sided = Distribution(EXPONENTIAL, Q(0), 1 / rate)
     found = closed_form(Event((one_sided, one_sided), (below(1, 0, distance),)))
     assert found == form((Q(1, 2), 0, q))
 

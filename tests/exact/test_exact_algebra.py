@@ -19,7 +19,7 @@ from dipapprox.exact.laplace.units import Units
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
 from dipapprox.numerics.algebras.balls import BallAlgebra
@@ -28,7 +28,7 @@ from dipapprox.numerics.algebras.grid import Grid, build_grid
 F = TypeVar("F")
 V = TypeVar("V")
 Q = Fraction
-FAMILIES = (Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+FAMILIES = (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)
 LAWS = tuple(
     Distribution(family, mean, scale)
     for family in FAMILIES
@@ -156,10 +156,10 @@ def test_what_does_not_converge_is_a_bug() -> None:
 
 def test_what_the_units_do_not_fit_is_refused() -> None:
     algebra = ExactAlgebra(Units(2, 3))
-    law = Distribution(Family.LAPLACE, Q(1, 3), Q(2))
+    law = Distribution(LAPLACE, Q(1, 3), Q(2))
     assert algebra.totals([algebra.restrict(algebra.density(law), None, Q(1, 3))]) == [HALF]
     for other in (
-        Distribution(Family.LAPLACE, Q(1, 2), Q(2)),
+        Distribution(LAPLACE, Q(1, 2), Q(2)),
         Distribution(law.family, Q(0), Q(3)),
     ):
         with pytest.raises(ValueError, match="multiple"):
@@ -167,4 +167,4 @@ def test_what_the_units_do_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="multiple"):
         algebra.restrict(algebra.density(law), Q(1, 2), None)
     with pytest.raises(ValueError, match="Gauss"):
-        algebra.density(Distribution(Family.GAUSSIAN, Q(0), Q(2)))
+        algebra.density(Distribution(GAUSSIAN, Q(0), Q(2)))

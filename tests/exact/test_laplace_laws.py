@@ -20,7 +20,7 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested
@@ -168,7 +168,7 @@ def test_rates_without_short_units_need_the_general_way() -> None:
 
 
 def test_other_noise_is_named() -> None:
-    gauss = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    gauss = Distribution(GAUSSIAN, Q(0), Q(1))
     found = ENGINE.closed_form(Event((gauss, lap(0, 1)), (below(0, 1),)), Limits())
     assert found == NotEnclosed("outside-fragment: Gaussian noise has no closed form")
     assert isinstance(ENGINE.closed_form(Star(lap(0, 1), ((gauss, 2),), ()), Limits()), NotEnclosed)

@@ -18,14 +18,14 @@ from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 
-LAPLACE = Family.LAPLACE
+LAPLACE = LAPLACE
 Y = LinearForm.symbol(0)
 
 
@@ -95,13 +95,13 @@ def test_events_weigh() -> None:
 
 
 def test_one_sided_noise_and_empty_measures() -> None:
-    first, second = (number([Distribution(Family.EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
+    first, second = (number([Distribution(EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
     assert exceeds(first, second, F(50)) and not exceeds(second, first, F(1))
     assert exceeds(first, (), F(1)) and not exceeds((), first, F(1))
 
 
 def test_gaussian_noise_has_no_closed_form() -> None:
-    noise = number([Distribution(Family.GAUSSIAN, F(0), F(1))])
+    noise = number([Distribution(GAUSSIAN, F(0), F(1))])
     found = ExactComparison(Limits()).exceeds(noise, noise, ExponentialPolynomial.constant(1))
     assert isinstance(found, NotEnclosed) and "Laplace" in found.reason
 

@@ -21,7 +21,7 @@ from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, n
 from dipapprox.integrals.optimizer import comparison_edges, elimination_order, plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 
@@ -37,7 +37,7 @@ def in_range(event: Event, level: Level, point: Point, has_body: bool) -> bool:
     lower = None if level.lower is None else value(level.lower, point)
     upper = None if level.upper is None else value(level.upper, point)
     assert lower is None or upper is None or lower <= upper
-    if law.family is not Family.GAUSSIAN:
+    if law.family is not GAUSSIAN:
         if has_body:
             assert level.lower_side == level.upper_side
         if lower is None:
@@ -56,7 +56,7 @@ def in_range(event: Event, level: Level, point: Point, has_body: bool) -> bool:
 
 def in_support(event: Event, point: Point) -> Point:
     """Reflect coordinates at means, so that every density is positive: plans need say no more."""
-    sides = {Family.EXPONENTIAL: 1, Family.REFLECTED_EXPONENTIAL: -1}
+    sides = {EXPONENTIAL: 1, REFLECTED_EXPONENTIAL: -1}
     return tuple(
         law.mean + sides[law.family] * abs(x - law.mean) if law.family in sides else x
         for law, x in zip(event.samples, point, strict=True)

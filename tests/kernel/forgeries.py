@@ -32,7 +32,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.language import core
 from dipapprox.laws.distribution import Scale
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.privacy.probabilities import output_distribution
 from kernel.small import LISTED, SMALL
 
@@ -98,7 +98,7 @@ class Rebuilt:
                 return core.Assign(tree(target), tree(given))
             case ["draw", target, family, mean, [coefficient, power]]:
                 scale = Scale(number(coefficient), power)
-                return core.Draw(tree(target), Family(family), tree(mean), scale, self._site)
+                return core.Draw(tree(target), FAMILIES[family], tree(mean), scale, self._site)
             case ["if", condition, then, otherwise]:
                 blocks = self._block(then, moved), self._block(otherwise, moved)
                 return core.If(self._condition(condition, moved), *blocks)

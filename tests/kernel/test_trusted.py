@@ -28,7 +28,7 @@ from dipapprox.cli.app import main
 
 status = main(["check", sys.argv[1]])
 names = [name for name in sys.modules if name.split(".")[0] == "dipapprox"]
-elaborator = [name for name in names if name.startswith("dipapprox.language")]
+elaborator = [name for name in names if name.startswith(("dipapprox.language", "dipapprox.laws"))]
 print(status, "numpy" in sys.modules)
 print(*(sys.modules[name].__file__ for name in names if name not in elaborator))
 """

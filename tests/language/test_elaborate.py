@@ -27,7 +27,7 @@ from dipapprox.language.core import (
 )  # fmt: skip
 from dipapprox.language.equal_turns import written_out
 from dipapprox.laws.distribution import Scale
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.language.samples import HEADER, MIN_MAX, NOISY_MAX, SVT, core_of
@@ -50,10 +50,10 @@ def test_svt_is_the_example_of_the_specification() -> None:
     assert program.body == (
         Assign(Variable("out[1]"), ZERO),
         Assign(Variable("out[2]"), ZERO),
-        Draw(Variable("rT"), Family.GAUSSIAN, ZERO, Scale(Fraction(2), -1), 0),
-        Draw(Variable("r"), Family.GAUSSIAN, Variable("q[1]"), four, 1),
+        Draw(Variable("rT"), GAUSSIAN, ZERO, Scale(Fraction(2), -1), 0),
+        Draw(Variable("r"), GAUSSIAN, Variable("q[1]"), four, 1),
         test[0],
-        Draw(Variable("r"), Family.GAUSSIAN, Variable("q[2]"), four, 2),
+        Draw(Variable("r"), GAUSSIAN, Variable("q[2]"), four, 2),
         test[1],
     )
     assert program.name == "svt"
@@ -91,7 +91,7 @@ def test_argmax_becomes_the_if_chain_of_the_specification() -> None:
 def test_names_of_builtins_are_free_for_variables() -> None:
     program = core_of(MIN_MAX)
     assert program.body[3] == Draw(
-        Variable("min"), Family.GAUSSIAN, Variable("q[1]"), Scale(Fraction(8), -1), 0
+        Variable("min"), GAUSSIAN, Variable("q[1]"), Scale(Fraction(8), -1), 0
     )
     assert program.body[4] == Assign(Variable("max"), Variable("min"))
     assert isinstance(program.adjacency, Listed)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import REAL_FAMILIES
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
-from dipapprox.numerics.densities import STANDARD_LAWS
 
 _BITS = 160
 
@@ -67,7 +67,7 @@ def random_grid(chance: random.Random) -> tuple[Grid, list[Fraction]]:
     """A grid for one to three random laws and up to two constants."""
     laws = [
         Distribution(
-            chance.choice(list(STANDARD_LAWS)),
+            chance.choice(REAL_FAMILIES),
             Fraction(chance.randint(-12, 12), chance.choice((1, 3, 4))),
             Fraction(chance.randint(1, 40), chance.choice((2, 7, 20))),
         )

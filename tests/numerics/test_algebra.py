@@ -18,7 +18,15 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    REAL_FAMILIES,
+    REFLECTED_EXPONENTIAL,
+)
 from dipapprox.laws.family import Family
+from dipapprox.laws.tails import tail_mass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras import sampled, sampled_laws
 from dipapprox.numerics.algebras.algebra import FunctionAlgebra
@@ -26,7 +34,6 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
-from dipapprox.numerics.densities import STANDARD_LAWS, tail_mass
 from tests.numerics.soundness import run
 
 Q = Fraction
@@ -48,11 +55,11 @@ def ball_algebra(grid: Grid) -> BallAlgebra:
 
 ALGEBRAS: tuple[Callable[[Grid], Algebra], ...] = (Float64Algebra, ball_algebra)
 both = pytest.mark.parametrize("make", ALGEBRAS, ids=["float64", "balls"])
-each_family = pytest.mark.parametrize("family", list(STANDARD_LAWS))
+each_family = pytest.mark.parametrize("family", REAL_FAMILIES)
 
 rationals = st.fractions(min_value=-5, max_value=5, max_denominator=12)
 scales = st.fractions(min_value=Q(1, 50), max_value=30, max_denominator=50)
-laws = st.builds(Distribution, st.sampled_from(list(STANDARD_LAWS)), rationals, scales)
+laws = st.builds(Distribution, st.sampled_from(REAL_FAMILIES), rationals, scales)
 
 
 def total(algebra: Algebra, function: Any) -> Enclosure:
@@ -84,29 +91,29 @@ def test_grid_covers_the_laws_and_knows_what_it_loses(
             tail_mass(law.family, left, -1, 99) + tail_mass(law.family, right, 1, 99)
         )
         assert isinstance(outside, Enclosure) and outside.upper <= span.lost
-        if law.family is not Family.GAUSSIAN:
+        if law.family is not GAUSSIAN:
             assert law.mean in marks
-        if law.family is Family.EXPONENTIAL:
+        if law.family is EXPONENTIAL:
             assert left == 0
-        if law.family is Family.REFLECTED_EXPONENTIAL:
+        if law.family is REFLECTED_EXPONENTIAL:
             assert right == 0
     for point in points:
         assert marks[grid.index(point)] in (point, marks[0], marks[-1])
 
 
 def test_grid_refuses_too_many_panels() -> None:
-    clusters = [Distribution(Family.GAUSSIAN, Q(10**6 * k), Q(1)) for k in range(300)]
+    clusters = [Distribution(GAUSSIAN, Q(10**6 * k), Q(1)) for k in range(300)]
     assert isinstance(build_grid(clusters, [], 50, max_panels=512), NotEnclosed)
 
 
 @pytest.mark.parametrize("scale", [Q(10) ** 400, Q(1, 10**400)])
 def test_grid_refuses_scales_beyond_doubles(scale: Fraction) -> None:
-    samples = [Distribution(Family.GAUSSIAN, Q(0), s) for s in (Q(1), scale)]
+    samples = [Distribution(GAUSSIAN, Q(0), s) for s in (Q(1), scale)]
     assert isinstance(build_grid(samples, [], 50), NotEnclosed)
 
 
 def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
-    grid = grid_for(Distribution(Family.GAUSSIAN, Q(0), Q(1)))
+    grid = grid_for(Distribution(GAUSSIAN, Q(0), Q(1)))
     with pytest.raises(ValueError, match="not a boundary"):
         grid.index(Q(1, 97))
 
@@ -155,7 +162,7 @@ def test_equal_samples_come_in_every_order_alike(
 def test_balls_are_relatively_accurate(family: Family) -> None:
     law = Distribution(family, Q(0), Q(1))
     grid = grid_for(law, bits=190, fineness=2)
-    count = 40 if family is Family.GAUSSIAN else 16
+    count = 40 if family is GAUSSIAN else 16
     value = chain(BallAlgebra(grid, 128, 48), law, count)
     exact, lost = Q(1, factorial(count)), count * grid.spans[law].lost
     assert value.lower <= exact <= value.upper + lost
@@ -164,14 +171,13 @@ def test_balls_are_relatively_accurate(family: Family) -> None:
 
 def test_balls_reach_below_the_doubles() -> None:
     """Pr[law > far] is a standard Gaussian's tail above 53 / sqrt 2, about 1e-307."""
-    law = Distribution(Family.GAUSSIAN, Q(0), Q(1))
-    far = Distribution(Family.GAUSSIAN, Q(53), Q(1))
+    law = Distribution(GAUSSIAN, Q(0), Q(1))
+    far = Distribution(GAUSSIAN, Q(53), Q(1))
     algebra = BallAlgebra(grid_for(law, far, bits=2800, fineness=8), 192, 60)
     value = total(algebra, algebra.product(algebra.density(far), algebra.survival(law)))
     root = Q(isqrt(53**2 * 10**40 // 2), 10**20)
     above, below = (
-        to_enclosure(tail_mass(Family.GAUSSIAN, root + step, 1, 300))
-        for step in (Q(1, 10**20), Q(0))
+        to_enclosure(tail_mass(GAUSSIAN, root + step, 1, 300)) for step in (Q(1, 10**20), Q(0))
     )
     assert isinstance(above, Enclosure) and isinstance(below, Enclosure)
     assert above.lower <= value.upper and value.lower <= below.upper
@@ -199,8 +205,8 @@ def test_power_of_a_thousand_equal_samples(
 
 @both
 def test_means_and_scales_far_apart(make: Callable[[Grid], Algebra]) -> None:
-    wide = Distribution(Family.GAUSSIAN, Q(10**6), Q(10**6))
-    narrow = Distribution(Family.LAPLACE, Q(1, 3), Q(1, 10**6))
+    wide = Distribution(GAUSSIAN, Q(10**6), Q(10**6))
+    narrow = Distribution(LAPLACE, Q(1, 3), Q(1, 10**6))
     algebra = make(grid_for(wide, narrow))
     value = total(algebra, algebra.product(algebra.density(narrow), algebra.cdf(wide)))
     # Pr[wide < narrow]: the Gaussian's distribution function at -1 + O(1e-6).
@@ -229,7 +235,7 @@ def test_restriction_splits_the_total(
 @both
 def test_separable_split_gives_the_binomial(make: Callable[[Grid], Algebra]) -> None:
     """Pr[l < r_1, …, r_k < h] = k! / (k + 2)! for equal samples, through F(h) - F(l) >= 0."""
-    law, count = Distribution(Family.GAUSSIAN, Q(0), Q(1)), 4
+    law, count = Distribution(GAUSSIAN, Q(0), Q(1)), 4
     grid = grid_for(law, bits=64)
     algebra = make(grid)
     cdf, density = algebra.cdf(law), algebra.density(law)
@@ -298,7 +304,7 @@ def test_many_laws_are_what_each_of_them_is_alone(family: Family) -> None:
 
 
 def test_a_batch_is_its_members_side_by_side() -> None:
-    law, other = Distribution(Family.GAUSSIAN, Q(0), Q(1)), Distribution(Family.LAPLACE, Q(1), Q(2))
+    law, other = Distribution(GAUSSIAN, Q(0), Q(1)), Distribution(LAPLACE, Q(1), Q(2))
     algebra = Float64Algebra(grid_for(law, other))
     members = [algebra.density(law), algebra.cdf(other), algebra.survival(law)]
     batch = sampled.Sampled(
@@ -315,7 +321,7 @@ def test_a_batch_is_its_members_side_by_side() -> None:
 
 
 def test_balls_ask_the_limits_at_every_panel() -> None:
-    law = Distribution(Family.GAUSSIAN, Q(0), Q(1))
+    law = Distribution(GAUSSIAN, Q(0), Q(1))
     grid = build_grid([law], [], 60)
     assert isinstance(grid, Grid)
     algebra = BallAlgebra(grid, 96)

@@ -27,7 +27,7 @@ from dipapprox.cli.app import main
 from dipapprox.errors import UnsoundArithmetic, UserError
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.powers import powers
@@ -239,9 +239,9 @@ def contains(low: Iterable[float], high: Iterable[float], exact: Iterable[Fracti
 @pytest.mark.parametrize("bits", FLUSHING)
 def test_engines_enclose_where_subnormals_are_flushed(control: ctypes.CDLL, bits: int) -> None:
     """Probabilities of all sizes, from doubles, against those of balls."""
-    near = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    near = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
     for distance in (1, 20, 37, 60):
-        far = Distribution(Family.GAUSSIAN, Fraction(distance), Fraction(1))
+        far = Distribution(GAUSSIAN, Fraction(distance), Fraction(1))
         star = Star(far, ((near, 30), (far, 1)), ((far, 2),))
         with modes(control, bits):
             found = Eliminated(Tier.FLOAT64).enclose([star] * 20, 40, Limits())

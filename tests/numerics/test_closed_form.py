@@ -13,10 +13,10 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.semantics.linear import LinearForm
@@ -40,7 +40,7 @@ def mirrored(event: Event) -> Event:
 
 
 @settings(deadline=None, max_examples=32)
-@given(half_spaces(Family.GAUSSIAN, 4), st.integers(10, 300))
+@given(half_spaces(GAUSSIAN, 4), st.integers(10, 300))
 def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     found = enclose_closed_form(event, bits)
     other = enclose_closed_form(mirrored(event), bits)
@@ -57,7 +57,7 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
 
 
 @settings(deadline=None, max_examples=18)
-@given(st.sampled_from(list(STANDARD_LAWS)), st.data())
+@given(st.sampled_from(REAL_FAMILIES), st.data())
 def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
     event = data.draw(half_spaces(family, 2))
     found = enclose_closed_form(event, 60)
@@ -68,7 +68,7 @@ def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> No
 
 
 def test_tiny_probabilities_and_many_bits() -> None:
-    standard = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+    standard = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
     # x1 + x2 >= 60: deviation √2, about 1e-393
     far = Event(
         (standard, standard), (LinearForm.of({0: Fraction(-1), 1: Fraction(-1)}, Fraction(60)),)
@@ -79,8 +79,8 @@ def test_tiny_probabilities_and_many_bits() -> None:
 
 
 def test_everything_else_goes_to_the_other_method_in_order() -> None:
-    gauss = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
-    laplace = Distribution(Family.LAPLACE, Fraction(0), Fraction(1))
+    gauss = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
+    laplace = Distribution(LAPLACE, Fraction(0), Fraction(1))
     below = LinearForm.of({0: Fraction(1), 1: Fraction(-1)})
     mixed = Event((gauss, laplace), (below,))
     two = Event((laplace,) * 3, (below, LinearForm.of({1: Fraction(1), 2: Fraction(-1)})))
@@ -101,7 +101,7 @@ def test_everything_else_goes_to_the_other_method_in_order() -> None:
 
 @pytest.mark.parametrize("offset", [Fraction(3), Fraction(-3)])
 def test_a_laplace_tail(offset: Fraction) -> None:
-    laplace = Distribution(Family.LAPLACE, Fraction(1), Fraction(2))
+    laplace = Distribution(LAPLACE, Fraction(1), Fraction(2))
     found = enclose_closed_form(
         Event((laplace,), (LinearForm.of({0: Fraction(-2)}, offset + 2),)), 40
     )

@@ -14,6 +14,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form
@@ -41,7 +42,7 @@ INNER = InOrder(
     ],
     "inner",
 )
-CONTINUOUS = [family for family in Family if not family.is_discrete]
+CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
 
 
 def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
@@ -57,7 +58,7 @@ def form(constant: int, **terms: int) -> LinearForm:
 def ring(families: list[Family]) -> Event:
     """Three samples, each pair in one guard with noise of its own."""
     samples = [law(family, k, 1 + k % 2) for k, family in enumerate(families)]
-    noise = [law(Family.GAUSSIAN, 0, 2)] * 3
+    noise = [law(GAUSSIAN, 0, 2)] * 3
     guards = (form(0, x0=1, x1=1, x3=1), form(-1, x1=1, x2=1, x4=1), form(1, x2=1, x0=-1, x5=1))
     return Event((*samples, *noise), guards)
 
@@ -69,7 +70,7 @@ def test_rules_integrate_what_they_bound(
 ) -> None:
     """Pr[a s + y <= b, s between bounds] = ∫ φ(s) Φ((b - a s) / τ) ds, by elimination of s, y."""
     a, tau, b = Q(3, 2), Q(4, 5), Q(1, 7)
-    own, noise = law(family, Q(1, 2), Q(5, 4)), law(Family.GAUSSIAN, 0, tau)
+    own, noise = law(family, Q(1, 2), Q(5, 4)), law(GAUSSIAN, 0, tau)
     guards = [LinearForm.of({0: a, 1: Q(1)}, -b)]
     low, high = bounds
     guards += [] if low is None else [LinearForm.of({0: Q(-1)}, low)]
@@ -97,7 +98,7 @@ def test_rules_integrate_what_they_bound(
 
 def test_errors_hold_where_panels_are_too_wide() -> None:
     """The bound is of use only if it grows with the error: a rule for 4 bits, read to 60."""
-    own, noise = law(Family.GAUSSIAN), law(Family.GAUSSIAN, 0, Q(1, 4))
+    own, noise = law(GAUSSIAN), law(GAUSSIAN, 0, Q(1, 4))
     event = Event((own, noise), (form(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
     truth = enclose_closed_form(event, 90)
@@ -123,7 +124,7 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
 
 @pytest.mark.parametrize("chosen", [(0,), (1,), (0, 1, 2)])
 def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
-    event = ring([Family.GAUSSIAN] * 3)
+    event = ring([GAUSSIAN] * 3)
     by_rank = alone(GaussianRank(), event, 40, Limits())
     separation = separation_by(event, chosen)
     assert separation is not None and isinstance(by_rank, Enclosure)
@@ -136,7 +137,7 @@ def test_any_separators_give_one_probability(chosen: tuple[int, ...]) -> None:
 
 
 def test_mixed_rings_are_what_quadrature_gives() -> None:
-    event = ring([Family.LAPLACE, Family.GAUSSIAN, Family.EXPONENTIAL])
+    event = ring([LAPLACE, GAUSSIAN, EXPONENTIAL])
     assert "tie" in str(alone(DOUBLES, event, 30, Limits()))
     found = alone(methods_in_order(Options()), event, 30, Limits())
     by_quadrature = alone(Nested(Strategy.LEAST_NESTING), event, 8, Limits())
@@ -148,7 +149,7 @@ def test_mixed_rings_are_what_quadrature_gives() -> None:
 def test_random_gaussian_guards_are_what_their_rank_gives(seed: int) -> None:
     chance = random.Random(seed)
     scales = (Q(1), Q(3, 2), Q(1, 2))
-    samples = [law(Family.GAUSSIAN, chance.randint(-1, 1), chance.choice(scales)) for _ in range(6)]
+    samples = [law(GAUSSIAN, chance.randint(-1, 1), chance.choice(scales)) for _ in range(6)]
     guards = []
     for k in range(3):
         terms = {s: Q(chance.choice((1, -1, 2))) for s in chance.sample(range(3), 2)}
@@ -166,21 +167,21 @@ def test_random_gaussian_guards_are_what_their_rank_gives(seed: int) -> None:
 def test_a_separator_needs_noise_in_all_of_its_guards() -> None:
     """In a ring without noise of its own what is left changes its shape with the value."""
     bare = Event(
-        (law(Family.GAUSSIAN),) * 3,
+        (law(GAUSSIAN),) * 3,
         (form(0, x0=1, x1=1), form(-1, x1=1, x2=1), form(1, x2=1, x0=1)),
     )
     assert not list(separations(bare, Limits()))
     # Laplace noise has kinks: it does not do.
-    guards = ring([Family.LAPLACE] * 3).guards
-    assert separation_by(Event((law(Family.LAPLACE),) * 6, guards), (0,)) is None
-    pair = Event((law(Family.GAUSSIAN),) * 2, (form(0, x0=1, x1=-1),))
+    guards = ring([LAPLACE] * 3).guards
+    assert separation_by(Event((law(LAPLACE),) * 6, guards), (0,)) is None
+    pair = Event((law(GAUSSIAN),) * 2, (form(0, x0=1, x1=-1),))
     assert separation_by(pair, (0, 1)) is None
 
 
 def test_bounds_of_moved_samples_stay() -> None:
     """A guard of a sample alone says that its mean must not move."""
     event = Event(
-        (law(Family.GAUSSIAN),) * 3,
+        (law(GAUSSIAN),) * 3,
         (form(0, x0=1, x1=1, x2=1), form(0, x1=-1), form(0, x1=1, x2=-1)),
     )
     separation = separation_by(event, (0,))
@@ -189,7 +190,7 @@ def test_bounds_of_moved_samples_stay() -> None:
 
 def test_work_is_known_before() -> None:
     """Three separators at 200 bits: refused at once; so are nests too deep."""
-    samples = [law(Family.GAUSSIAN, 0, k + 1) for k in range(12)]
+    samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]
     guards = []
     for k, pair in enumerate([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (1, 3)]):
         guards.append(LinearForm.of({pair[0]: Q(1), pair[1]: Q(1), 5 + k: Q(1)}, Q(k - 3)))
@@ -203,8 +204,8 @@ def test_work_is_known_before() -> None:
 
 @pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)])
 def test_what_is_out_of_range_is_refused(scale: Fraction, bits: int) -> None:
-    event = ring([Family.GAUSSIAN] * 3)
-    samples = (law(Family.GAUSSIAN, 0, scale), *event.samples[1:])
+    event = ring([GAUSSIAN] * 3)
+    samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])
     found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
     assert isinstance(found, NotEnclosed) or found.lower <= found.upper
 

@@ -14,6 +14,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
@@ -22,13 +23,12 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.lattice import build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
 
 Q = Fraction
-CONTINUOUS = [family for family in Family if not family.is_discrete]
+CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
 HALF = Q(1, 2)
 
 
@@ -94,7 +94,7 @@ def test_doubles_lie_where_the_balls_say(seed: int) -> None:
 @pytest.mark.parametrize("family", CONTINUOUS)
 def test_sums_of_two_have_their_known_densities(family: Family) -> None:
     """Gauss: of the scale 5 for 3 and 4. Exponential type, scales 1 and 2: partial fractions."""
-    one, two = (law(family, 0, s) for s in ((3, 4) if family is Family.GAUSSIAN else (1, 2)))
+    one, two = (law(family, 0, s) for s in ((3, 4) if family is GAUSSIAN else (1, 2)))
     grid = lattice(one, two)
     slow = BallAlgebra(grid, 80, 40)
     found = slow.plus_sample(slow.density(one), two, unlimited)
@@ -103,20 +103,20 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
         for panel in range(0, grid.panels, 7):
             place = (start + panel + HALF) * width
             x = to_ball(place)
-            standard = STANDARD_LAWS[family]
-            if family is Family.GAUSSIAN:
+            standard = family
+            if family is GAUSSIAN:
                 expected = standard.pdf(x / 5, 0) / 5
-            elif family is Family.LAPLACE:
+            elif family is LAPLACE:
                 expected = ((-abs(x) / 2).exp() * 2 - (-abs(x)).exp()) / 6
             else:
-                side = 1 if family is Family.EXPONENTIAL else -1
+                side = 1 if family is EXPONENTIAL else -1
                 expected = (-abs(x) / 2).exp() - (-abs(x)).exp() if place * side > 0 else arb(0)
             # The first density is cut off where 2^-9 of its mass lies beyond.
             assert abs(slow.value(found, panel, arb(0)) - expected).lower() < 2.0**-9
 
 
 def test_a_width_fits_all_cuts_or_there_is_none() -> None:
-    kinked = law(Family.LAPLACE, Q(1, 3), Q(1, 2))
+    kinked = law(LAPLACE, Q(1, 3), Q(1, 2))
     found = build_lattice([kinked], [Q(1, 7)], [], 30)
     assert isinstance(found, Grid)
     start, width = found.lattice()
@@ -124,7 +124,7 @@ def test_a_width_fits_all_cuts_or_there_is_none() -> None:
     assert found.boundaries[0] == start * width
     hopeless = build_lattice([kinked], [Q(1, 10**7 + 9)], [], 30)
     assert isinstance(hopeless, NotEnclosed) and "panels" in hopeless.reason
-    far = build_lattice([law(Family.GAUSSIAN, 0, Q(1, 10**9))], [], [], 30)
+    far = build_lattice([law(GAUSSIAN, 0, Q(1, 10**9))], [], [], 30)
     assert isinstance(far, NotEnclosed)
 
 
@@ -169,13 +169,13 @@ def test_pieces_without_coefficients_have_their_radius() -> None:
 
 
 def test_lattices_too_narrow_for_doubles_are_refused() -> None:
-    tiny = law(Family.GAUSSIAN, 0, Q(1, 2**24))
+    tiny = law(GAUSSIAN, 0, Q(1, 2**24))
     required = GridRequirements(frozenset([tiny]), frozenset(), 3, frozenset([(tiny, tiny)]))
     for fineness, fits in ((1, True), (64, False)):
         level, table = RefinementLevel(fineness), FunctionTable()
         found = new_evaluator(required, 48, level, table, 2048)
         assert isinstance(found, NotEnclosed) is not fits
-    far = law(Family.GAUSSIAN, 2**30, Q(1, 2**10))
+    far = law(GAUSSIAN, 2**30, Q(1, 2**10))
     both = GridRequirements(frozenset([far]), frozenset(), 3, frozenset([(far, far)]))
     assert isinstance(
         new_evaluator(both, 48, RefinementLevel(1), FunctionTable(), 2048), NotEnclosed
@@ -183,7 +183,7 @@ def test_lattices_too_narrow_for_doubles_are_refused() -> None:
 
 
 def test_a_convolution_can_be_stopped() -> None:
-    one = law(Family.GAUSSIAN)
+    one = law(GAUSSIAN)
     grid = lattice(one)
 
     def stop() -> None:
@@ -196,7 +196,7 @@ def test_a_convolution_can_be_stopped() -> None:
 
 def test_what_is_left_out_of_balls_is_counted() -> None:
     """Far tails are dropped before functions are multiplied: with few bits that shows."""
-    one = law(Family.GAUSSIAN)
+    one = law(GAUSSIAN)
     grid = lattice(one, one)
     coarse, fine = BallAlgebra(grid, 12, 30), BallAlgebra(grid, 200, 60)
     found, exact = (each.plus_sample(each.density(one), one, unlimited) for each in (coarse, fine))
@@ -212,7 +212,7 @@ def test_what_is_left_out_of_balls_is_counted() -> None:
 
 
 def test_long_sums_ask_the_limits(work_clock: Callable[[], float]) -> None:
-    laws = [law(Family.LAPLACE, 0, k) for k in range(1, 301)]
+    laws = [law(LAPLACE, 0, k) for k in range(1, 301)]
     sums = [laws[:k] for k in range(2, 301)]
     with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
         build_lattice(laws, [], sums, 10)

@@ -14,9 +14,9 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
@@ -27,7 +27,7 @@ from tests.numerics.alone import alone
 Q = Fraction
 NO_SHIFT = Q(0)
 ENGINE = Eliminated()  # shared on purpose: what it remembers must not matter
-each_family = pytest.mark.parametrize("family", list(STANDARD_LAWS))
+each_family = pytest.mark.parametrize("family", REAL_FAMILIES)
 
 
 def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
@@ -59,7 +59,7 @@ def orders(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
     return size, [(names[i], names[j]) for i, j in edges]
 
 
-@given(order=orders(), family=st.sampled_from(list(STANDARD_LAWS)))
+@given(order=orders(), family=st.sampled_from(REAL_FAMILIES))
 @settings(deadline=None, max_examples=48)
 def test_equal_samples_count_linear_extensions(
     order: tuple[int, list[tuple[int, int]]], family: Family
@@ -75,7 +75,7 @@ def test_equal_samples_count_linear_extensions(
 
 laws = st.builds(
     Distribution,
-    st.sampled_from(list(STANDARD_LAWS)),
+    st.sampled_from(REAL_FAMILIES),
     st.fractions(min_value=-2, max_value=2, max_denominator=3),
     st.sampled_from([Q(1, 3), Q(1), Q(5, 2)]),
 )
@@ -118,7 +118,7 @@ def test_reference_values(family: Family) -> None:
 
 @each_family
 def test_long_chain_to_many_digits(family: Family) -> None:
-    count = 40 if family is Family.GAUSSIAN else 12
+    count = 40 if family is GAUSSIAN else 12
     chain = tuple(below(i, i + 1) for i in range(count - 1))
     bits = 20 + factorial(count).bit_length()
     value = enclose(Event(equal(family, count), chain), bits)
@@ -146,15 +146,15 @@ def enclose_star(star: Star) -> Enclosure:
 
 def test_constants_are_exact_boundaries() -> None:
     """A Laplace sample between two constants, and a Gaussian one below its mean."""
-    lap = Distribution(Family.LAPLACE, Q(0), Q(1))
+    lap = Distribution(LAPLACE, Q(0), Q(1))
     upper = LinearForm.of({0: Q(1)}, Q(0))
     assert Q(1, 2) in enclose(Event((lap,), (upper,)))
-    gauss = Distribution(Family.GAUSSIAN, Q(5, 7), Q(3))
+    gauss = Distribution(GAUSSIAN, Q(5, 7), Q(3))
     assert Q(1, 2) in enclose(Event((gauss,), (LinearForm.of({0: Q(-2)}, Q(10, 7)),)))
 
 
 def test_like_samples_between_two_others_are_collected() -> None:
-    samples = equal(Family.GAUSSIAN, 42)
+    samples = equal(GAUSSIAN, 42)
     inside = [g for i in range(1, 41) for g in (below(0, i), below(i, 41))]
     order = order_event(Event(samples, tuple(inside)))
     assert isinstance(order, OrderEvent)
@@ -165,7 +165,7 @@ def test_like_samples_between_two_others_are_collected() -> None:
 
 
 def test_what_is_not_an_order_is_handed_over() -> None:
-    samples = equal(Family.GAUSSIAN, 3)
+    samples = equal(GAUSSIAN, 3)
     three = LinearForm.of({0: Q(1), 1: Q(1), 2: Q(-1)}, Q(0))
     other = LinearForm.of({0: Q(1), 1: Q(-1), 2: Q(2)}, Q(0))
     found = alone(ENGINE, Event(samples, (three, other)), 30, Limits())

@@ -21,6 +21,7 @@ from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.reduce import connected_parts
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -29,7 +30,7 @@ from dipapprox.numerics.tier import Tier
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
-FAMILIES = [family for family in Family if not family.is_discrete]
+REAL = [family for family in FAMILIES.values() if not family.is_discrete]
 SEEDS = 12
 LARGEST = 8
 PATIENCE = 1.0
@@ -94,7 +95,7 @@ def by_scipy(event: Event) -> float:
 def test_doubles_balls_and_nested_agree(seed: int) -> None:
     chance = random.Random(seed)
     size = 2 + seed % (LARGEST - 1)
-    events = [part for _ in range(3) for part in parts_of(random_event(chance, size, FAMILIES))]
+    events = [part for _ in range(3) for part in parts_of(random_event(chance, size, REAL))]
     doubles = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
     balls = Eliminated(Tier.BALLS).enclose(events, 70, Limits())
     for event, fast, slow in zip(events, doubles, balls, strict=True):
@@ -126,7 +127,7 @@ def deep(event: Connected) -> bool:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_scipy_is_near_the_enclosures_of_gaussian_events(seed: int) -> None:
     chance = random.Random(1000 + seed)
-    event = random_event(chance, 2 + seed % (LARGEST - 1), [Family.GAUSSIAN])
+    event = random_event(chance, 2 + seed % (LARGEST - 1), [GAUSSIAN])
     lower = upper = 1.0
     for enclosure in Eliminated().enclose(parts_of(event), 60, Limits()):
         assert isinstance(enclosure, Enclosure)

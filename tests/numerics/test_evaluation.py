@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.numerics.nested.evaluation import Evaluator, Settings, _power, make_evaluator
 from dipapprox.numerics.nested.nest import Mass, Nest, Span
@@ -22,7 +23,7 @@ from dipapprox.semantics.linear import LinearForm
 
 BITS = 90
 SETTINGS = Settings(Effort(60, arb(2) ** -10, 20_000), 20_000, lambda: None)
-branches = st.sampled_from([(Family.GAUSSIAN, 0), (Family.LAPLACE, -1), (Family.LAPLACE, 1)])
+branches = st.sampled_from([(GAUSSIAN, 0), (LAPLACE, -1), (LAPLACE, 1)])
 START = Fraction(-9, 2)
 
 
@@ -38,7 +39,7 @@ def closed_form(family: Family, side: int, z: acb) -> acb:
 
 
 def cdf(family: Family, side: int, z: acb) -> acb:
-    if family is Family.GAUSSIAN:
+    if family is GAUSSIAN:
         return (-z / acb(2).sqrt()).erfc() / 2
     half = (z if side < 0 else -z).exp() / 2
     return half if side < 0 else 1 - half
@@ -82,10 +83,10 @@ def test_values_are_enclosed_at_points_and_on_balls(
 def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
     with precision(BITS):
         places = tuple(sorted({*breaks}))
-        nest = squared_nest(Family.GAUSSIAN, 0, places)
+        nest = squared_nest(GAUSSIAN, 0, places)
         for _ in range(2):  # the second time from the panels that were kept
             found = nest.value([to_ball(point), arb(0)])
-            assert found.overlaps(closed_form(Family.GAUSSIAN, 0, acb(to_ball(point))).real)
+            assert found.overlaps(closed_form(GAUSSIAN, 0, acb(to_ball(point))).real)
             assert found.rad() < arb(2) ** -50
 
 
@@ -113,6 +114,6 @@ def test_bounds_hold_on_complex_boxes(
 @pytest.mark.parametrize("point", [Fraction(-3), Fraction(0), Fraction(4)])
 def test_bounds_on_the_real_line_are_probabilities(point: Fraction) -> None:
     with precision(BITS):
-        found = squared_nest(Family.GAUSSIAN, 0).bound([to_ball(point), arb(0)])
-        mass = cdf(Family.GAUSSIAN, 0, acb(to_ball(point))).real
+        found = squared_nest(GAUSSIAN, 0).bound([to_ball(point), arb(0)])
+        mass = cdf(GAUSSIAN, 0, acb(to_ball(point))).real
         assert found <= mass**2 + arb(2) ** -60

@@ -12,7 +12,7 @@ from scipy import stats
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import GUARD_BY_GUARD, has_half_spaces
 from dipapprox.semantics.linear import LinearForm
@@ -20,7 +20,7 @@ from dipapprox.semantics.linear import LinearForm
 ROWS = st.lists(
     st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=3
 )
-STANDARD = (Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1)),) * 3
+STANDARD = (Distribution(GAUSSIAN, Fraction(0), Fraction(1)),) * 3
 
 
 def event(rows: list[list[int]], constants: list[Fraction]) -> Event:

@@ -21,7 +21,7 @@ from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import irredundant, reduce
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
@@ -61,7 +61,7 @@ def polyhedron(chance: random.Random, rank: int, size: int, guards: int) -> Even
     """Guards that are combinations of `rank` forms; small numbers, so that coincidences occur."""
     samples = tuple(
         Distribution(
-            Family.GAUSSIAN,
+            GAUSSIAN,
             Q(chance.randint(-3, 3), chance.choice((1, 2, 3))),
             Q(chance.randint(1, 5), chance.choice((1, 2))),
         )
@@ -182,7 +182,7 @@ def test_elimination_agrees_on_orders() -> None:
     chance = random.Random(5)
     compared = 0
     for _ in range(25):
-        event = random_event(chance, chance.randint(2, 4), [Family.GAUSSIAN])
+        event = random_event(chance, chance.randint(2, 4), [GAUSSIAN])
         guards = irredundant(event.guards)
         other = alone(Eliminated(), event, 60, Limits())
         if guards and isinstance(other, Enclosure) and _rank(event) < 4:

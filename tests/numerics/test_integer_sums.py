@@ -25,6 +25,7 @@ from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.integers.masses import combined, law_masses
@@ -39,7 +40,7 @@ Q = Fraction
 
 def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
     """A discrete Gaussian law."""
-    return Distribution(Family.DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
+    return Distribution(DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
 
 
 def enclosed(event: Event, bits: int = 40) -> Enclosure:
@@ -55,7 +56,9 @@ def points(law: Distribution, radius: int) -> dict[int, int]:
         context.prec = 50
         scale = Decimal(law.scale.numerator) / law.scale.denominator
         weight = {
-            d: (-(d * d) / (2 * scale * scale) if law.family.is_gaussian else -abs(d) / scale).exp()
+            d: (
+                -(d * d) / (2 * scale * scale) if not law.family.is_exponential else -abs(d) / scale
+            ).exp()
             for d in map(Decimal, range(-radius, radius + 1))
         }
         unit = 10**40 / sum(weight.values())
@@ -273,7 +276,7 @@ def test_the_mechanism_has_the_delta_of_dp_accounting(budget: Fraction) -> None:
         assert dipapprox.verify(program, eps=Q(1), delta=delta, eps_prv=budget).answer is answer
 
 
-@pytest.mark.parametrize("family", [Family.DISCRETE_LAPLACE, Family.DISCRETE_GAUSSIAN])
+@pytest.mark.parametrize("family", [DISCRETE_LAPLACE, DISCRETE_GAUSSIAN])
 def test_tables_ask_the_limits(work_clock: Callable[[], float], family: Family) -> None:
     law = Distribution(family, Q(0), Q(5000))
     with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):

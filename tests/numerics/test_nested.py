@@ -17,16 +17,16 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED, Family
+from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
+from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
 from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
 ENGINE = Nested(Strategy.LEAST_NESTING)
 BITS = 40
-both = pytest.mark.parametrize("family", list(STANDARD_LAWS))
+both = pytest.mark.parametrize("family", REAL_FAMILIES)
 
 
 def law(family: Family, mean: Fraction | int, scale: Fraction | int) -> Distribution:
@@ -34,7 +34,7 @@ def law(family: Family, mean: Fraction | int, scale: Fraction | int) -> Distribu
 
 
 def gauss(mean: Fraction | int, scale: Fraction | int) -> Distribution:
-    return law(Family.GAUSSIAN, mean, scale)
+    return law(GAUSSIAN, mean, scale)
 
 
 def form(constant: Fraction | int, **coefficients: Fraction | int) -> LinearForm:
@@ -138,11 +138,11 @@ def test_linear_guard_of_gaussians_is_one_normal_variable() -> None:
 
 def test_laplace_closed_forms() -> None:
     # x - y of two standard Laplace: P[x - y <= -d] = (1/2 + d/4) e^-d
-    pair = (law(Family.LAPLACE, 0, 1), law(Family.LAPLACE, 0, 1))
+    pair = (law(LAPLACE, 0, 1), law(LAPLACE, 0, 1))
     shifted = Event(pair, (form(3, x0=1, x1=-1),))
     assert_near(sharp(shifted), (1 / 2 + 3 / 4) * math.exp(-3))
     # scales 1 and 2: P[y - x > d] = (4 e^(-d/2) - e^-d) / 6
-    unlike = (law(Family.LAPLACE, 0, 1), law(Family.LAPLACE, 0, 2))
+    unlike = (law(LAPLACE, 0, 1), law(LAPLACE, 0, 2))
     expected = (4 * math.exp(-1) - math.exp(-2)) / 6
     assert_near(sharp(Event(unlike, (form(2, x0=1, x1=-1),))), expected)
 
@@ -151,7 +151,7 @@ def test_constants_in_guards_cut_ranges_at_known_places() -> None:
     # x > 1/2, y > x
     event = Event((gauss(0, 1), gauss(0, 1)), (form(Fraction(1, 2), x0=-1), form(0, x0=1, x1=-1)))
     assert_near(sharp(event), float(norm.sf(0.5)) ** 2 / 2)
-    laplace = Event(tuple(law(Family.LAPLACE, 0, 1) for _ in range(2)), event.guards)
+    laplace = Event(tuple(law(LAPLACE, 0, 1) for _ in range(2)), event.guards)
     assert_near(sharp(laplace), (math.exp(-0.5) / 2) ** 2 / 2)
 
 
@@ -177,9 +177,7 @@ def test_gaussian_order_events_agree_with_scipy(
     assert_near(found, float(reference.cdf(np.zeros(len(guards)))), 2e-6)
 
 
-@given(
-    st.sampled_from(list(STANDARD_LAWS)), st.lists(st.tuples(means, scales), min_size=2, max_size=3)
-)
+@given(st.sampled_from(REAL_FAMILIES), st.lists(st.tuples(means, scales), min_size=2, max_size=3))
 @settings(deadline=None, max_examples=8)
 def test_all_orders_together_have_probability_one(
     family: Family, parameters: list[tuple[Fraction, Fraction]]
@@ -194,7 +192,7 @@ def test_all_orders_together_have_probability_one(
 
 
 @given(
-    st.sampled_from(list(STANDARD_LAWS)),
+    st.sampled_from(REAL_FAMILIES),
     st.lists(st.tuples(means, scales), min_size=3, max_size=3),
     st.fractions(Fraction(1, 8), 8, max_denominator=8),
     means,
@@ -210,7 +208,7 @@ def test_shifts_units_and_reflections_change_nothing(
     plain = sharp(Event(tuple(law(family, m, s) for m, s in parameters), guards))
     moved = tuple(law(family, m * unit + shift, s * unit) for m, s in parameters)
     assert sharp(Event(moved, guards)).meets(plain)
-    mirrored = tuple(law(MIRRORED[family], -m, s) for m, s in parameters)
+    mirrored = tuple(law(family.mirror, -m, s) for m, s in parameters)
     assert sharp(Event(mirrored, (below(1, 0), below(2, 0)))).meets(plain)
 
 
@@ -257,7 +255,7 @@ def test_nasty_parameters(
 ) -> None:
     samples = tuple(law(family, mean, scale) for mean, scale in parameters)
     found = sharp(Event(samples, tuple(below(*pair) for pair in guards)))
-    assert_near(found, dict(zip(STANDARD_LAWS, expected, strict=True))[family], 1e-11)
+    assert_near(found, dict(zip(REAL_FAMILIES, expected, strict=True))[family], 1e-11)
 
 
 @both
@@ -280,4 +278,4 @@ def test_a_star_of_many_equal_leaves(family: Family) -> None:
 
 def test_limits_stop_the_quadrature() -> None:
     with pytest.raises(LimitReached, match="time limit"):
-        alone(ENGINE, chain(Family.GAUSSIAN, 6), 100, Limits(seconds=0.02))
+        alone(ENGINE, chain(GAUSSIAN, 6), 100, Limits(seconds=0.02))

@@ -18,7 +18,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED, Family
+from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -37,11 +37,11 @@ each_engine = pytest.mark.parametrize("engine", ENGINES, ids=["float64", "balls"
 
 
 def plus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(Family.EXPONENTIAL, Q(mean), Q(scale))
+    return Distribution(EXPONENTIAL, Q(mean), Q(scale))
 
 
 def minus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(Family.REFLECTED_EXPONENTIAL, Q(mean), Q(scale))
+    return Distribution(REFLECTED_EXPONENTIAL, Q(mean), Q(scale))
 
 
 def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
@@ -53,7 +53,7 @@ def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
 
 def mirrored(event: Event) -> Event:
     """The same event of -x."""
-    laws = (Distribution(MIRRORED[x.family], -x.mean, x.scale) for x in event.samples)
+    laws = (Distribution(x.family.mirror, -x.mean, x.scale) for x in event.samples)
     guards = (LinearForm((-g).terms, g.constant) for g in event.guards)
     return Event(tuple(laws), tuple(guards))
 
@@ -177,7 +177,7 @@ def test_one_sided_against_two_sided_leaves() -> None:
 
 
 def test_what_has_no_density_is_refused_with_the_reason() -> None:
-    integer = Distribution(Family.DISCRETE_LAPLACE, Q(0), Q(1))
+    integer = Distribution(DISCRETE_LAPLACE, Q(0), Q(1))
     half = ExponentialRatio.constant(Q(1, 2))
     choice = chosen(FiniteLaw((half, half)), [0])
     guard = LinearForm.of({0: Q(1), 1: Q(-1)}, Q(-1, 2))

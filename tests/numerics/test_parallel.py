@@ -21,7 +21,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits, ask
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
@@ -35,7 +35,7 @@ NESTED = partial(Nested, Strategy.LEAST_NESTING)
 
 def event(shift: int) -> Event:
     """x0 <= x1, two Gaussians `shift` apart."""
-    laws = (Distribution(Family.GAUSSIAN, Fraction(mean), Fraction(1)) for mean in (0, shift))
+    laws = (Distribution(GAUSSIAN, Fraction(mean), Fraction(1)) for mean in (0, shift))
     return Event(tuple(laws), (LinearForm.of({0: Fraction(1), 1: Fraction(-1)}),))
 
 

@@ -12,20 +12,19 @@ import pytest
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.legendre import legendre_nodes, legendre_rule
 from dipapprox.arithmetic.precision import precision
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, REAL_FAMILIES
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_panels import BallPanels
 from dipapprox.numerics.algebras.balls import BallFunction
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.algebras.legendre import legendre_nodes, legendre_rule
 from dipapprox.numerics.algebras.placed import Marks, Placed, PlacedAlgebra, TooManyPanels
 from dipapprox.numerics.algebras.places import Place, places
 from dipapprox.numerics.algebras.sampled import SAFE, Array, Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_panels import SampledIntegral, SampledPanels, _refinement
-from dipapprox.numerics.densities import STANDARD_LAWS
 
 Q = Fraction
 BITS = 160
@@ -36,7 +35,7 @@ Pair = tuple[Placed[Sampled], Placed[BallFunction]]
 def random_laws(chance: random.Random) -> list[Distribution]:
     return [
         Distribution(
-            chance.choice(list(STANDARD_LAWS)),
+            chance.choice(REAL_FAMILIES),
             Q(chance.randint(-12, 12), chance.choice((1, 3, 4))),
             Q(chance.randint(1, 40), chance.choice((2, 7, 20))),
         )
@@ -148,14 +147,14 @@ def test_panels_have_to_respect_boundaries() -> None:
 
 
 def test_an_integral_needs_ends() -> None:
-    law = Distribution(next(iter(STANDARD_LAWS)), Q(0), Q(1))
+    law = Distribution(GAUSSIAN, Q(0), Q(1))
     floats, _ = algebras([law])
     with pytest.raises(BrokenInvariant):
         floats.from_left(floats.cdf(law))
 
 
 def test_memory_is_bounded() -> None:
-    law = Distribution(next(iter(STANDARD_LAWS)), Q(0), Q(1))
+    law = Distribution(GAUSSIAN, Q(0), Q(1))
     floats, _ = algebras([law], most=100)
     function = floats.density(law)
     with pytest.raises(TooManyPanels):
@@ -164,7 +163,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_what_is_beyond_the_ends_is_constant_or_nothing() -> None:
-    law = Distribution(next(iter(STANDARD_LAWS)), Q(0), Q(1))
+    law = Distribution(GAUSSIAN, Q(0), Q(1))
     floats, _ = algebras([law])
     rising = floats.from_left(floats.product(floats.density(law), floats.survival(law)))
     first, last = rising.marks[0], rising.marks[-1]
@@ -186,7 +185,7 @@ def test_panels_that_are_nearly_old_ones_are_computed() -> None:
 def test_what_comes_before_a_panel_is_what_was_added_up() -> None:
     """The integral up to a panel is the running sum less the panel's own term, not less one that
     is computed again and rounds otherwise."""
-    grid = build_grid((Distribution(Family.GAUSSIAN, Q(0), Q(1)),), (), 40)
+    grid = build_grid((Distribution(GAUSSIAN, Q(0), Q(1)),), (), 40)
     assert isinstance(grid, Grid)
     algebra = SampledPanels().on(grid)
     density = algebra.density(next(iter(grid.spans)))

@@ -18,7 +18,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics import probability
 from dipapprox.numerics.methods import Answers
@@ -223,7 +223,7 @@ def test_what_is_too_fine_does_not_hinder_what_is_coarser() -> None:
     assert isinstance(source.distribution(input, 31), tuple)
 
 
-STANDARD = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
+STANDARD = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
 
 
 def tail_event(threshold: int) -> Event:

@@ -16,7 +16,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -34,7 +34,7 @@ Y = LinearForm.symbol(0)
 
 
 def gauss(mean: F | int, scale: F | int) -> Distribution:
-    return Distribution(Family.GAUSSIAN, F(mean), F(scale))
+    return Distribution(GAUSSIAN, F(mean), F(scale))
 
 
 def value(terms: list[tuple[F, Distribution]], y: F) -> arb:

@@ -9,16 +9,15 @@ from flint import acb, arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
-from dipapprox.laws.family import Family
-from dipapprox.numerics.densities import STANDARD_LAWS, Box
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.nested import quadrature
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 
 EFFORT = Effort(60, arb(2) ** -20, 20_000)
-GAUSSIAN = STANDARD_LAWS[Family.GAUSSIAN]
 
 
 def density(x: arb) -> arb:

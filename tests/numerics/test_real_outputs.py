@@ -18,6 +18,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
@@ -26,11 +27,11 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
 
-GAUSS, LAPLACE = Family.GAUSSIAN, Family.LAPLACE
+GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {
     GAUSS: norm,
     LAPLACE: laplace,
-    Family.EXPONENTIAL: expon,
+    EXPONENTIAL: expon,
 }
 HALF = F(1, 2)
 
@@ -111,7 +112,7 @@ def test_a_tight_half_line_costs_nothing(tier: Tier) -> None:
 
 
 def test_one_sided_noise_is_not_private() -> None:
-    noise = [number([law(Family.EXPONENTIAL, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    noise = [number([law(EXPONENTIAL, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
     found = split(noise[0], noise[1], F(2))
     # below 1 the second density is 0; above, the ratio is 1/e
     assert float(found.value.lower) == pytest.approx(1 - exp(-1), rel=1e-12)
@@ -142,7 +143,7 @@ def test_parts_add_up_before_the_maximum() -> None:
 
 
 def test_integer_noise_and_tied_forms_have_reasons() -> None:
-    integer = number([law(Family.DISCRETE_LAPLACE, 0, 1)], [], form({0: 1}))
+    integer = number([law(DISCRETE_LAPLACE, 0, 1)], [], form({0: 1}))
     tied = number(
         [law(LAPLACE, 0, 1)] * 3,
         [form({0: 1, 1: -1}), form({1: 1, 2: -1}), form({0: 1, 2: -2})],

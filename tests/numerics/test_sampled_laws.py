@@ -17,9 +17,10 @@ from dipapprox.arithmetic.double_functions import (
     growth,
     mills_ratio,
 )
+from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
-from dipapprox.numerics.algebras.legendre import legendre_rule
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 
 Doubles = NDArray[np.float64]
@@ -27,9 +28,9 @@ Doubles = NDArray[np.float64]
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 RULE = legendre_rule(8, RATIOS)
 SIDE_MASS = {
-    Family.LAPLACE: arb(0.5),
-    Family.EXPONENTIAL: arb(1),
-    Family.REFLECTED_EXPONENTIAL: arb(1),
+    LAPLACE: arb(0.5),
+    EXPONENTIAL: arb(1),
+    REFLECTED_EXPONENTIAL: arb(1),
 }
 
 
@@ -38,29 +39,29 @@ def panels(family: Family) -> tuple[Doubles, Doubles]:
     generator = np.random.default_rng(7)
     half = 10 ** generator.uniform(-4, 0.3, 160)
     center = generator.uniform(-36, 36, 160) * generator.choice([1.0, 0.1], 160)
-    if family is Family.LAPLACE:
+    if family is LAPLACE:
         center = np.sign(center) * (np.abs(center) + half)
-    elif family is not Family.GAUSSIAN:
+    elif family is not GAUSSIAN:
         # The first panels begin at the edge of the support.
         center = np.abs(center) * (np.arange(160) > 20) + half
-        center *= 1 if family is Family.EXPONENTIAL else -1
+        center *= 1 if family is EXPONENTIAL else -1
     return center, half
 
 
 def pdf(family: Family, z: acb, side: float) -> acb:
-    if family is Family.GAUSSIAN:
+    if family is GAUSSIAN:
         return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
     return (-z if side > 0 else z).exp() * SIDE_MASS[family]
 
 
 def cdf(family: Family, z: acb, side: float) -> acb:
-    if family is Family.GAUSSIAN:
+    if family is GAUSSIAN:
         return (-z / arb(2).sqrt()).erfc() / 2
     return 1 - pdf(family, z, side) if side > 0 else pdf(family, z, side)
 
 
 def survival(family: Family, z: acb, side: float) -> acb:
-    if family is Family.GAUSSIAN:
+    if family is GAUSSIAN:
         return (z / arb(2).sqrt()).erfc() / 2
     return pdf(family, z, side) if side > 0 else 1 - pdf(family, z, side)
 
@@ -69,7 +70,7 @@ Exact = Callable[[Family, acb, float], acb]
 
 CASES: list[tuple[Family, int, Exact]] = [
     (family, place, exact)
-    for family in (Family.GAUSSIAN, *SIDE_MASS)
+    for family in (GAUSSIAN, *SIDE_MASS)
     for place, exact in enumerate((pdf, cdf, survival))
 ]
 
@@ -120,7 +121,7 @@ def test_values_are_within_their_errors(family: Family, place: int, exact: Exact
                 assert truth <= arb(float(samples.majorants[0, p]))
     # The errors are small: relative to the function's size, except where e^-690 is reached, or
     # where 1 - e^-t is small itself, next to the edge of the support.
-    one_sided = family in (Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
+    one_sided = family in (EXPONENTIAL, REFLECTED_EXPONENTIAL)
     sizes = samples.majorants[0] + 1e-3 * one_sided
     ordinary = sizes > 1e-200
     assert (samples.error / sizes)[ordinary].max() < 1e-11
@@ -150,14 +151,14 @@ def test_majorants_hold_on_the_ellipses(family: Family, place: int, exact: Exact
 def test_majorants_are_near_the_supremum() -> None:
     """A bound of the distribution function's 1000th power on moderate ellipses stays usable."""
     center, half = np.arange(-8.0, 8.5, 1.0), np.full(17, 0.5)
-    samples = sample_law(Family.GAUSSIAN, center, half, RULE)
+    samples = sample_law(GAUSSIAN, center, half, RULE)
     for majorants in samples.majorants[1:]:
         bounds = majorants[:3] ** 1000
         assert bounds[1].max() < 2 and bounds[2].max() < 1e3
 
 
 def test_a_panel_is_the_same_alone_and_among_others() -> None:
-    for family in (Family.GAUSSIAN, *SIDE_MASS):
+    for family in (GAUSSIAN, *SIDE_MASS):
         center, half = panels(family)
         together = sample_law(family, center, half, RULE)
         for p in range(0, 160, 16):

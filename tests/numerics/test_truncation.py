@@ -12,9 +12,8 @@ from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN, REAL_FAMILIES
 from dipapprox.limits import Limits
-from dipapprox.numerics.densities import STANDARD_LAWS
 from dipapprox.numerics.nested.nest import (
     Mass,
     Nest,
@@ -27,8 +26,8 @@ from dipapprox.numerics.nested.nest import (
 from dipapprox.numerics.nested.truncation import form_range, open_ends, resolution, truncate
 from dipapprox.semantics.linear import LinearForm
 
-NORMAL = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(1))
-WIDE = Distribution(Family.GAUSSIAN, Fraction(0), Fraction(8))
+NORMAL = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
+WIDE = Distribution(GAUSSIAN, Fraction(0), Fraction(8))
 
 
 def below(lesser: int, greater: int) -> LinearForm:
@@ -80,7 +79,7 @@ def nests(node: Node) -> list[Nest]:
 
 laws = st.builds(
     Distribution,
-    st.sampled_from(list(STANDARD_LAWS)),
+    st.sampled_from(REAL_FAMILIES),
     st.fractions(-50, 50, max_denominator=4),
     st.sampled_from([Fraction(1, 1000), Fraction(1), Fraction(3, 2), Fraction(500)]),
 )

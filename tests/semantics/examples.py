@@ -8,6 +8,7 @@ from fractions import Fraction
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.laws.distribution import Scale
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 
 UNIT = Scale(Fraction(1), -1)
@@ -39,7 +40,7 @@ def assign(name: str, value: Operand) -> core.Assign:
 
 
 def draw(
-    name: str, mean: Operand, site: int, scale: Scale = UNIT, family: Family = Family.GAUSSIAN
+    name: str, mean: Operand, site: int, scale: Scale = UNIT, family: Family = GAUSSIAN
 ) -> core.Draw:
     return core.Draw(core.Variable(name), family, expression(mean), scale, site)
 

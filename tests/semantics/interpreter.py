@@ -16,7 +16,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
 from dipapprox.semantics.state import (
@@ -54,7 +54,7 @@ class Noise:
 
     def value(self, site: int, family: str, mean: Fraction, scale: str) -> Fraction:
         key = (site, family, mean, scale)
-        if key not in self._values and Family(family).is_discrete:
+        if key not in self._values and FAMILIES[family].is_discrete:
             self._values[key] = mean + self.generator.randint(-2, 2)
         elif key not in self._values:
             self._values[key] = mean + Fraction(self.generator.getrandbits(42) - 2**41, 2**40)
@@ -120,7 +120,7 @@ def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Sc
             case core.Draw(target=target, family=family, mean=mean, scale=scale, site=site):
                 centre = _value(mean, store)
                 assert isinstance(centre, Fraction)
-                store[_cell(target, store)] = noise.value(site, family.value, centre, str(scale))
+                store[_cell(target, store)] = noise.value(site, family.name, centre, str(scale))
             case core.If(condition=condition, then=then, otherwise=otherwise):
                 _block(then if _holds(condition, store) else otherwise, store, noise, script)
             case core.While(condition=condition, body=body):
@@ -288,7 +288,7 @@ def states_that_hold(states: FinalStates, input: core.Input, noise: Noise) -> li
         mean = sample.mean.at(numbers)
         if mean.is_constant:
             values[place] = noise.value(
-                sample.site, sample.family.value, mean.constant, str(sample.scale)
+                sample.site, sample.family.name, mean.constant, str(sample.scale)
             )
     return [
         state

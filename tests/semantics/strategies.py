@@ -15,6 +15,7 @@ from hypothesis.strategies import DrawFn
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.laws.distribution import Scale
+from dipapprox.laws.families import DISCRETE_LAPLACE, FAMILIES
 from dipapprox.laws.family import Family
 
 _INPUTS = (
@@ -29,7 +30,7 @@ _OUTPUTS = (
     core.Cell("out[1]", "out", 1, _DIGITS),
     core.Cell("out[2]", "out", 2, (*_DIGITS, "yes", "no", "other", "none")),
 )
-_CONTINUOUS = tuple(family for family in Family if not family.is_discrete)
+_CONTINUOUS = tuple(family for family in FAMILIES.values() if not family.is_discrete)
 _REALS = ("a", "b", "c", "d")
 _RELATIONS = st.sampled_from(list(Relation))
 _SMALL = st.sampled_from([Fraction(n, d) for n in (-2, -1, 0, 1, 2) for d in (1, 2)])
@@ -76,7 +77,7 @@ def programs(
 
     Integer samples instead of reals if `integers`; random choices and loops if `choices`.
     """
-    scope = _Scope(families=(Family.DISCRETE_LAPLACE,) if integers else _CONTINUOUS)
+    scope = _Scope(families=(DISCRETE_LAPLACE,) if integers else _CONTINUOUS)
     body: list[core.Statement] = [_assign("out[1]", 0), _assign("out[2]", 0), _assign("n", 0)]
     scope.finite = {"n", "out[1]"}
     if not faulty:

@@ -11,7 +11,7 @@ from dipapprox.errors import SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
 from dipapprox.laws.choices import FiniteLaw
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.execution import execute
@@ -213,6 +213,6 @@ def test_faults_of_outcomes_name_them() -> None:
 
 
 def test_samples_may_not_be_chosen() -> None:
-    body = [draw("r", 0, 0, family=Family.LAPLACE), pick("x", [("r", number(1))], 1)]
+    body = [draw("r", 0, 0, family=LAPLACE), pick("x", [("r", number(1))], 1)]
     with pytest.raises(SourceError, match="a real is used where a finite value is needed"):
         execute(program((), BIT, [*body, assign("out[1]", 0)]), True, Limits())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.language import core
+from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.semantics import execution
@@ -222,12 +223,12 @@ def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> 
 @pytest.mark.parametrize(
     ("family", "relation", "bound", "silent"),
     [
-        (Family.EXPONENTIAL, ">=", "q[1]", True),
-        (Family.EXPONENTIAL, "<=", "q[1]", False),
-        (Family.EXPONENTIAL, ">=", 1, False),
-        (Family.REFLECTED_EXPONENTIAL, "<=", "q[1]", True),
-        (Family.REFLECTED_EXPONENTIAL, "<=", 1, True),
-        (Family.LAPLACE, ">=", "q[1]", False),
+        (EXPONENTIAL, ">=", "q[1]", True),
+        (EXPONENTIAL, "<=", "q[1]", False),
+        (EXPONENTIAL, ">=", 1, False),
+        (REFLECTED_EXPONENTIAL, "<=", "q[1]", True),
+        (REFLECTED_EXPONENTIAL, "<=", 1, True),
+        (LAPLACE, ">=", "q[1]", False),
     ],
 )
 def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(

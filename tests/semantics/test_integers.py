@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dipapprox.errors import SourceError
 from dipapprox.events.reduce import irredundant
 from dipapprox.language import core
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime
@@ -29,7 +29,7 @@ SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 
 
 def integer(name: str, mean: object, site: int) -> core.Draw:
-    return draw(name, mean, site, family=Family.DISCRETE_LAPLACE)
+    return draw(name, mean, site, family=DISCRETE_LAPLACE)
 
 
 def bounds(state: FinalState) -> Iterator[Fraction]:

@@ -12,7 +12,7 @@ from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.laws.choices import ChainLaw, FiniteLaw
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.semantics.chains import law_of_end, reaching
 from dipapprox.semantics.execution import execute
@@ -189,7 +189,7 @@ def test_endless_counting_runs_into_a_limit() -> None:
 
 
 def test_draws_in_loops_are_refused() -> None:
-    body = [loop(ALWAYS, draw("r", 0, 0, family=Family.LAPLACE)), assign("out[1]", 0)]
+    body = [loop(ALWAYS, draw("r", 0, 0, family=LAPLACE)), assign("out[1]", 0)]
     with pytest.raises(SourceError, match="a sample is drawn in a while loop"):
         run(body)
 

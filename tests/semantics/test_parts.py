@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from dipapprox.language import core
 from dipapprox.laws.distribution import Scale
+from dipapprox.laws.family import Family
 from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from tests.semantics.examples import assign, cells, choose, compare, draw, program, sparse_vector
@@ -146,7 +147,7 @@ def renamed(node: Any) -> Any:
             return node.replace("out", "two")
         case tuple():
             return tuple(map(renamed, node))
-        case Enum() | Scale() | Fraction() | int() | None | dict():
+        case Enum() | Family() | Scale() | Fraction() | int() | None | dict():
             return node
         case _:
             names = [each.name for each in fields(node) if each.init and each.name != "span"]

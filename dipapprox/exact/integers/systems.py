@@ -13,7 +13,6 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.events.inequalities import Inequality, integer_inequality
-from dipapprox.laws.family import Family
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,11 @@ class IntegerSystem:
 
 def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
     """Read an event of discrete Laplace samples as a system over the integers."""
-    if any(law.family is Family.DISCRETE_GAUSSIAN for law in event.samples):
-        return NotEnclosed("outside-fragment: discrete Gaussian noise has no closed form")
-    if any(law.family is not Family.DISCRETE_LAPLACE for law in event.samples):
-        return NotEnclosed("outside-fragment: not all samples are discrete Laplace samples")
+    for family in [law.family for law in event.samples]:
+        if not family.is_exponential:
+            return NotEnclosed(f"outside-fragment: {family.title} noise has no closed form")
+        if not family.is_discrete:
+            return NotEnclosed("outside-fragment: not all samples are integers")
     means = []
     for law in event.samples:
         if law.mean.denominator != 1:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import assert_never
 
 from flint import fmpq
 
@@ -18,8 +17,7 @@ from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.pieces import Piece
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
 
 
@@ -223,18 +221,12 @@ class ExactAlgebra:
     def _density(self, law: Distribution) -> Piecewise:
         a, mark = self.units.rate(law), self.units.mark(law.mean)
         rising, falling = pieces.monomial(-a * mark, a), pieces.monomial(a * mark, -a)
-        match law.family:
-            case Family.LAPLACE:
-                half = fmpq(a, 2)
-                return Piecewise((mark,), ({rising: half}, {falling: half}))
-            case Family.EXPONENTIAL:
-                return Piecewise((mark,), ({}, {falling: fmpq(a)}))
-            case Family.REFLECTED_EXPONENTIAL:
-                return Piecewise((mark,), ({rising: fmpq(a)}, {}))
-            case Family.GAUSSIAN | Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
-                raise ValueError(f"{law.family.value} has no exponential density")
-            case _:
-                assert_never(law.family)
+        sides = exponential_sides(law)
+        left, right = (
+            {monomial: fmpq(a, len(sides))} if side in sides else {}
+            for side, monomial in ((-1, rising), (1, falling))
+        )
+        return Piecewise((mark,), (left, right))
 
     def _integrate(self, function: Piecewise, from_left: bool) -> Piecewise:
         """Add to every antiderivative what makes it continuous, and 0 at the end."""

@@ -24,7 +24,6 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.laplace.units import Units
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.differences import eliminate_differences
 from dipapprox.numerics.elimination.elements import SumEvent
@@ -185,13 +184,8 @@ def _obstacle(event: Event | Star) -> str | None:
         case _:
             assert_never(event)
     for law, _ in laws:
-        match law.family:
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
-                pass
-            case Family.GAUSSIAN | Family.DISCRETE_GAUSSIAN:
-                return "outside-fragment: Gaussian noise has no closed form"
-            case Family.DISCRETE_LAPLACE:
-                return "outside-fragment: continuous and discrete noise in one event"
-            case _:
-                assert_never(law.family)
+        if not law.family.is_exponential:
+            return f"outside-fragment: {law.family.title} noise has no closed form"
+        if law.family.is_discrete:
+            return "outside-fragment: continuous and discrete noise in one event"
     return None

@@ -24,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import assert_never
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
@@ -34,8 +33,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import irredundant
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.limits import Limits
 from dipapprox.semantics.linear import LinearForm
 
@@ -235,17 +233,8 @@ class _Side:
 
 def _sides(law: Distribution) -> list[_Side]:
     rate, mean = 1 / law.scale, law.mean
-    match law.family:
-        case Family.LAPLACE:
-            return [_Side(sign, mean, -sign * rate, rate / 2) for sign in (-1, 1)]
-        case Family.EXPONENTIAL:
-            return [_Side(1, mean, -rate, rate)]
-        case Family.REFLECTED_EXPONENTIAL:
-            return [_Side(-1, mean, rate, rate)]
-        case Family.GAUSSIAN | Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
-            raise ValueError(f"{law.family.value} has no exponential density")
-        case _:
-            assert_never(law.family)
+    signs = exponential_sides(law)
+    return [_Side(sign, mean, -sign * rate, rate / len(signs)) for sign in signs]
 
 
 _ZERO = Fraction(0)

@@ -19,6 +19,14 @@ from dipapprox.language.functions.run import PathRun, cell_name, running
 from dipapprox.language.functions.symbolic import Exact, exact, is_number, number_node
 from dipapprox.language.functions.weights import Weight, constant_weight, weight
 from dipapprox.language.traversal import rewrite
+from dipapprox.laws.families import (
+    DISCRETE_GAUSSIAN,
+    DISCRETE_LAPLACE,
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    REFLECTED_EXPONENTIAL,
+)
 from dipapprox.laws.family import Family
 
 Mean = Quantity | Condition | Exact
@@ -27,32 +35,32 @@ Scale = Weight | Exact
 
 def gauss(mean: Mean, deviation: Scale) -> Quantity:
     """Draw Gaussian noise; `deviation` is the standard deviation."""
-    return _draw(Family.GAUSSIAN, mean, deviation)
+    return _draw(GAUSSIAN, mean, deviation)
 
 
 def laplace(mean: Mean, scale: Scale) -> Quantity:
     """Draw Laplace noise: density e^(-|x - mean| / scale) / (2 scale)."""
-    return _draw(Family.LAPLACE, mean, scale)
+    return _draw(LAPLACE, mean, scale)
 
 
 def laplace_plus(start: Mean, scale: Scale) -> Quantity:
     """Draw exponential noise above `start`: density e^(-(x - start) / scale) / scale."""
-    return _draw(Family.EXPONENTIAL, start, scale)
+    return _draw(EXPONENTIAL, start, scale)
 
 
 def laplace_minus(start: Mean, scale: Scale) -> Quantity:
     """Draw its mirror image, below `start`."""
-    return _draw(Family.REFLECTED_EXPONENTIAL, start, scale)
+    return _draw(REFLECTED_EXPONENTIAL, start, scale)
 
 
 def discrete_laplace(mean: Mean, scale: Scale) -> Quantity:
     """Draw an integer, with probability proportional to e^(-|x - mean| / scale)."""
-    return _draw(Family.DISCRETE_LAPLACE, mean, scale)
+    return _draw(DISCRETE_LAPLACE, mean, scale)
 
 
 def discrete_gauss(mean: Mean, deviation: Scale) -> Quantity:
     """Draw an integer, with probability proportional to e^(-(x - mean)^2 / (2 deviation^2))."""
-    return _draw(Family.DISCRETE_GAUSSIAN, mean, deviation)
+    return _draw(DISCRETE_GAUSSIAN, mean, deviation)
 
 
 def choose(
@@ -228,7 +236,7 @@ def _draw(family: Family, mean: Mean, scale: Scale) -> Quantity:
     run = running()
     centre = number(run, mean, "the mean")
     width = _known(run, _weight(run, scale, "the scale"))
-    call = ast.Call(family.value, (centre.node, width.node), span=places.here())
+    call = ast.Call(family.name, (centre.node, width.node), span=places.here())
     return run.random(assigned(run, call, "r", "integer" if family.is_discrete else "real"))
 
 

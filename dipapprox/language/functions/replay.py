@@ -28,7 +28,7 @@ from dipapprox.language.symbols import (
     ROOT,
     SELECTIONS,
 )
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 
 Held = Value | bool
 
@@ -38,7 +38,6 @@ _MOST_BITS = 1_000
 """Of a power that is multiplied out; others only have to be told apart."""
 
 _AT_ONE = {EXPONENTIAL: (0, 1), LOGARITHM: (1, 0), ROOT: (1, 1)}
-_FAMILIES = {family.value: family for family in Family}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +54,13 @@ class Draw:
 
     def sample(self, seed: int) -> Value:
         """Return one of the values that may be drawn."""
-        family = _FAMILIES.get(self.word)
+        family = FAMILIES.get(self.word)
         if family is None:
             values = self.arguments[::2] if self.word == "choose" else range(1, len(self.arguments))
             value = list(values)[seed % len(values)]
             return value if isinstance(value, str) else Fraction(value)
         noise = _NOISE[seed % len(_NOISE)] * (1 if seed // len(_NOISE) % 2 else -1)
-        if family is Family.EXPONENTIAL:
-            noise = abs(noise)
-        elif family is Family.REFLECTED_EXPONENTIAL:
-            noise = -abs(noise)
+        noise = family.possible(noise)
         mean = self.arguments[0]
         value = noise + (Fraction(mean) if not isinstance(mean, str) else 0)
         return Fraction(round(value)) if family.is_discrete else value
@@ -206,7 +202,7 @@ class Replay:
         return self._drawn(Draw("choose", tuple(arguments)))
 
     def _called(self, word: str, given: list[Fraction]) -> Held:
-        if word in _FAMILIES or word == MECHANISM:
+        if word in FAMILIES or word == MECHANISM:
             return self._drawn(Draw(word, tuple(given)))
         if word in SELECTIONS:
             best = (max if word.endswith("max") else min)(given)

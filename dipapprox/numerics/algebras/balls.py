@@ -24,18 +24,15 @@ remainder m exp(-|c|) h^(n+1) / (n+1)! e^h by Lagrange.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
-from math import sqrt
 
 from flint import arb, arb_poly
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.algebra import SharedProducts, power
 from dipapprox.numerics.algebras.ball_convolution import (
@@ -47,52 +44,6 @@ from dipapprox.numerics.algebras.ball_convolution import (
     spread,
 )
 from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
-
-Series = Callable[[Fraction, Fraction, int], tuple[list[arb], arb]]
-"""center, half, degree -> the coefficients of density(center + half u), a bound on the rest."""
-
-
-def gaussian_series(center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-    """Taylor coefficients of φ(center + half u) and a bound on the rest for |u| <= 1."""
-    c, h = to_ball(center), to_ball(half)
-    previous, current = arb(0), STANDARD_LAWS[Family.GAUSSIAN].pdf(c, 0)
-    coefficients = [current]
-    for k in range(degree):
-        previous, current = current, -h * (c * current + h * previous) / (k + 1)
-        coefficients.append(current)
-    # |g_k| is about h^k / sqrt(k!): the circle of radius sqrt(degree) / h is near the best one.
-    best = max(1.25, sqrt(degree) / max(float(half), 1e-6))
-    rho = to_ball(Fraction(best).limit_denominator(64))
-    reach = abs(c), h * rho
-    # Re (c + h ρ e^(iθ))² = c² + 2 c h ρ x + h² ρ² (2 x² - 1), x = cos θ. Over all real x it is
-    # least at x = -c / (2 h ρ), with value c² / 2 - h² ρ²; if that is outside [-1, 1], at the end.
-    least = reach[0] ** 2 / 2 - reach[1] ** 2
-    if reach[0] > 2 * reach[1]:
-        least = (reach[0] - reach[1]) ** 2
-    largest = (-least / 2).exp() / (2 * arb.pi()).sqrt()
-    return coefficients, largest / (rho**degree * (rho - 1))
-
-
-def exponential_series(
-    family: Family, center: Fraction, half: Fraction, degree: int
-) -> tuple[list[arb], arb]:
-    """The same for a density m exp(-|t|) on a panel on one side of 0."""
-    side = -1 if center < 0 else 1
-    h = to_ball(-side * half)
-    coefficients = [STANDARD_LAWS[family].pdf(to_ball(center), side)]
-    for k in range(degree):
-        coefficients.append(coefficients[-1] * h / (k + 1))
-    remainder = abs(coefficients[-1] * h / (degree + 1)) * abs(h).exp()
-    return coefficients, remainder
-
-
-DENSITY_SERIES: Mapping[Family, Series] = {
-    Family.GAUSSIAN: gaussian_series,
-    **{family: partial(exponential_series, family) for family in KINKED},
-}
-"""The series of every continuous family, in standard units; only Gaussian panels may straddle 0."""
-
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 
@@ -364,8 +315,7 @@ class BallAlgebra:
                 if (center > 0) - (center < 0) not in (0, *law.family.sides):
                     pieces.append(None)
                     continue
-                series = DENSITY_SERIES[law.family]
-                coefficients, remainder = series(center, half, self._degree)
+                coefficients, remainder = law.real.series(center, half, self._degree)
                 coefficients = [c / scale for c in coefficients]
                 pieces.append(Piece(arb_poly(coefficients), remainder / scale))
             return tuple(pieces)

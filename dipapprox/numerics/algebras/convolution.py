@@ -51,10 +51,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
 from dipapprox.numerics.algebras.kernels import Kernel, bounds_of, cut, support
-from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled
 
 Array = NDArray[np.float64]

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.legendre import Rule, legendre_rule
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.algebra import power
 from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.algebras.legendre import Rule, legendre_rule
 from dipapprox.numerics.algebras.sampled import (
     Sampled,
     definite,

@@ -26,8 +26,8 @@ from typing import NamedTuple
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Decay, Family
-from dipapprox.numerics.densities import KINKED, cutoff
+from dipapprox.laws.family import RealFamily
+from dipapprox.laws.tails import cutoff
 
 MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""
@@ -130,7 +130,7 @@ def build_grid(
         The grid, or why there is none: samples too far apart for their scales.
     """
     intervals = {law: cutoff_interval(law, bits) for law in laws}
-    cuts = [*points, *(law.mean for law in intervals if law.family in KINKED)]
+    cuts = [*points, *(law.mean for law in intervals if law.real.has_kink)]
     # Integers over one denominator: fractions take much longer to compare, to add and to halve.
     marks = chain(cuts, *intervals.values())
     common = lcm(*(mark.denominator for mark in marks))
@@ -187,11 +187,11 @@ _HALVINGS = 12
 
 def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
     """Return where a law keeps all but 2**(1 - bits) of its mass."""
-    left, right = (reach * law.scale for reach in _reaches(law.family, bits))
+    left, right = (reach * law.scale for reach in _reaches(law.real, bits))
     return law.mean - left, law.mean + right
 
 
-def _reaches(family: Family, bits: int) -> tuple[Fraction, Fraction]:
+def _reaches(family: RealFamily, bits: int) -> tuple[Fraction, Fraction]:
     """How many scales to the left and to the right of its mean a law is kept."""
     reach, none = cutoff(family, bits).distance, Fraction(0)
     return reach if -1 in family.sides else none, reach if 1 in family.sides else none
@@ -210,12 +210,9 @@ def _shape(law: Distribution, bits: int, fineness: int) -> _Shape:
     # Widths in scales at distance d: where the density is small, a coarser panel has the same
     # absolute error. The least of many one-sided samples lies next to the edge of the support:
     # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
-    width, slope = _SHAPES[law.family.decay]
-    edge = inf if all(_reaches(law.family, bits)) else width / 2 / fineness**4
+    width, slope = law.real.panel
+    edge = inf if all(_reaches(law.real, bits)) else width / 2 / fineness**4
     return _Shape(float(law.scale), width / fineness, slope / fineness, edge)
-
-
-_SHAPES = {Decay.SQUARED: (0.9, 0.18), Decay.LINEAR: (1.9, 0.16)}
 
 
 def _narrow_enough(

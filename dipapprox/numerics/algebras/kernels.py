@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.double_functions import exponential, growth
+from dipapprox.arithmetic.legendre import Rule
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
 from dipapprox.numerics.algebras.grid import Grid, Span
-from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_laws import (
     DENSITY,
@@ -23,9 +21,6 @@ from dipapprox.numerics.algebras.sampled_laws import (
 )
 
 Array = NDArray[np.float64]
-
-_ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
-_ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
 
 _NEGLIGIBLE = 2.0**-100
 """Densities below this, times the scale, are bounded only."""
@@ -117,7 +112,7 @@ def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Ke
     products = range(0)
     masses = np.abs(table).sum(axis=1) * SAFE
     growth_of_errors = masses
-    if law.family is not Family.GAUSSIAN:
+    if law.real.has_kink:
         if mean.denominator > 1:
             raise ValueError("the mean of a kernel is not a boundary")
         place = mean.numerator + reach
@@ -169,7 +164,7 @@ def _growth(pairs: Array, sup: Array, matrices: Bilinear) -> Array:
 def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
     """The density of a law of exponential type on the panels before and after its mean."""
     place = (law.mean / width).numerator
-    sides = [side for side, mass in zip((-1, 0), _MASSES[law.family], strict=True) if mass]
+    sides = [min(side, 0) for side in law.family.sides]
     marks = tuple((place + k) * width.numerator for k in range(sides[0], sides[-1] + 2))
     grid = Grid(width.denominator, marks, {law: Span(0, len(sides), Fraction(0))})
     (restricted,) = restricted_laws([law], grid, rule)
@@ -195,14 +190,8 @@ def _table(law: Distribution, width: Fraction, reach: int, rule: Rule) -> tuple[
     far = (np.abs(differences) + 1) * ratio
     moved = 2.0**-50 * (far + abs(mean) * ratio)
     weights = rule.from_left[:, -1] / (2 * scale)
-    if law.family is Family.GAUSSIAN:
-        density = exponential(-0.5 * z * z) * _ROOT
-        moved = far * moved + 2.0**-52 * far * far
-    else:
-        left, right = _MASSES[law.family]
-        mass = np.where(differences > 0, right, left) * (differences != 0)
-        density = exponential(-np.abs(z)) * mass
-    return density * weights[None, :, None], 1.01 * moved + 2.0**-48
+    density = law.real.at_differences(z, differences)
+    return density * weights[None, :, None], 1.01 * law.real.moved(far, moved) + 2.0**-48
 
 
 def _law_majorants(
@@ -211,30 +200,8 @@ def _law_majorants(
     """`real` and `local` of a law."""
     mean, ratio, scale = (float(x) for x in (law.mean / width, width / law.scale, law.scale))
     differences = np.arange(-reach, reach + 1, dtype=np.float64) - mean
-    wide, high = rule.wide[:, None], rule.high[:, None]
     slack = 2.0**-30 * (1 + abs(mean) + reach)
-    beyond = np.abs(differences) - (wide + 1) / 2 - slack
-    if law.family is Family.GAUSSIAN:
-        near = np.maximum(beyond, 0.0) * (ratio * (1 - 2.0**-40))
-        height = high * (ratio / 2 * (1 + 2.0**-40))
-        with np.errstate(over="ignore"):
-            bell = growth((height * height * (1 + 2.0**-40) - near * near * (1 - 2.0**-40)) / 2)
-        return bell * (_ROOT_ABOVE / scale * SAFE), np.zeros_like(near)
-    left, right = _MASSES[law.family]
-    mass = np.where(differences > 0, right, left)
-    exponent = -beyond * ratio + 2.0**-30 * (1 + np.abs(beyond) * ratio)
-    real = mass * growth(exponent) * (SAFE / scale)
-    at_mean = growth((wide - 1) * (ratio / 2 * (1 + 2.0**-30))) * wide
-    meets = differences == 0
-    local = np.where(meets, at_mean * (max(left, right) / scale * SAFE), 0.0)
-    return np.where(meets, 0.0, real), local
-
-
-_MASSES = {
-    Family.LAPLACE: (0.5, 0.5),
-    Family.EXPONENTIAL: (0.0, 1.0),
-    Family.REFLECTED_EXPONENTIAL: (1.0, 0.0),
-}
+    return law.real.beyond(differences, slack, ratio, scale, rule)
 
 
 def bounds_of(function: Sampled, rule: Rule) -> tuple[Array, Array, Array]:

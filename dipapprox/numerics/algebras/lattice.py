@@ -17,11 +17,11 @@ References:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import chain
-from math import ceil, floor, gcd, lcm, log1p
+from math import ceil, floor, gcd, lcm
 
 from flint import arb
 
@@ -29,16 +29,11 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED, Decay, Family
 from dipapprox.limits import asking
 from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
-from dipapprox.numerics.densities import KINKED
 
 MOST_PANELS = 2048
 """Convolutions take a time that grows with the square of the number of panels."""
-
-_WIDTHS = {Decay.SQUARED: Fraction(4, 5), Decay.LINEAR: Fraction(2, 5)}
-"""Widths of panels in scales: a kink's next to a function make errors grow with every sum."""
 
 _BITS = 64
 
@@ -71,7 +66,7 @@ def build_lattice(
     scales = [law.scale for law in (*laws, *chain.from_iterable(sums))]
     if not _LEAST <= min(scales) <= max(scales) <= 1 / _LEAST:
         return NotEnclosed("the samples' scales are beyond the range of sums in doubles")
-    cuts = [*points, *(law.mean for law in laws if law.family in KINKED)]
+    cuts = [*points, *(law.mean for law in laws if law.real.has_kink)]
     width = min(_widest(law) for law in laws) / fineness
     common = reduce(_common_measure, cuts, Fraction(0))
     # Without cuts any width will do: short fractions are quicker.
@@ -95,7 +90,7 @@ def build_lattice(
 
 
 def _widest(law: Distribution) -> Fraction:
-    return law.scale * _WIDTHS[law.family.decay]
+    return law.scale * law.real.even_panel
 
 
 def _common_measure(left: Fraction, right: Fraction) -> Fraction:
@@ -107,7 +102,7 @@ def _common_measure(left: Fraction, right: Fraction) -> Fraction:
 def _interval_of_sum(laws: Sequence[Distribution], bits: int) -> tuple[Fraction, Fraction]:
     """An interval outside which a sum lies with a probability of at most 2**(1 - bits)."""
     mean = sum((law.mean for law in laws), Fraction(0))
-    mirrored = [Distribution(MIRRORED[law.family], -law.mean, law.scale) for law in laws]
+    mirrored = [law.affine(Fraction(-1), Fraction(0)) for law in laws]
     return mean - _reach(mirrored, bits), mean + _reach(laws, bits)
 
 
@@ -115,43 +110,23 @@ def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
     """t with Pr[sum - mean > t] <= 2**-bits, for about the best of a few λ."""
     variance = float(sum((law.scale**2 for law in asking(laws)), Fraction(0)))
     tries = [Fraction((1.4 * bits / variance) ** 0.5).limit_denominator(2**40)]
-    steepest = max((law.scale for law in laws if law.family.is_exponential), default=None)
-    if steepest is not None:
-        tries = [k / steepest / 16 for k in range(1, 16)]
-    scales = [(law.family, float(law.scale)) for law in laws]
-    return _reach_by(laws, min(tries, key=lambda rate: _guess(scales, float(rate), bits)), bits)
+    ends = [e / law.scale for law in laws if (e := law.real.moments_below) is not None]
+    if ends:
+        tries = [k * min(ends) / 16 for k in range(1, 16)]
+    return _reach_by(laws, min(tries, key=lambda rate: _guess(laws, rate, bits)), bits)
 
 
-def _guess(scales: Sequence[tuple[Family, float]], rate: float, bits: int) -> float:
+def _guess(laws: Sequence[Distribution], rate: Fraction, bits: int) -> float:
     """About what `_reach_by` gives, without any promise."""
-    return (0.7 * bits + sum(_LOG_MOMENT[family](rate * scale) for family, scale in scales)) / rate
-
-
-_LOG_MOMENT: Mapping[Family, Callable[[float], float]] = {
-    Family.GAUSSIAN: lambda x: x * x / 2,
-    Family.LAPLACE: lambda x: -log1p(-x * x),
-    Family.EXPONENTIAL: lambda x: -log1p(-x),
-    Family.REFLECTED_EXPONENTIAL: lambda x: -log1p(x),
-}
+    moments = [float(law.real.log_moment(arb(float(rate * law.scale))).mid()) for law in laws]
+    return (0.7 * bits + sum(moments)) / float(rate)
 
 
 def _reach_by(laws: Sequence[Distribution], rate: Fraction, bits: int) -> Fraction:
     with precision(_BITS):
         exponent = arb.const_log2() * bits
         for law, count in asking(Counter(laws).items()):
-            product = to_ball(law.scale * rate)
-            match law.family:
-                case Family.GAUSSIAN:
-                    own = product * product / 2
-                case Family.LAPLACE:
-                    own = -(1 - product * product).log()
-                case Family.EXPONENTIAL:
-                    own = -(1 - product).log()
-                case Family.REFLECTED_EXPONENTIAL:
-                    own = -(1 + product).log()
-                case _:
-                    raise ValueError(f"{law.family.value} has no density")
-            exponent += count * own
+            exponent += count * law.real.log_moment(to_ball(law.scale * rate))
         found = to_enclosure(exponent / to_ball(rate))
     if isinstance(found, NotEnclosed):
         raise BrokenInvariant("a sum has no exponential moment where it must have one")

@@ -45,10 +45,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.algebras.legendre import Rule
 
 Array = NDArray[np.float64]
 

@@ -75,45 +75,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.double_functions import (
-    EXCESS,
-    RELATIVE,
     UNDERFLOW,
-    exponential,
-    growth,
-    mills_ratio,
 )
+from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.family import RealFamily
+from dipapprox.laws.panels import UP
 from dipapprox.numerics.algebras.grid import Grid, Span
-from dipapprox.numerics.algebras.legendre import Rule
 from dipapprox.numerics.algebras.sampled import SAFE, Sampled
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
-_ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within u
-_ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
-_UP = 1 + 2.0**-40
-_ARCS = 8
-_EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
-# Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
-_HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
 FARTHEST = 2**20
 """How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
-
-
-# Relative errors as polynomials in T: the coefficients of 1, T and T², each for the density and
-# twice for what is beyond t. In units of u: the argument moves by d = 8 T, which counts T + 1 times
-# (exponentials: once); its square is rounded once, T² / 2; then come the exponential, Mills'
-# ratio, and constants with their products.
-_EXP = RELATIVE / _U
-_GAUSSIAN_ERRORS = _U * np.array(
-    [(_EXP + 4, 2 * _EXP + 14, 2 * _EXP + 14), (8, 16, 16), (9, 9, 9)],
-)
-_EXPONENTIAL_ERRORS = _U * np.array([(_EXP + 4, _EXP + 12, _EXP + 12), (8, 8, 8), (0, 0, 0)])
 
 
 DENSITY, CDF, SURVIVAL = range(3)
@@ -135,8 +113,8 @@ class Samples:
     majorants: Array
 
 
-def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard law; only Gaussian panels may straddle 0.
+def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Samples:
+    """Sample the standard law; no panel may straddle 0 if there is a kink.
 
     Raises:
         BrokenInvariant: If a panel is too far from 0 for the bounds, or outside the law's support.
@@ -145,20 +123,12 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
     if not reach.max() <= FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
-    if family is Family.GAUSSIAN:
-        density = exponential(-0.5 * t * t) * _ROOT
-        tail = density * mills_ratio(np.abs(t))
-        coefficients, right = _GAUSSIAN_ERRORS, t > 0
-        # An end that is nearer to 0 than its own error may be on the wrong side of it: in
-        # proportion, φ(0) is then at most 2^-60 larger than the density there.
-        straddling = right[-1] > right[0]
-        ellipses = _gaussian_ellipses(center, half, rule)
-    else:
-        mass = _side_mass(family, center)
-        density = tail = mass * exponential(-np.abs(t))
-        coefficients, right = _EXPONENTIAL_ERRORS, np.broadcast_to(center > 0, t.shape)
-        straddling = np.zeros_like(right[0])
-        ellipses = _exponential_ellipses(mass, center, half, rule)
+    density, tail, errors, peak, ellipses = family.on_panels(t, center, half, rule)
+    # An end that is nearer to 0 than its own error may be on the wrong side of it: in proportion,
+    # f(0) is then at most 2^-60 larger than the density there.
+    right = np.broadcast_to(center > 0, t.shape) if family.has_kink else t > 0
+    straddling = right[-1] > right[0]
+    coefficients = _U * np.array([(one, beyond, beyond) for one, beyond in errors])
     values, body = np.empty((3, *t.shape)), 1 - tail
     values[0] = density
     values[1] = np.where(right, body, tail)
@@ -172,87 +142,12 @@ def sample_law(family: Family, center: Array, half: Array, rule: Rule) -> Sample
     error[2] += _U * ~right[0]
     # On the panel, the distribution function is largest at the right end, survival at the left.
     majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
-    majorants[0, 0] = np.where(straddling, _ROOT, np.maximum(density[0], density[-1]))
+    majorants[0, 0] = np.where(straddling, peak, np.maximum(density[0], density[-1]))
     majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
     majorants[:, 0] += error
-    majorants[:, 0] *= _UP
-    majorants[0, 1:], below, above = ellipses
-    mirrored = center < 0
-    majorants[1, 1:] = np.where(mirrored, above, below)
-    majorants[2, 1:] = np.where(mirrored, below, above)
+    majorants[:, 0] *= UP
+    majorants[:, 1:] = ellipses
     return Samples(values, error, majorants)
-
-
-def _side_mass(family: Family, center: Array) -> float:
-    """1/2, or 1: the mass on the panels' side; one-sided laws are sampled on their support only."""
-    supported = {
-        Family.LAPLACE: True,
-        Family.EXPONENTIAL: bool((center > 0).all()),
-        Family.REFLECTED_EXPONENTIAL: bool((center < 0).all()),
-    }
-    if not supported[family]:
-        raise BrokenInvariant("a one-sided law was sampled where it has no mass")
-    return 0.5 if family is Family.LAPLACE else 1.0
-
-
-def _arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
-    """Cut the ellipses round |c|.
-
-    Returns:
-        The cuts x_j, (R, arcs + 1, P), and the largest |Im z| on the arcs of the left half, (R,
-        arcs / 2, P): those of the right half are as high.
-    """
-    c = np.abs(center)
-    wide = rule.wide[:, None] * (half * (1 + 2.0**-29)) + 2.0**-29 * c
-    high = rule.high[:, None] * half
-    return wide[:, None, :] * _EDGES + c, high[:, None, :] * _HEIGHTS
-
-
-def _both_halves(left: Array) -> Array:
-    return np.concatenate([left, left[:, ::-1]], axis=1)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _gaussian_ellipses(center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-    """Bound the moduli of the density, Φ and 1 - Φ on the ellipses round |c|, each (R, P)."""
-    x, y = _arcs(center, half, rule)
-    t, right, square = np.abs(x), x > 0, x * x
-    bell = growth(-0.5 * square) * _ROOT_ABOVE
-    tail = bell / (5 / 6 * t + 2 / 3)
-    body = 1 - bell * (2 * (1 - EXCESS)) / (t + np.sqrt(square + 4))
-    density = np.maximum(bell[:, :-1], bell[:, 1:])
-    density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
-    q = growth(0.5 * y * y)
-    vertical = _both_halves(y * (1 + (q - 1) / 3))
-    q = _both_halves(q)
-    horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
-    vertical *= density
-    vertical *= vertical
-
-    def modulus(real: Array) -> Array:
-        real = real + horizontal
-        largest = (real * real + vertical).max(axis=1)
-        bound: Array = np.sqrt(largest + 2.0**-1000) * _UP  # whatever underflowed is smaller
-        return bound
-
-    return (
-        (density * q).max(axis=1) * _UP,
-        modulus(np.where(right, body, tail)[:, 1:]),
-        modulus(np.where(right, tail, body)[:, :-1]),
-    )
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _exponential_ellipses(
-    mass: float, center: Array, half: Array, rule: Rule
-) -> tuple[Array, Array, Array]:
-    """Bound the moduli of m e^-z, 1 - m e^-z and m e^-z on the ellipses round |c|, each (R, P)."""
-    x, y = _arcs(center, half, rule)
-    tail = mass * growth(-x)
-    near, far = tail[:, :-1], tail[:, 1:] * (1 - EXCESS)
-    real = np.maximum(1 - far, near - 1)
-    body = np.sqrt((real * real + near * _both_halves(y * y)).max(axis=1)) * _UP
-    return tail[:, 0], body, tail[:, 0]
 
 
 Integers = NDArray[np.int64]
@@ -293,7 +188,7 @@ def on_grid(law: RestrictedLaw, function: int) -> Sampled:
 
 def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:
     """Sample restricted laws of one family, at least one."""
-    family = laws[0].family
+    family = laws[0].real
     panels = [_standard_panels(law, grid) for law in laws]
     counts = [len(centers) for centers, _ in panels]
     ends: Integers = np.cumsum(counts)

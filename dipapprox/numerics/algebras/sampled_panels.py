@@ -41,11 +41,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest, partial_weights
 from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
-from dipapprox.numerics.algebras.legendre import Rule, legendre_nodes, nearest, partial_weights
 from dipapprox.numerics.algebras.places import Place
 from dipapprox.numerics.algebras.sampled import (
     SAFE,

@@ -7,13 +7,11 @@ function g, 0 <= g <= 1 on the line. Out: places t_k, balls w_k and e, l with
 
 The line is cut off where all but l of the law is kept, and at the kink of its density. On a panel
 of half-width h with n nodes x_k of Gauss and Legendre, and for the ellipse of ratio r with the
-semi-axes a, b, the rule errs by at most 8 h m r^(1 - 2n) / (r - 1) (`algebras.legendre`), m the
-greatest |φ g| in it: with the scale σ,
-
-    Gauss          m <= exp(h² b² (A + 1 / σ²) / 2) / (σ √(2π))      |φ(u + iv)| = φ(u) exp(v²/2σ²)
-    Laplace type   m <= exp(h² b² A / 2 + h (a - 1) / σ) / σ         |e^(-z)| = e^(-u)
-
-as no point of the ellipse is further than h (a - 1) beyond the panel, which ends at the mean.
+semi-axes a, b, the rule errs by at most 8 h m r^(1 - 2n) / (r - 1) (`arithmetic.legendre`), m the
+greatest |φ g| in it: m <= c e^(h² b² A / 2 + e) / σ, with the scale σ, and c e^e a bound of the
+standard density on the ellipse in scales, as `RealFamily.ellipse` has it. No point of the ellipse
+is further than h b from the line, or h (a - 1) beyond the panel, which ends at the mean if there is
+a kink.
 
 Places are rational, near the nodes. By Cauchy on the circle of radius 1 / √A, |g'| <= √(A e); so
 |g(t) - g(x)| <= |t - x| (1 + A), because √(A e) <= 1 + A.
@@ -23,18 +21,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, log, log2, sqrt
-from typing import assert_never
 
 from flint import arb
 
+from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, to_ball
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Decay
 from dipapprox.numerics.algebras.grid import cutoff_interval
-from dipapprox.numerics.algebras.legendre import legendre_nodes
 from dipapprox.numerics.conditioning.separators import Separator
-from dipapprox.numerics.densities import KINKED, STANDARD_LAWS
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 
@@ -94,13 +89,12 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
     if low >= high:
         return Panels((), 1, _RATIOS[0])
     runs = [(low, high, 0)]
-    if law.family in KINKED:
+    if law.real.has_kink:
         cut = min(max(law.mean, low), high)
         runs = [run for run in ((low, cut, -1), (cut, high, 1)) if run[0] < run[1]]
     if not all(abs(x) <= _LARGEST for x in (low, high, separator.strength, 1 / law.scale)):
         return None
     strength, scale = float(separator.strength), float(law.scale)
-    decay = law.family.decay
     length = 1 / sqrt(strength + 1 / scale**2)
     best: Panels | None = None
     for width in _WIDTHS:
@@ -112,13 +106,7 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
         for ratio in _RATIOS:
             wide, high_axis = (ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2
             exponent = (half * high_axis) ** 2 * strength / 2
-            match decay:
-                case Decay.SQUARED:
-                    exponent += (half * high_axis / scale) ** 2 / 2
-                case Decay.LINEAR:
-                    exponent += half * (wide - 1) / scale
-                case _:
-                    assert_never(decay)
+            exponent += law.real.ellipse(half * high_axis / scale, half * (wide - 1) / scale)
             digits = bits + 4 + exponent / log(2) + log2(max(sum(counts), 1))
             digits += log2(max(8 * half / scale, 2.0**-60))
             nodes = max(ceil((digits / log2(ratio) + 1) / 2), 2)
@@ -134,7 +122,7 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
 
 def weighted(separator: Separator, law: Distribution, panels: Panels, bits: int) -> Weighted:
     """Build the rule at the working precision, with places to about 2**-(bits + 20)."""
-    standard, scale = STANDARD_LAWS[law.family], to_ball(law.scale)
+    standard, scale = law.real, to_ball(law.scale)
     mean, strength = to_ball(law.mean), to_ball(separator.strength)
     unit = 1 << bits + 20 + max((1 + separator.strength).__ceil__().bit_length(), 1)
     nodes, gauss_weights = legendre_nodes(panels.nodes)
@@ -148,13 +136,8 @@ def weighted(separator: Separator, law: Distribution, panels: Panels, bits: int)
         half_exact = (end - start) / (2 * count)
         half = to_ball(half_exact)
         exponent = (half * high) ** 2 * strength / 2
-        if side:
-            exponent += half * (wide - 1) / scale
-            largest = exponent.exp() / scale
-        else:
-            exponent += (half * high / scale) ** 2 / 2
-            largest = exponent.exp() / (scale * (2 * arb.pi()).sqrt())
-        error += count * factor * half * largest
+        exponent += standard.ellipse(half * high / scale, half * (wide - 1) / scale)
+        error += count * factor * half * exponent.exp() * to_ball(standard.steep) / scale
         for panel in range(count):
             centre = to_ball(start + (2 * panel + 1) * half_exact)
             for node, weight in zip(nodes, gauss_weights, strict=True):

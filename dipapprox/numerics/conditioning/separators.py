@@ -30,7 +30,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
@@ -120,7 +119,7 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
     gaussian = {
         k: law.scale**2
         for k, law in enumerate(event.samples)
-        if law.family is Family.GAUSSIAN and k not in bounds
+        if law.family.is_normal and k not in bounds
     }
     matrix = [[_covariance(first, second, gaussian) for second in ties] for first in ties]
     columns = [[guard.coefficient(sample) for guard in ties] for sample in chosen]
@@ -166,7 +165,7 @@ def _is_easy(part: Event) -> bool:
         return True
     if not isinstance(sum_event(part, 0), NotEnclosed):
         return True
-    gaussian = all(law.family is Family.GAUSSIAN for law in part.samples)
+    gaussian = all(law.family.is_normal for law in part.samples)
     return gaussian and not isinstance(polyhedron_of(part, _EASY_RANK), NotEnclosed)
 
 

@@ -13,8 +13,6 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.laws.distribution import Distribution, law_order
-from dipapprox.laws.family import Family
-from dipapprox.numerics.densities import KINKED
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.semantics.linear import LinearForm
 
@@ -104,7 +102,7 @@ def _ease(element: Element) -> int:
     """What is smooth and known everywhere comes last."""
     if element.law is None:
         return 0
-    return 2 if element.law.family is Family.GAUSSIAN else 1
+    return 2 if element.law.family.is_normal else 1
 
 
 @dataclass(slots=True, eq=False)
@@ -175,7 +173,7 @@ class _Placed:
     def cuts(self) -> Iterable[Fraction]:
         """The kink of a law, and the bounds, in the coordinate."""
         part = self.part
-        kinked = part.law is not None and part.law.family in KINKED
+        kinked = part.law is not None and part.law.real.has_kink
         points = [part.law.mean] if kinked and part.law is not None else []
         points += [bound for bound in (part.lower, part.upper) if bound is not None]
         return [(point - self.shift) / self.slope for point in points]

@@ -25,7 +25,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
 from dipapprox.semantics.linear import LinearForm, Symbol
@@ -203,7 +203,7 @@ class _Reduction:
         gaussian: list[tuple[Fraction, Distribution]] = []
         terms: list[tuple[Fraction, Part]] = []
         for c, part in flat:
-            if part.is_free and part.law is not None and part.law.family is Family.GAUSSIAN:
+            if part.is_free and part.law is not None and part.law.family.is_normal:
                 gaussian.append((c, part.law))
             else:
                 terms.append((c, part))
@@ -220,7 +220,7 @@ class _Reduction:
         variance = sum(((c * law.scale) ** 2 for c, law in weighted), Fraction(0))
         scale = root_below(variance, self._digits)
         self._errors += scale * scale != variance
-        return Distribution(Family.GAUSSIAN, mean, scale)
+        return Distribution(GAUSSIAN, mean, scale)
 
     def _compare(self, *, bands: bool) -> bool:
         """Rule 3, for all guards, or bands, that it applies to; whether there were any."""

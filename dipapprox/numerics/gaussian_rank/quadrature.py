@@ -4,7 +4,7 @@ In: a function that is analytic and bounded on a strip round the real line. Out:
 
 On a panel of half-length h the rule of n nodes, with the Bernstein ellipse that is as high as the
 strip on either side, a, r - 1/r = 2 a / h, errs by at most 8 h b r^(1 - 2n) / (r - 1) if the
-function is at most b in it (`algebras.legendre` has the proof).
+function is at most b in it (`arithmetic.legendre` has the proof).
 """
 
 from __future__ import annotations

@@ -18,20 +18,16 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from itertools import chain
-from math import ceil, isqrt
-from typing import assert_never
 
 from flint import arb, fmpz_poly
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Decay, Family
 from dipapprox.limits import ask, asking
 from dipapprox.numerics.decimals import rational
 
@@ -77,12 +73,12 @@ def law_masses(law: Distribution, unit: int) -> Masses | NotEnclosed:
     """
     if law.mean.denominator != 1:
         return NotEnclosed(f"the mean {law.mean} of an integer sample is no integer")
-    radius = _radius(law, unit)
+    radius = law.integers.radius(law.scale, unit)
     if 2 * radius + 1 > MOST_VALUES:
         wide = f"noise of scale {rational(law.scale)} takes more than {MOST_VALUES} values"
         return NotEnclosed(f"integer-sums: {wide}")
     with precision(unit + _GUARD_BITS + 2 * radius.bit_length()):
-        half = [_floor(value, unit) for value in asking(_probabilities(law, radius))]
+        half = [_floor(value, unit) for value in asking(law.integers.masses(law.scale, radius))]
     return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)
 
 
@@ -128,52 +124,6 @@ def _of_law(first: int, values: list[int], unit: int) -> Masses:
     kept = [place for place, value in enumerate(values) if value]
     start, stop = (kept[0], kept[-1] + 1) if kept else (0, 0)
     return Masses(first + start, values[start:stop], missing)
-
-
-def _radius(law: Distribution, unit: int) -> int:
-    """How far from its mean a law has probabilities of 2^-unit; it need not be exact."""
-    match law.family:
-        case Family.DISCRETE_LAPLACE:
-            return ceil(law.scale * unit * Fraction(7, 10)) + 1
-        case Family.DISCRETE_GAUSSIAN:
-            return isqrt(ceil(law.scale**2 * unit * Fraction(7, 5))) + 1
-        case _:
-            raise ValueError(f"{law.family.value} is not discrete")
-
-
-def _probabilities(law: Distribution, radius: int) -> list[arb]:
-    """Enclose Pr[mean + d] for d = 0, …, radius, or at least bound it from below."""
-    if not law.family.is_discrete:
-        raise ValueError(f"{law.family.value} is not discrete")
-    decay = law.family.decay
-    match decay:
-        case Decay.LINEAR:
-            q = (-1 / to_ball(law.scale)).exp()
-            return list(_products((1 - q) / (1 + q), q, arb(1), radius))
-        case Decay.SQUARED:
-            return _bells(law, radius)
-        case _:
-            assert_never(decay)
-
-
-def _bells(law: Distribution, radius: int) -> list[arb]:
-    """Those of discrete Gaussian noise: f(d) = q^(d²), and the norm is at most 2 Σ f + 1."""
-    q = (-1 / (2 * to_ball(law.scale * law.scale))).exp()
-    # f(d + 1) / f(d) = q^(2 d + 1)
-    bells = list(_products(arb(1), q, q * q, radius))
-    scale = to_ball(law.scale)
-    tail = scale * (arb.pi() / 2).sqrt() * (radius / (scale * arb(2).sqrt())).erfc()
-    norm = 2 * sum(asking(bells[1:]), tail) + 1
-    return [bell / norm for bell in asking(bells)]
-
-
-def _products(value: arb, ratio: arb, growth: arb, count: int) -> Iterator[arb]:
-    """Yield value, value * ratio, value * ratio² * growth, …: each ratio is `growth` the last."""
-    yield value
-    for _ in asking(range(count)):
-        value = value * ratio
-        ratio = ratio * growth
-        yield value
 
 
 def _floor(value: arb, unit: int) -> int:

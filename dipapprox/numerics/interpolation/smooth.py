@@ -14,11 +14,10 @@ variation of f', and with another μ_l by at most 2 c c'/σ_k σ_l.
 Proof. The same with f' for f; and with f'(x) f'(y), whose L1 norm is 2c · 2c' and whose integral is
 0, against 0 <= g(x, y) <= 1.
 
-Laplace, f = e^-|x| / 2: the variation is 1, that of f' is 1 + 1: c = 1/2, d = 1. It has a kink, P
-has none. Gauss: c = φ(0), and f'' = (x² - 1) φ changes sign at ±1, d = 2 φ(1). One-sided
-exponentials: c = 1; f jumps, so nothing is said of curvature. For Laplace also f(x - t) <= e^|t|
-f(x), so P moves with μ_k by at most P/σ_k per unit, and from P(m) by at most P(m) (e^κ - 1) for κ =
-Σ_k |change of μ_k| / σ_k: that is less where P is small.
+c and d of every family stand in `laws`; where f jumps, nothing is said of curvature. A family that
+can be shifted to both sides has f(x - t) <= e^|t| f(x), so P moves with μ_k by at most P/σ_k per
+unit, and from P(m) by at most P(m) (e^κ - 1) for κ = Σ_k |change of μ_k| / σ_k: that is less where
+P is small.
 
 States of one output are disjoint: if all are free of inputs with the same samples, then the output
 is one set G. The means are affine in u; sums over samples give bounds L_i of |∂P/∂u_i| and K_ij for
@@ -52,7 +51,7 @@ error of at most 2^-51 (n + 1); widths of enclosures add up likewise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
 
@@ -61,27 +60,10 @@ import numpy as np
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.data_classes import dataclass
-from dipapprox.laws.family import Family
+from dipapprox.laws.family import BOTH_SIDES, RealFamily
 from dipapprox.numerics.interpolation.polynomial import Interval, Model
 
-_STEEP: Mapping[Family, Fraction] = {
-    Family.LAPLACE: Fraction(1, 2),
-    Family.GAUSSIAN: Fraction(39895, 100_000),  # 0.398942…
-    Family.EXPONENTIAL: Fraction(1),
-    Family.REFLECTED_EXPONENTIAL: Fraction(1),
-}
-"""c of the lemma."""
-
-_CURVED: Mapping[Family, Fraction] = {
-    Family.LAPLACE: Fraction(1),
-    Family.GAUSSIAN: Fraction(48395, 100_000),  # 0.483941…
-}
-"""d of the lemma."""
-
-FAMILIES = frozenset(_STEEP)
-"""Of noise around real inputs."""
-
-Row = tuple[Family, tuple[Fraction, ...]]
+Row = tuple[RealFamily, tuple[Fraction, ...]]
 """A sample around real inputs: |∂μ / ∂u_i| / σ for each axis."""
 
 
@@ -117,13 +99,13 @@ def smoothness_of_means(rows: Sequence[Row], axes: int) -> Smoothness:
         axes: How many real inputs there are.
     """
     places = range(axes)
-    steep = tuple(sum((_STEEP[f] * row[i] for f, row in rows), Fraction(0)) for i in places)
+    steep = tuple(sum((f.steep * row[i] for f, row in rows), Fraction(0)) for i in places)
     rates = curved = None
-    if all(family is Family.LAPLACE for family, _ in rows):
+    if all(family.shifts == BOTH_SIDES for family, _ in rows):
         rates = tuple(sum((row[i] for _, row in rows), Fraction(0)) for i in places)
-    if all(family in _CURVED for family, _ in rows):
+    if all(family.curved is not None for family, _ in rows):
         # 2 Σ_kl c_k c_l, and on the diagonal k = l it is d.
-        own = [(_CURVED[f] - 2 * _STEEP[f] ** 2, row) for f, row in rows]
+        own = [(f.curved - 2 * f.steep**2, row) for f, row in rows if f.curved is not None]
         curved = tuple(
             tuple(
                 2 * steep[i] * steep[j] + sum((d * r[i] * r[j] for d, r in own), Fraction(0))
@@ -135,7 +117,7 @@ def smoothness_of_means(rows: Sequence[Row], axes: int) -> Smoothness:
 
 
 def smoothness_of_guards(
-    guards: Sequence[tuple[Sequence[tuple[Family, Fraction]], Sequence[Fraction]]], axes: int
+    guards: Sequence[tuple[Sequence[tuple[RealFamily, Fraction]], Sequence[Fraction]]], axes: int
 ) -> Smoothness:
     """Bound how a probability moves with inputs that stay in guards.
 
@@ -145,7 +127,7 @@ def smoothness_of_guards(
     """
     steep = [Fraction(0)] * axes
     for samples, slopes in guards:
-        most = min(_STEEP[family] / size for family, size in samples)
+        most = min(family.steep / size for family, size in samples)
         for axis, slope in enumerate(slopes):
             steep[axis] += abs(slope) * most
     return Smoothness(tuple(steep), None, None)

@@ -27,11 +27,12 @@ from typing import Protocol, assert_never
 
 from flint import acb, arb
 
+from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.numerics.densities import STANDARD_LAWS, Box, mass_bound
+from dipapprox.laws.tails import mass_bound
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
 from dipapprox.numerics.nested.quadrature import Effort, integrate
 from dipapprox.semantics.linear import LinearForm
@@ -112,7 +113,7 @@ class _MassEvaluator:
     """F(upper) - F(lower), in standard units."""
 
     def __init__(self, span: Span) -> None:
-        self.law = STANDARD_LAWS[span.law.family]
+        self.law = span.law.real
         self.lower = _standard(span.lower, span.law)
         self.upper = _standard(span.upper, span.law)
         self.sides = span.lower_side, span.upper_side
@@ -194,7 +195,7 @@ class _NestEvaluator:
         if span.lower_side != span.upper_side:
             raise BrokenInvariant("a nest lies on two branches of its law's density")
         self.depth = nest.depth
-        self.law = STANDARD_LAWS[span.law.family]
+        self.law = span.law.real
         self.side = span.lower_side
         self.lower, self.upper = _Affine(span.lower), _Affine(span.upper)
         self.mean, self.scale = to_ball(span.law.mean), to_ball(span.law.scale)

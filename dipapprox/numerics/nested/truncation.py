@@ -33,7 +33,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.laws.distribution import Distribution
-from dipapprox.numerics.densities import cutoff
+from dipapprox.laws.tails import cutoff
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
 from dipapprox.semantics.linear import LinearForm
 
@@ -88,7 +88,7 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
 def _cut(span: Span, bits: int, boxes: tuple[Interval, ...]) -> tuple[Span, Interval]:
     """Make both ends finite and return the exact hull of the range."""
     law = span.law
-    distance = cutoff(law.family, bits).distance * law.scale
+    distance = cutoff(law.real, bits).distance * law.scale
     low, high = law.mean - distance, law.mean + distance
     lower = None if span.lower is None else form_range(span.lower, boxes)
     upper = None if span.upper is None else form_range(span.upper, boxes)

@@ -32,16 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import isqrt
-from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.laws.family import Decay, Family
+from dipapprox.laws.family import Family, RealFamily
 from dipapprox.numerics.interpolation.polynomial import Interval
-from dipapprox.numerics.interpolation.smooth import FAMILIES
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates
@@ -205,15 +202,6 @@ def _rest(form: LinearForm, name: str, ranges: Mapping[str, Interval]) -> Interv
 
 def _far(family: Family) -> Fraction:
     """Return t such that standard noise is beyond, on one side, with at most 2^-_BITS."""
-    if family not in FAMILIES:
-        raise OutOfReach(f"{family.value} noise around inputs without bounds")
-    exponent = Fraction(7 * _BITS, 10)
-    # t²/2 >= exponent.
-    decay = family.decay
-    match decay:
-        case Decay.SQUARED:
-            return Fraction(isqrt(int(2 * exponent)) + 1)
-        case Decay.LINEAR:
-            return exponent
-        case _:
-            assert_never(decay)
+    if not isinstance(family, RealFamily):
+        raise OutOfReach(f"{family.name} noise around inputs without bounds")
+    return family.far(_BITS)

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
+from dipapprox.laws.family import RealFamily
 from dipapprox.numerics.interpolation.entire import StateBound
 from dipapprox.numerics.interpolation.smooth import (
-    FAMILIES,
     Row,
     Smoothness,
     smoothness_of_guards,
@@ -135,9 +135,7 @@ def _state(
         mean = means[local] = sample.mean + shifts.get(local, LinearForm.constant_form(0))
         row = tuple(abs(slope(mean, name)) / scales[number] for name in names)
         if any(row):
-            if sample.family not in FAMILIES:
-                raise _discrete(sample)
-            rows[number] = sample.family, row
+            rows[number] = _real(sample), row
     slopes = [
         tuple(
             slope(guard, name)
@@ -152,22 +150,28 @@ def _state(
         noise = []
         for guard, own in moving:
             numbers = {k: outline.samples[k] for k in guard.samples()}
-            dense = [k for k, n in numbers.items() if states.samples[n].family in FAMILIES]
-            if not dense:
-                raise _discrete(states.samples[next(iter(numbers.values()))])
             sizes = [
-                (states.samples[numbers[k]].family, abs(guard.coefficient(k)) * scales[numbers[k]])
-                for k in dense
+                (family, abs(guard.coefficient(k)) * scales[n])
+                for k, n in numbers.items()
+                if isinstance(family := states.samples[n].family, RealFamily)
             ]
+            if not sizes:
+                raise _discrete(states.samples[next(iter(numbers.values()))])
             noise.append((sizes, own))
         kept = smoothness_of_guards(noise, len(names))
     growth = [_growth([row[axis] for row in slopes]) for axis in range(len(names))]
     return _State(rows, bool(shifts), growth, kept, not any(map(sum, slopes)))
 
 
+def _real(sample: Sample) -> RealFamily:
+    if not isinstance(sample.family, RealFamily):
+        raise _discrete(sample)
+    return sample.family
+
+
 def _discrete(sample: Sample) -> OutOfReach:
     where = "" if sample.line is None else f"line {sample.line}: "
-    return OutOfReach(f"{where}{sample.family.value} noise around real inputs has only integers")
+    return OutOfReach(f"{where}{sample.family.name} noise around real inputs has only integers")
 
 
 def _growth(slopes: Sequence[Fraction]) -> int | None:
@@ -205,7 +209,7 @@ def _joined(states: Sequence[_State], inputs: int) -> Movement:
         else:
             found = _along(each.kept, axes)
         smooth = found if smooth is None else smooth + found
-        if each.kept is not None or not all(family.is_gaussian for family, _ in part):
+        if each.kept is not None or not all(family.is_normal for family, _ in part):
             entire = None
         if entire is not None:
             entire.append(StateBound(tuple(row for _, row in part)))

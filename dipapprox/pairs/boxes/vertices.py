@@ -28,7 +28,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Norm, Program, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon
 from dipapprox.pairs.selections import Pair
@@ -38,9 +38,6 @@ MOST_VERTICES = 10_000
 
 LEMMA = "largest at vertices of the inputs' differences"
 """The words in reports."""
-
-_PURE = (Family.LAPLACE, Family.EXPONENTIAL, Family.REFLECTED_EXPONENTIAL)
-"""Noise with which pure privacy is possible."""
 
 
 def vertex_pairs(states: FinalStates) -> list[Pair]:
@@ -90,9 +87,9 @@ def _require_numbers(states: FinalStates) -> None:
             + _otherwise(states)
         )
     families = [states.samples[k].family for form in state.reals for k in form.samples()]
-    if all(family is Family.GAUSSIAN for family in families):
+    if all(family.is_normal for family in families):
         return
-    if len(state.reals) != 1 or families != [Family.LAPLACE]:
+    if len(state.reals) != 1 or families != [LAPLACE]:
         raise LimitReached(
             "for real inputs only numbers with Gaussian noise, or one number with Laplace noise, "
             f"are covered{_otherwise(states)}"
@@ -101,7 +98,10 @@ def _require_numbers(states: FinalStates) -> None:
 
 def _otherwise(states: FinalStates) -> str:
     """Name the question that may have an answer."""
-    pure = all(sample.family in _PURE and sample.scale.power == -1 for sample in states.samples)
+    pure = all(
+        sample.family.shifts and not sample.family.is_discrete and sample.scale.power == -1
+        for sample in states.samples
+    )
     return "; for δ = 0 there is 'prove'" if pure and not states.choices else ""
 
 

@@ -31,7 +31,6 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear_programme import LinearProgramme, Optimum, Side
 from dipapprox.pairs.selections import Pair
@@ -40,12 +39,8 @@ from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = Fraction(0)
 
-_SIDES = {
-    Family.LAPLACE: Side.ANY,
-    Family.EXPONENTIAL: Side.AT_LEAST_ZERO,
-    Family.REFLECTED_EXPONENTIAL: Side.AT_MOST_ZERO,
-}
-"""Where the shifts of noise with a finite price may lie."""
+_SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
+"""Where shifts with a finite price may lie, by their signs."""
 
 
 Moves = tuple[Mapping[int, Fraction], ...]
@@ -140,10 +135,14 @@ class Couplings:
         rows = _rows(_forms(state, numbers[0], {}), _forms(other, numbers[1], back), moved)
         if rows is None:
             return None
-        rates = {s: 1 / laws[0][s].scale if laws[0][s].family in _SIDES else None for s in own}
-        return self._cheapest(
-            rows, rates, {s: _SIDES.get(laws[0][s].family, Side.ANY) for s in own}
-        )
+        rates: dict[int, Fraction | None] = {}
+        sides: dict[int, Side] = {}
+        for s in own:
+            law = laws[0][s]
+            priced = bool(law.family.shifts) and not law.family.is_discrete
+            rates[s] = 1 / law.scale if priced else None
+            sides[s] = _SIDES[law.family.shifts] if priced else Side.ANY
+        return self._cheapest(rows, rates, sides)
 
     def _matched(self, place: int, target: int) -> dict[int, int] | None:
         """For the samples of a state those of another one in their order; None if these states

@@ -25,7 +25,6 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, mapped
 from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.events.within import within
 from dipapprox.language.core import Input
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
@@ -336,7 +335,7 @@ def _is_gaussian_shift(sides: Sides) -> bool:
         return False
     for one, two in zip(sides.first[0].marginals, sides.second[0].marginals, strict=True):
         own, other = (published_noise((Part((), (each,)),)) for each in (one, two))
-        if not (own and other and own.family is Family.GAUSSIAN is other.family):
+        if not (own and other and own.family.is_normal and other.family.is_normal):
             continue
         if own.square == other.square and own.mean != other.mean:
             return True

@@ -19,7 +19,6 @@ from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.within import within
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import MIRRORED
 from dipapprox.semantics.linear import LinearForm, Symbol
 
 _Item = TypeVar("_Item")
@@ -113,7 +112,7 @@ def _centred(marginal: Marginal) -> Marginal:
         scale = factor if sample == leading else Fraction(1)
         # x = x' / scale + mean
         values[sample] = LinearForm.of({sample: 1 / scale}, law.mean)
-        family = MIRRORED[law.family] if scale < 0 else law.family
+        family = law.family.mirror if scale < 0 else law.family
         changed.append(Distribution(family, Fraction(0), law.scale * abs(scale)))
     guards = tuple(guard.substitute(values).normalised() for guard in marginal.event.guards)
     return Marginal(Event(tuple(changed), guards), marginal.form.substitute(values))
@@ -137,9 +136,7 @@ def _plus(form: LinearForm, constant: Fraction) -> LinearForm:
 
 def _mirrored(marginal: Marginal) -> Marginal:
     """Reflect the published number, and with it all samples."""
-    laws = tuple(
-        Distribution(MIRRORED[law.family], -law.mean, law.scale) for law in marginal.event.samples
-    )
+    laws = tuple(law.affine(Fraction(-1), Fraction(0)) for law in marginal.event.samples)
     guards = tuple(_turned(guard) for guard in marginal.event.guards)
     form = LinearForm(marginal.form.terms, -marginal.form.constant)
     return Marginal(Event(laws, guards), form)

@@ -28,6 +28,7 @@ from dipapprox.data_classes import replace
 from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.published.divergences import Terms
@@ -89,9 +90,9 @@ def worst_noise(
         if shift:
             families.add(family)
             most = max(most, shift)
-    if families == {Family.GAUSSIAN}:
+    if families == {GAUSSIAN}:
         return gaussian_pair(most, adjacency)
-    if families == {Family.LAPLACE}:
+    if families == {LAPLACE}:
         return Laplace(most, Fraction(1), adjacency)
     return None
 
@@ -113,16 +114,16 @@ def _noise(terms: Terms) -> tuple[Family, Fraction] | None:
         if one is None or two is None or (one.family, one.square) != (two.family, two.square):
             return None
         distance = abs(one.mean - two.mean)
-        if one.family is Family.GAUSSIAN:
+        if one.family is GAUSSIAN:
             shifts.append((one.family, distance**2 / one.square))
-        elif one.family is Family.LAPLACE:
+        elif one.family is LAPLACE:
             shifts.append((one.family, distance / one.scale))
         else:
             return None
     shifts = [each for each in shifts if each[1]]
     families = {family for family, _ in shifts}
     if not shifts:
-        return Family.GAUSSIAN, Fraction(0)
-    if families == {Family.GAUSSIAN} or len(shifts) == 1:
+        return GAUSSIAN, Fraction(0)
+    if families == {GAUSSIAN} or len(shifts) == 1:
         return shifts[0][0], sum((shift for _, shift in shifts), Fraction(0))
     return None

@@ -17,7 +17,7 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import LAPLACE
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
@@ -123,7 +123,7 @@ def _of_shifts(
         return None
     divergences = open_published(states, eps, options)
     shifts = published_search.PublishedPairs(divergences, listed, len(listed), limits).shifts()
-    if shifts is None or any(each.family is not Family.LAPLACE for each, _ in shifts):
+    if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
         return None
     largest = max((each.shift for each, _ in shifts), default=Fraction(0)) / eps
     rate = min(question.budget - largest, Fraction(0)) / 2

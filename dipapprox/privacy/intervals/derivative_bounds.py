@@ -6,10 +6,10 @@ Fix an input. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's prob
 measure of an event. Two views of it make eps move only the law of the samples:
 
 Scaling. The event is fixed in x, the law is rescaled. With theta = log eps and scale a eps^k the
-log-density moves at the rate s = k (z² - 1) for a Gaussian, k (|z| - 1) for a Laplace sample, so
-dp/dtheta = E[S; B] with S = Σ s_i. Twice: d²p/dtheta² = E[S² + Σ ds_i/dtheta; B], and as the
-bracket has mean 0, this is at most half its L1 norm, at most Σ 2 k² + Σ k² over the Gaussian and
-the Laplace samples (E s² = 2 k² and k²; E |ds/dtheta| = 2 k² and k²).
+log-density moves at the rate k s(z), s(z) = z² - 1 for a Gaussian, |z| - 1 for a Laplace sample, so
+dp/dtheta = E[S; B] with S = Σ k_i s_i. Twice: d²p/dtheta² = E[S² + Σ k_i² ds_i; B], and as the
+bracket has mean 0, this is at most half its L1 norm, Σ k_i² (E s_i² + E |ds_i|) / 2. What s and its
+derivative are, and how large, the families say (`laws`: `drift`, `excess`, `bend`).
 
 Shift. If all scales are a/eps, choose numbers c_i (linear in the inputs) with Σ coefficient c_i +
 constant = 0 for every guard. The guards are then homogeneous in x - c, so in y = eps (x - c) the
@@ -25,8 +25,7 @@ For any event B with probability p and any a >= 0, E[h; B] <= a' p + E[(h - a')+
 ratio 1 - Phi(a) >= a phi(a)/(1 + a²), bounds that are affine in p:
     |E[Z; B]|     <= a p + phi(a)/(1 + a²),  E[|Z|; B] <= a p + 2 phi(a)/(1 + a²)
     |E[Z² - 1; B]| <= max(a² - 1, 1) p + 4 a phi(a)/(1 + a²)  (a >= 1), and <= 2 phi(1)
-    |E[|z| - 1; B]| <= max(b - 1, 1) p + exp(-b)  (b >= 1, z Laplace), and <= 1/e.
-Small a suit large p.
+and for other s likewise. Small a suit large p.
 
 One-sided samples scale like Laplace samples: the edge of the support stays, and z - 1 has the law
 of |z| - 1. A shift of one at the rate t takes t q from p, where z = 0, and adds t p everywhere
@@ -50,14 +49,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import isqrt
-from typing import assert_never
 
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
-from dipapprox.laws.family import Decay, Family
+from dipapprox.laws.family import Family, RealFamily, Speeds
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.centres import distinct_guards, velocities
 from dipapprox.semantics.state import FinalStates, Sample
@@ -109,7 +107,7 @@ class DerivativeBounds:
         circuit = chances_of_states(states).circuit
         moving = any(map(_moves, circuit.weights))
         if moving or any(f.is_discrete for f in used):
-            if any(f.is_gaussian for f in used) or states.program.real_outputs:
+            if not all(f.is_exponential for f in used) or states.program.real_outputs:
                 another = ": one value at a time can be verified"
             else:
                 another = ": 'decide' takes them for all eps"
@@ -163,55 +161,41 @@ def _used(states: FinalStates) -> list[tuple[int, Sample]]:
 
 def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
     """Return bounds of dp/dtheta and d²p/dtheta²."""
-    gaussian = laplace = gaussian_square = laplace_square = Fraction(0)
+    speeds: dict[RealFamily, Fraction] = {}
+    level = square = Fraction(0)
     for _, sample in samples:
-        speed = Fraction(abs(sample.scale.power))
-        decay = sample.family.decay
-        match decay:
-            case Decay.SQUARED:
-                gaussian += speed
-                gaussian_square += speed**2
-            case Decay.LINEAR:
-                laplace += speed
-                laplace_square += speed**2
-            case _:
-                assert_never(decay)
-    level = gaussian * 2 * _density(_FIRST_CUT) + laplace * _exponential(-_FIRST_CUT)
+        speed, family = Fraction(abs(sample.scale.power)), _real(sample.family)
+        speeds[family] = speeds.get(family, Fraction(0)) + speed
+        level += speed * family.drift
+        square += speed**2 * family.bend
     first = [Affine(Fraction(0), level)]
     for cut in _CUTS:
-        square = cut**2
-        steepness = max(square - 1, Fraction(1))
-        rest = gaussian * 4 * cut * _density(cut) / (1 + square) + laplace * _exponential(-square)
-        first.append(Affine((gaussian + laplace) * steepness, rest))
-    return Rates(tuple(first), (Affine(Fraction(0), 2 * gaussian_square + laplace_square),))
+        steepness = max(cut**2 - 1, Fraction(1))
+        rest = sum((n * family.excess(cut) for family, n in speeds.items()), Fraction(0))
+        first.append(Affine(sum(speeds.values(), Fraction(0)) * steepness, rest))
+    return Rates(tuple(first), (Affine(Fraction(0), square),))
+
+
+def _real(family: Family) -> RealFamily:
+    if not isinstance(family, RealFamily):
+        raise ValueError("integer noise does not move by degrees")
+    return family
 
 
 def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
     """Return bounds of p' and p'' from velocities, in standard units per unit of eps."""
-    square = laplace = laplace_square = one_sided = Fraction(0)
-    for family, speed in velocity:
-        match family:
-            case Family.GAUSSIAN:
-                square += speed**2
-            case Family.LAPLACE:
-                laplace += abs(speed)
-                laplace_square += speed**2
-            case Family.EXPONENTIAL | Family.REFLECTED_EXPONENTIAL:
-                one_sided += abs(speed)
-            case Family.DISCRETE_LAPLACE | Family.DISCRETE_GAUSSIAN:
-                raise ValueError("integer noise does not move by degrees")
-            case _:
-                assert_never(family)
+    moving = sum((_real(family).speeds(speed) for family, speed in velocity), Speeds())
+    square, score = moving.normal, moving.score
     gaussian = root_above(square)
     first, second = [], []
     for cut in (Fraction(0), Fraction(1, 2), *_CUTS):
         tail = _density(cut) / (1 + cut**2)
-        first.append(Affine(gaussian * cut + laplace, gaussian * tail + one_sided))
-        if one_sided:
+        first.append(Affine(gaussian * cut + score, gaussian * tail + moving.jumps))
+        if moving.jumps:
             continue
-        cross = 2 * gaussian * laplace
-        slope = cross * cut + laplace**2
-        constant = cross * 2 * tail + laplace_square
+        cross = 2 * gaussian * score
+        slope = cross * cut + score**2
+        constant = cross * 2 * tail + moving.bend
         if cut == _FIRST_CUT:
             second.append(Affine(slope, constant + square * 2 * _density(cut)))
         if cut >= _FIRST_CUT:

@@ -264,8 +264,8 @@ class Profiler:
     ) -> EpsPrvBounds | None:
         """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
         limits, asked = self._options.limits, self._options.engine
-        gaussian = any(sample.family.is_gaussian for sample in states.samples)
-        if gaussian or asked is Engine.EXACT or not self._options.compares_exactly:
+        closed = all(sample.family.is_exponential for sample in states.samples)
+        if not closed or asked is Engine.EXACT or not self._options.compares_exactly:
             return None
         own = replace(self._options, engine=Engine.EXACT, limits=limits.ending_within(_SECONDS))
         exact = Profiler(states, self._eps, self._selection, own)

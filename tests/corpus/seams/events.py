@@ -13,7 +13,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import FAMILIES
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.linear import LinearForm
@@ -33,7 +33,7 @@ def adapted(event: Plain) -> tuple[str, str] | None:
     samples = []
     for law in event["laws"]:
         family, mean, scale = law.split()
-        samples.append(Distribution(Family(family), Fraction(mean), Fraction(scale)))
+        samples.append(Distribution(FAMILIES[family], Fraction(mean), Fraction(scale)))
     guards = []
     for guard in event["guards"]:
         *coefficients, constant = map(Fraction, guard.split())

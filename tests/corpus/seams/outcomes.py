@@ -41,7 +41,7 @@ def adapted(program: Program, eps: Fraction, row: tuple[Any, ...]) -> list[Plain
     instantiator = Instantiator(states, eps)
     numbers = instantiator.numbers(row)
     values = dict(zip((cell.name for cell in program.inputs), row, strict=True))
-    laws = [f"{law.family.value} {law.mean} {law.scale}" for law in instantiator.laws(numbers)]
+    laws = [f"{law.family.name} {law.mean} {law.scale}" for law in instantiator.laws(numbers)]
 
     def dense(form: LinearForm) -> events.Row:
         return (*(form.coefficient(k) for k in range(len(laws))), form.constant)

@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.numerics.interpolation.smooth import near, points, smoothness_of_means
 
 _LAWS = {
-    Family.LAPLACE: stats.laplace,
-    Family.GAUSSIAN: stats.norm,
-    Family.EXPONENTIAL: stats.expon,
-    Family.REFLECTED_EXPONENTIAL: None,
+    LAPLACE: stats.laplace,
+    GAUSSIAN: stats.norm,
+    EXPONENTIAL: stats.expon,
+    REFLECTED_EXPONENTIAL: None,
 }
 
 
@@ -27,7 +28,7 @@ def _below(family: Family, x: float) -> float:
     return float(1 - stats.expon.cdf(-x) if law is None else law.cdf(x))
 
 
-@pytest.mark.parametrize("family", [Family.LAPLACE, Family.GAUSSIAN])
+@pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN])
 def test_constants_are_attained(family: Family) -> None:
     """By half-lines: the steepest and the most curved places of a distribution function."""
     found = smoothness_of_means([(family, (Fraction(1),))], 1)

@@ -1,0 +1,54 @@
+"""Discrete Gaussian noise: on the integers, Pr[Z = d] is proportional to f(d) = e^(-d² / (2 σ²)).
+
+The norm is a value of Jacobi's θ₃; as f falls on [R, ∞),
+
+    Σ f <= 1 + 2 Σ_{1 <= d <= R} f(d) + 2 ∫_R^∞ f(x) dx,    ∫_R^∞ f = σ √(π/2) erfc(R / σ√2).
+
+References:
+    Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020,
+    definition 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, isqrt
+from typing import TYPE_CHECKING
+
+from dipapprox.deferred import Deferred
+from dipapprox.laws.family import IntegerFamily
+from dipapprox.limits import asking
+
+if TYPE_CHECKING:
+    import flint
+    from flint import arb
+
+    from dipapprox.arithmetic import precision, progressions
+else:
+    flint = Deferred("flint")
+    precision = Deferred("dipapprox.arithmetic.precision")
+    progressions = Deferred("dipapprox.arithmetic.progressions")
+
+
+class DiscreteGaussian(IntegerFamily):
+    """See the module; the scale is σ."""
+
+    name, constant, title = "DGauss", "DISCRETE_GAUSSIAN", "discrete Gaussian"
+    shifts = ()
+    is_exponential = False
+
+    def radius(self, scale: Fraction, bits: int) -> int:
+        """7/5 > 2 ln 2."""
+        return isqrt(ceil(scale**2 * bits * Fraction(7, 5))) + 1
+
+    def masses(self, scale: Fraction, radius: int) -> list[arb]:
+        """Below the truth, as the norm is bounded from above: f(d + 1) / f(d) = q^(2 d + 1)."""
+        width = precision.to_ball(scale)
+        q = (-1 / (2 * precision.to_ball(scale * scale))).exp()
+        bells = list(progressions.products(flint.arb(1), q, q * q, radius))
+        tail = width * (flint.arb.pi() / 2).sqrt() * (radius / (width * flint.arb(2).sqrt())).erfc()
+        norm = 2 * sum(asking(bells[1:]), tail) + 1
+        return [bell / norm for bell in asking(bells)]
+
+
+DISCRETE_GAUSSIAN = DiscreteGaussian()

@@ -1,0 +1,38 @@
+"""All families of noise, by their names in programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dipapprox.laws.discrete_gaussian import DISCRETE_GAUSSIAN
+from dipapprox.laws.discrete_laplace import DISCRETE_LAPLACE
+from dipapprox.laws.exponential import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.laws.family import Family, RealFamily
+from dipapprox.laws.gaussian import GAUSSIAN
+
+__all__ = [
+    "DISCRETE_GAUSSIAN",
+    "DISCRETE_LAPLACE",
+    "EXPONENTIAL",
+    "FAMILIES",
+    "GAUSSIAN",
+    "LAPLACE",
+    "REAL_FAMILIES",
+    "REFLECTED_EXPONENTIAL",
+]
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        GAUSSIAN,
+        LAPLACE,
+        EXPONENTIAL,
+        REFLECTED_EXPONENTIAL,
+        DISCRETE_LAPLACE,
+        DISCRETE_GAUSSIAN,
+    )
+}
+"""A new family is a file and a line here."""
+
+REAL_FAMILIES = tuple([each for each in FAMILIES.values() if isinstance(each, RealFamily)])
+"""Those with densities."""
