@@ -111,6 +111,9 @@ _VALUES = 2**20
 
 Conditions = tuple[InputCondition, ...]
 
+_NONE = 0
+"""The number of no conditions."""
+
 _Group = tuple[Column | None, Batch, list[int], list[Row]]
 """Of states with equal conditions: the inputs that meet them, outputs and solutions so far."""
 
@@ -181,6 +184,11 @@ class Catalogue:
         self._states_of: list[list[int]] = [[] for _ in outputs]
         for number, state in enumerate(states.states):
             self._states_of[outputs[id(state.outputs)]].append(number)
+        # Numbers stand for conditions, of which there may be one for each of many cells.
+        numbers: dict[Conditions, int] = {(): _NONE}
+        self._conditions_of = [
+            numbers.setdefault(state.conditions, len(numbers)) for state in states.states
+        ]
         self._begin()
 
     def _begin(self) -> None:
@@ -189,7 +197,7 @@ class Catalogue:
         self._shapes = Shapes(self._states, self._instantiator, self._inputs, self._solutions)
         self._solver = Solver(self._solutions, self._shapes.forms, len(self._states.samples))
         self._mixtures: mixtures.Mixtures | None = None
-        self._conditions: dict[Conditions, Table] = {}
+        self._conditions: dict[int, Table] = {}
         self._origins: list[int] = []
 
     @property
@@ -259,15 +267,15 @@ class Catalogue:
         shape, solve, events = self._shapes.shape, self._solver.solve, self._solutions.events
         origins = self._origins
         whole: _Group = (None, all_inputs, [], [])
-        groups: dict[Conditions, _Group] = {(): whole}
+        groups: dict[int, _Group] = {_NONE: whole}
         for output in outputs:
             for number in self._states_of[output]:
-                conditions = states[number].conditions
-                group = groups.get(conditions) if conditions else whole
+                told = self._conditions_of[number]
+                group = groups.get(told)
                 if group is None:
-                    held = all_inputs.column(self._condition(conditions))
+                    held = all_inputs.column(self._condition(told, states[number].conditions))
                     admitted = np.flatnonzero(held)
-                    group = groups[conditions] = (admitted, all_inputs.part(admitted), [], [])
+                    group = groups[told] = (admitted, all_inputs.part(admitted), [], [])
                 _, batch, solved, rows = group
                 if not batch.size:
                     continue
@@ -358,9 +366,9 @@ class Catalogue:
         event = self._instantiator.chosen_root(root)
         return CERTAIN if event is None else self._solutions.chosen(event)
 
-    def _condition(self, conditions: Conditions) -> Table:
-        """Tabulate whether all conditions hold."""
-        table = self._conditions.get(conditions)
+    def _condition(self, number: int, conditions: Conditions) -> Table:
+        """Tabulate whether all conditions, which have a number, hold."""
+        table = self._conditions.get(number)
         if table is None:
             named = {c.cell for c in conditions if c.cell is not None}
             named.update(name for c in conditions if c.form is not None for name in c.form.inputs())
@@ -373,5 +381,5 @@ class Catalogue:
                 }
                 return int(all(holds(condition, cells, numbers) for condition in conditions))
 
-            table = self._conditions[conditions] = self._inputs.table(names, image)
+            table = self._conditions[number] = self._inputs.table(names, image)
         return table

@@ -62,6 +62,17 @@ def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[
     return [(places[id(first)], places[id(second)]) for first, second in pairs], inputs
 
 
+def inputs_of(selection: PairSelection) -> list[Input] | None:
+    """Return the inputs that listed pairs are made of, each once; None for all adjacent pairs."""
+    match selection:
+        case OrderedPairs(pairs):
+            return numbered_inputs(pairs)[1]
+        case AllPairs():
+            return None
+        case _:
+            assert_never(selection)
+
+
 def is_symmetric(program: Program, selection: PairSelection) -> bool:
     """Whether the reverse of every selected pair is selected, too."""
     match selection:

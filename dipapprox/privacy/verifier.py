@@ -21,7 +21,7 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import ExactPairs, Search, precisions
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
@@ -205,7 +205,8 @@ class _Run:
             if product is not None:
                 self.check_product(product)
                 return
-        states = execute(program, options.merge, options.limits, compared=True)
+        inputs = inputs_of(self.selection)
+        states = execute(program, options.merge, options.limits, compared=True, inputs=inputs)
         self.outputs, self.final_states = states.outputs, len(states.states)
         self.number_of_outputs = len(self.outputs)
         source = self.source = open_probabilities(states, self.claim.eps, options)
@@ -250,7 +251,8 @@ class _Run:
 
     def check_published(self, program: Program) -> None:
         """Check the pairs of a program with real outputs."""
-        states = execute(program, self.options.merge, self.options.limits, real_outputs=True)
+        merge, limits, inputs = self.options.merge, self.options.limits, inputs_of(self.selection)
+        states = execute(program, merge, limits, real_outputs=True, inputs=inputs)
         self.check_published_pairs(states, select_pairs(program, self.selection), self.total)
 
     def check_published_pairs(

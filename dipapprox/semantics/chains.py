@@ -29,11 +29,18 @@ from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.loops import endless, situation
-from dipapprox.semantics.path_ends import refuse
+from dipapprox.semantics.loops import choices_in, endless, situation
+from dipapprox.semantics.path_ends import finish, refuse
 from dipapprox.semantics.run import Run, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
-from dipapprox.semantics.statements import assign, assign_value, target_name, weighed
+from dipapprox.semantics.statements import (
+    assign,
+    assign_value,
+    require_law,
+    split_by_outcome,
+    target_name,
+    weighed,
+)
 from dipapprox.source import Span
 
 CERTAINLY = ExponentialRatio.constant(1)
@@ -326,3 +333,20 @@ def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While
             if isinstance(statement, core.While):
                 return statement
     raise BrokenInvariant("what has no loop in it ends")
+
+
+def taken(run: Run, loop: core.While, state: State, chain: Chain) -> list[State]:
+    """Split a state, which is used up, into the ways in which a loop is left."""
+    site = next(choices_in((loop,))).site
+    require_law(run, chain.law, site, "while")
+    parts = split_by_outcome(run, state, chain.law, site, "while")
+    left = list[State]()
+    for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
+        if len(parts) > 1:
+            part.trail = Trail(part.trail, loop, number_of(run, loop, outcome + 1), True)
+        part.take_values(end.state)
+        if end.by_exit:
+            finish(run, [part], end.span)
+        else:
+            left.append(part)
+    return left

@@ -14,7 +14,7 @@ weight is what theirs add up to. A loop that chooses is a Markov chain and becom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -31,7 +31,7 @@ from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
-from dipapprox.semantics.run import Run, check_states, first_state, new_run, number_of
+from dipapprox.semantics.run import Run, check_states, first_states, new_run, number_of
 from dipapprox.semantics.selections import Selection, selectable, selections_in, ties_apart
 from dipapprox.semantics.splitting import Refused, Split, split, split_on_input
 from dipapprox.semantics.state import Extreme, FinalStates, guards_of, refusal_of_reals
@@ -39,7 +39,6 @@ from dipapprox.semantics.statements import (
     assign,
     assign_value,
     draw,
-    require_law,
     split_by_outcome,
     target_name,
     weighed,
@@ -60,6 +59,7 @@ def execute(
     *,
     real_outputs: bool = False,
     compared: bool = False,
+    inputs: Sequence[core.Input] | None = None,
 ) -> FinalStates:
     """Execute a program on symbolic inputs.
 
@@ -72,10 +72,12 @@ def execute(
             what a program publishes for less than it is.
         compared: Whether the caller looks at `FinalState.compared`, and at readings of inputs in
             `FinalState.chosen`, likewise: states may be fewer.
+        inputs: Those that the caller looks at, all different; None for all of the program. What
+            the program does at others is not followed, faults included.
 
     Returns:
-        The final states; for every input they are disjoint and of total probability 1. States
-        with equal outputs share the same tuple object.
+        The final states; for every input that is looked at they are disjoint and of total
+        probability 1. States with equal outputs share the same tuple object.
 
     Raises:
         UserError: If the program has real outputs, and the caller does not look at them.
@@ -90,18 +92,15 @@ def execute(
     if program.real_outputs and not real_outputs:
         raise refusal_of_reals(program)
     program.check_rational_scales()
+    asked = None if inputs is None else tuple(inputs)
     shared = _shared.get()
     if shared is None:
-        return _execute(program, merge, limits, compared)
-    key = (
-        id(program),
-        merge,
-        limits.states,
-        compared,
-    )  # the states keep their program, and so its id
+        return _execute(program, merge, limits, compared, asked)
+    # The states keep their program, and so its id.
+    key = id(program), merge, limits.states, compared, asked
     states = shared.pop(key, None)
     if states is None:
-        states = _execute(program, merge, limits, compared)
+        states = _execute(program, merge, limits, compared, asked)
     shared[key] = states
     if len(shared) > _MOST_SHARED:
         del shared[next(iter(shared))]
@@ -120,20 +119,25 @@ def shared_executions() -> Iterator[None]:
 
 _MOST_SHARED = 4
 
-_shared: ContextVar[dict[tuple[int, bool, int, bool], FinalStates] | None]
-_shared = ContextVar("shared", default=None)
+_shared: ContextVar[dict[Hashable, FinalStates] | None] = ContextVar("shared", default=None)
 """The states of the last executions, the latest last."""
 
 
-def _execute(program: core.Program, merge: bool, limits: Limits, compared: bool) -> FinalStates:
-    run = new_run(program, merge, limits)
+def _execute(
+    program: core.Program,
+    merge: bool,
+    limits: Limits,
+    compared: bool,
+    inputs: Sequence[core.Input] | None,
+) -> FinalStates:
+    run = new_run(program, merge, limits, inputs)
     fewer = compared and merge and not program.real_outputs
     chooses = next(choices_in(program.body), None) is not None
     run.counts = fewer and not chooses
-    if fewer and chooses and not domains.has_real_inputs(program):
-        run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
+    told = fewer and chooses and not domains.has_real_inputs(program)
+    start = first_states(run, inputs, told)
     try:
-        finish(run, _block(run, program.body, [first_state(run)]), None)
+        finish(run, _block(run, program.body, start), None)
     except LimitReached as reached:
         raise LimitReached(f"{reached.reason}, before all final states were found") from reached
     if run.diagnostics:
@@ -428,23 +432,6 @@ def _chain(run: Run, loop: core.While, state: State) -> list[State]:
     for settled, chain in chains.explore(run, loop, state):
         if not pruned:
             settled.cone = None
-        left += _taken(run, loop, settled, chain)
+        left += chains.taken(run, loop, settled, chain)
         check_states(run, len(left))
-    return left
-
-
-def _taken(run: Run, loop: core.While, state: State, chain: chains.Chain) -> list[State]:
-    """Split a state, which is used up, into the ways in which a loop is left."""
-    site = next(choices_in((loop,))).site
-    require_law(run, chain.law, site, "while")
-    parts = split_by_outcome(run, state, chain.law, site, "while")
-    left = list[State]()
-    for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
-        if len(parts) > 1:
-            part.trail = Trail(part.trail, loop, number_of(run, loop, outcome + 1), True)
-        part.take_values(end.state)
-        if end.by_exit:
-            finish(run, [part], end.span)
-        else:
-            left.append(part)
     return left

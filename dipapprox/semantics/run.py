@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
@@ -147,10 +149,19 @@ class Run:
     unspent: set[int] = field(default_factory=set)
 
 
-def new_run(program: core.Program, merge: bool, limits: Limits) -> Run:
-    """Return a run that has done nothing yet."""
-    knowledge = Knowledge({cell.name: cell.domain for cell in program.inputs}, {}, frozenset())
-    inputs = {cell.name: _symbolic(cell) for cell in program.inputs}
+def new_run(
+    program: core.Program, merge: bool, limits: Limits, looked_at: Sequence[core.Input] | None
+) -> Run:
+    """Return a run that has done nothing yet, for some inputs only; None: for all."""
+    known = {cell.name: cell.domain for cell in program.inputs}
+    if looked_at is not None:
+        for place, cell in enumerate(program.inputs):
+            own = {input[place] for input in looked_at}
+            known[cell.name] = tuple([value for value in cell.domain if value in own])
+            if len(known[cell.name]) < len(own):
+                raise BrokenInvariant(f"'{cell.name}' is looked at outside its domain")
+    knowledge = Knowledge(known, {}, frozenset())
+    inputs = {name: _symbolic(name, domain) for name, domain in known.items()}
     # The cells of an array have one domain.
     domains = {id(cell.domain): cell.domain for cell in program.outputs}
     values = {number: {v: v for v in domain} for number, domain in domains.items()}
@@ -172,9 +183,33 @@ def new_run(program: core.Program, merge: bool, limits: Limits) -> Run:
     )
 
 
-def first_state(run: Run) -> State:
-    """Return the state at the start of the program."""
-    return State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
+def first_states(run: Run, inputs: Sequence[core.Input] | None, told: bool) -> list[State]:
+    """Return the states at the start of the program.
+
+    Args:
+        run: The execution.
+        inputs: Those that are looked at; None for all. A few are followed one by one where all that
+            have their values are more.
+        told: Whether the program chooses, and sets of outcomes may have readings of inputs.
+    """
+    first = State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
+    cells, known = run.program.inputs, run.knowledge.domains
+    if not told:
+        return [first]
+    if inputs is None or len(inputs) > min(_FEW, prod(map(len, known.values())) - 1):
+        run.places = {cell.name: place for place, cell in enumerate(cells)}
+        return [first]
+    several = [(place, cell.name) for place, cell in enumerate(cells) if len(known[cell.name]) > 1]
+    run.inputs = {**run.inputs, **{name: None for _, name in several}}
+    states = [first, *(first.fork() for _ in inputs[1:])]
+    for state, input in zip(states, inputs, strict=True):
+        allowed = {name: frozenset({input[place]}) for place, name in several}
+        state.knowledge = Knowledge(known, allowed, frozenset())
+    return states
+
+
+_FEW = 256
+"""Inputs that are followed one by one."""
 
 
 def told_inputs(
@@ -215,12 +250,12 @@ def check_states(run: Run, count: int) -> None:
     run.limits.check_states(count + len(run.ended))
 
 
-def _symbolic(cell: core.Cell) -> LinearForm | None:
+def _symbolic(cell: str, domain: tuple[core.Value, ...]) -> LinearForm | None:
     """The form that an input is, or None if some of its values have names."""
-    if isinstance(cell.domain, AllReals):
-        return LinearForm.symbol(cell.name)
-    if not all(isinstance(value, Fraction) for value in cell.domain):
+    if isinstance(domain, AllReals):
+        return LinearForm.symbol(cell)
+    if not all(isinstance(value, Fraction) for value in domain):
         return None
-    if len(cell.domain) == 1 and isinstance(cell.domain[0], Fraction):
-        return LinearForm.constant_form(cell.domain[0])
-    return LinearForm.symbol(cell.name)
+    if len(domain) == 1 and isinstance(domain[0], Fraction):
+        return LinearForm.constant_form(domain[0])
+    return LinearForm.symbol(cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
@@ -24,6 +25,7 @@ from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, Reading
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
+from tests.work import calls
 
 _HEADER = """input q[3] in {{0, 1}}
 input r in -1..1
@@ -112,9 +114,12 @@ def _chances(states: FinalStates, inputs: list[core.Input]) -> list[dict[int, Fr
 @settings(max_examples=60, deadline=None)
 @given(program=_programs(), seed=st.integers(0, 2**32))
 def test_programs_have_the_probabilities_of_their_runs(program: core.Program, seed: int) -> None:
-    states = execute(program, True, Limits(), compared=True)
     generator = random.Random(seed)
     inputs = _inputs(program)
+    asked = None
+    if seed % 2:
+        asked = inputs = generator.sample(inputs, generator.randint(1, 6))
+    states = execute(program, True, Limits(), compared=True, inputs=asked)
     noise = Noise(generator)
     runs = [distribution(program, input, noise) for input in inputs]
     for input, expected in zip(inputs, runs, strict=True):
@@ -124,6 +129,8 @@ def test_programs_have_the_probabilities_of_their_runs(program: core.Program, se
     found = _chances(states, inputs)
     for expected, own in zip(runs, found, strict=True):
         assert {tuple(states.outputs[k]): chance for k, chance in own.items()} == expected
+    if asked is not None:
+        return
     symmetry = CellSymmetry(states)
     known = dict(zip(inputs, found, strict=True))
     for first, second in combinations(range(3), 2):
@@ -207,6 +214,51 @@ def test_counts_with_resets_have_a_state_for_every_count(reset: str) -> None:
     if b = 1 then n <- n + 1 else {reset} end"""
     states = execute(_counted(step, size), True, Limits(states=6 * size), compared=True)
     assert len(states.states) == len(states.outputs) <= size + 1
+
+
+_LIES = """
+    lie <- choose { 0 : exp(eps) / (1 + exp(eps)), 1 : 1 / (1 + exp(eps)) }
+    if lie = 0 then b <- q[i] else b <- 1 - q[i] end
+    n <- n + b"""
+
+_SAWS = """
+    b <- choose { q[i] : exp(eps) / (1 + exp(eps)), 1 - q[i] : 1 / (1 + exp(eps)) }
+    c <- choose { 1 : 1/10, 0 : 9/10 }
+    if c = 1 then n <- 0 else n <- n + b end"""
+
+
+@pytest.mark.parametrize("step", [*_COUNTED.values(), _LIES, _SAWS], ids=[*_COUNTED, "lie", "saw"])
+@pytest.mark.parametrize("distance", [1, 30])
+def test_listed_inputs_have_a_state_for_every_count(step: str, distance: int) -> None:
+    """Each of them, however many cells they differ in and whatever is kept in variables."""
+    size = 30
+    ones = (Fraction(1),) * distance
+    inputs = [(Fraction(0),) * size, (Fraction(0),) * (size - distance) + ones]
+    limits = Limits(states=12 * size)
+    states = execute(_counted(step, size), True, limits, compared=True, inputs=inputs)
+    assert len(states.states) <= 2 * (size + 1)
+    assert not any(isinstance(each, Reading) for each in states.choices) or distance == 1
+
+
+def test_only_what_is_asked_for_is_evaluated() -> None:
+    """A probability costs what its own nodes do, however many inputs are listed."""
+    size = 8
+    inputs = list(product(map(Fraction, range(2)), repeat=size))[:64:3]
+
+    def work(listed: list[core.Input]) -> int:
+        states = execute(
+            _counted(_COUNTED["weights"], size), True, Limits(), compared=True, inputs=listed
+        )
+        catalogue = Catalogue(states, Fraction(1))
+        solved = catalogue.states(inputs[:1])[0]
+        events = [catalogue.events[k] for _, numbers in solved for k in numbers]
+        return calls(lambda: enclose_choices(_chosen(events), 40, Limits()))
+
+    assert work(inputs) < 2 * work(inputs[:1])
+
+
+def _chosen(events: Sequence[object]) -> list[Chosen]:
+    return [event for event in events if isinstance(event, Chosen)]
 
 
 def test_inputs_that_are_read_again_are_kept_apart() -> None:

@@ -21,7 +21,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.events.circuits import EVERYTHING, Absorbed, Circuit, Weight
+from dipapprox.events.circuits import EVERYTHING, NOTHING, Absorbed, Circuit, Weight
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, over_power
@@ -201,13 +201,15 @@ def _enclosed(
     circuit: Circuit, roots: Sequence[int], eps: Fraction, bits: int, limits: Limits
 ) -> list[Enclosure | NotEnclosed]:
     weights = [weight_function(weight, limits).at(eps) for weight in circuit.weights]
-    exact = _rational_values(circuit, [weight.as_constant() for weight in weights], limits)
+    nodes = _needed(circuit, roots)
+    constants = [weight.as_constant() for weight in weights]
+    exact = _rational_values(circuit, nodes, constants, limits)
     irrational = [root for root in roots if exact[root] is None]
     working = max(START_BITS, bits + 32)
-    balls: list[arb] = []
+    balls: dict[int, arb] = {}
     while irrational:
         with precision(working):
-            balls = _balls(circuit, [ball_at(weight) for weight in weights], limits)
+            balls = _balls(circuit, nodes, [ball_at(weight) for weight in weights], limits)
             if all(balls[root].rel_accuracy_bits() >= bits + 2 for root in irrational):
                 break
         working = more_bits(working, eps, limits)
@@ -218,25 +220,38 @@ def _enclosed(
     ]
 
 
-def _balls(circuit: Circuit, weights: Sequence[arb], limits: Limits) -> list[arb]:
-    values = [arb(0), arb(1)]
-    for terms in circuit.nodes[2:]:
+def _needed(circuit: Circuit, roots: Sequence[int]) -> list[int]:
+    """Return the nodes that some roots consist of, without constants, in their order."""
+    found, waiting = set(roots), list(roots)
+    while waiting:
+        below = {node for _, node in circuit.nodes[waiting.pop()]} - found
+        found |= below
+        waiting += below
+    return sorted(found - {NOTHING, EVERYTHING})
+
+
+def _balls(
+    circuit: Circuit, nodes: Sequence[int], weights: Sequence[arb], limits: Limits
+) -> dict[int, arb]:
+    values = {NOTHING: arb(0), EVERYTHING: arb(1)}
+    for number in nodes:
         limits.check()
         total = arb(0)
-        for weight, node in terms:
+        for weight, node in circuit.nodes[number]:
             total += weights[weight] * values[node]
-        values.append(total)
+        values[number] = total
     return values
 
 
 def _rational_values(
-    circuit: Circuit, weights: Sequence[Fraction | None], limits: Limits
-) -> list[Fraction | None]:
+    circuit: Circuit, nodes: Sequence[int], weights: Sequence[Fraction | None], limits: Limits
+) -> dict[int, Fraction | None]:
     """Return the values of the nodes that are rational with short denominators."""
-    values: list[Fraction | None] = [Fraction(0), Fraction(1)]
-    for terms in circuit.nodes[2:]:
+    values: dict[int, Fraction | None] = {NOTHING: Fraction(0), EVERYTHING: Fraction(1)}
+    for number in nodes:
         limits.check()
-        values.append(_rational_sum([(weights[w], values[n]) for w, n in terms]))
+        terms = circuit.nodes[number]
+        values[number] = _rational_sum([(weights[w], values[n]) for w, n in terms])
     return values
 
 

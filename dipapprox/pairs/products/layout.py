@@ -28,7 +28,7 @@ from dipapprox.language.core import Input, Listed, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.products.program import ProductProgram, execute_parts
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import Part
 
@@ -221,7 +221,7 @@ def select_parts(
         LimitReached: If a limit is reached.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    product = execute_parts(program, merge, limits)
+    product = execute_parts(program, merge, limits, inputs_of(selection))
     return product if product is not None and _has_few_pairs(product, selection) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from dipapprox.data_classes import dataclass
@@ -62,10 +62,18 @@ class ProductProgram:
         return tuple(chosen[part][place] for part, place in self.places)
 
 
-def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgram | None:
+def execute_parts(
+    program: Program, merge: bool, limits: Limits, inputs: Sequence[Input] | None = None
+) -> ProductProgram | None:
     """Execute the independent parts of a program; None where its whole is small or has no parts.
 
     So it is where numbers are published: what is independent shows in the measures.
+
+    Args:
+        program: The whole.
+        merge: See `execute`.
+        limits: Likewise.
+        inputs: Those that are looked at; None for all.
 
     Raises:
         SourceError: With the faults of all parts.
@@ -80,8 +88,11 @@ def execute_parts(program: Program, merge: bool, limits: Limits) -> ProductProgr
     found: list[FinalStates] = []
     diagnostics: dict[Diagnostic, None] = {}
     for part in parts:
+        own = None
+        if inputs is not None:
+            own = list(dict.fromkeys(tuple([input[k] for k in part.inputs]) for input in inputs))
         try:
-            found.append(execute(part.program, merge, limits, compared=True))
+            found.append(execute(part.program, merge, limits, compared=True, inputs=own))
         except SourceError as error:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:

@@ -17,7 +17,7 @@ from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.likely import likely_first
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.progress import Progress, silent
-from dipapprox.pairs.selections import Pair, PairSelection
+from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -165,7 +165,8 @@ def _decide(
         product = product_layout.select_parts(program, selection, options.merge, options.limits)
         if product is not None and _decide_parts(run, product, signs, selection, total, options):
             return
-    states = run.states = execute(program, options.merge, limits, compared=True)
+    inputs = inputs_of(selection)
+    states = run.states = execute(program, options.merge, limits, compared=True, inputs=inputs)
     check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))

@@ -22,7 +22,7 @@ from dipapprox.numerics.decimals import short
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.progress import Progress, silent
-from dipapprox.pairs.selections import OrderedPairs, PairSelection
+from dipapprox.pairs.selections import OrderedPairs, PairSelection, inputs_of
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
@@ -108,7 +108,12 @@ def _settled(
     with EarlyEnd():
         published = bool(program.real_outputs)
         states = execute(
-            program, options.merge, options.limits, compared=not published, real_outputs=published
+            program,
+            options.merge,
+            options.limits,
+            compared=not published,
+            real_outputs=published,
+            inputs=inputs_of(selection),
         )
         pairs = select_pairs(program, selection)
         settled = by_closed_forms.settle(states, claim, eps, eps, pairs, options)

@@ -27,7 +27,7 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.pair_list import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy.intervals.cells import Subdivided
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
@@ -181,7 +181,10 @@ def verify_interval(
 
     try:
         with EarlyEnd() as end, limited(options.limits):
-            states = execute(program, options.merge, options.limits, real_outputs=True)
+            inputs = inputs_of(selection)
+            states = execute(
+                program, options.merge, options.limits, real_outputs=True, inputs=inputs
+            )
             check_choices(states.laws, EpsilonInterval(lower, upper, True, True), options.limits)
             violation = refute(program, claim, tried, selection, options)
             if violation is None and count is not None and count > MOST_PAIRS:

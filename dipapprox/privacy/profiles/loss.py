@@ -108,10 +108,11 @@ def pair_distributions(
     """
     if eps <= 0:
         raise UserError(f"eps must be > 0, got {eps}")
-    states = execute(program, options.merge, options.limits, compared=True)
-    source = open_probabilities(states, eps, options)
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
+    inputs = (input,) if input == adjacent else (input, adjacent)
+    states = execute(program, options.merge, options.limits, compared=True, inputs=inputs)
+    source = open_probabilities(states, eps, options)
     found = []
     for probabilities in source.distributions((input, adjacent), options.precision):
         if isinstance(probabilities, NotEnclosed):

@@ -21,7 +21,7 @@ from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import precisions
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, is_symmetric
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of, is_symmetric
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.profiles.details import ListedDetails, PairDetails
 from dipapprox.privacy.profiles.extended import INFINITE
@@ -390,8 +390,14 @@ def executed_for(
         found = product_layout.select_parts(program, selection, options.merge, options.limits)
         if found is not None:
             return found
-    compared = not program.real_outputs
-    return execute(program, options.merge, options.limits, real_outputs=True, compared=compared)
+    return execute(
+        program,
+        options.merge,
+        options.limits,
+        real_outputs=True,
+        compared=not program.real_outputs,
+        inputs=inputs_of(selection),
+    )
 
 
 @sound_arithmetic()
