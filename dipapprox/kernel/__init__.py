@@ -19,7 +19,7 @@ which modules import those before them:
     real inputs         motion, sets, shrinking
     one eps             ratios, excesses, rules
     compositions        mechanisms, compositions, parts
-    every eps           rounds, paths, regions, potential, rays, cycles, budgets
+    every eps           rounds, paths, regions, potential, runs, rays, budgets
     the whole           replay
 
 Imports: the standard library, flint, itself.

@@ -4,8 +4,7 @@
              | {"verdict": "Not_DP", "budget": null | number}
 
 A budget B serves if the machine is (B eps, 0)-differentially private for every eps > 0. Not_DP says
-that no budget up to this one serves, at any eps, or none at all; `at least`, that none below that
-number does.
+that no budget up to this one serves, or none at all; `at least`, that none below that number does.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.cycles import cycles
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
 from dipapprox.kernel.potential import potential
@@ -75,16 +73,15 @@ def least_budget(
     Step: nothing; two premises: a potential, and a ray.
     """
     match premises:
-        case [Budget(budget), NoBudget(Fraction() as below)]:
-            return LeastBudget(budget, below)
+        case [Budget(budget), NoBudget(Fraction() as below, at_any)]:
+            return LeastBudget(budget, below, at_any)
         case _:
             raise BadProof("two premises are wanted: a budget that serves, and that no less does")
 
 
 RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
     "potential": (potential, ("nodes",)),
-    "ray": (ray, ("paths", "inputs", "samples", "shown", "multipliers")),
-    "cycles": (cycles, ("paths", "inputs", "samples", "shown", "parts", "multipliers")),
+    "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
     "least budget": (least_budget, ()),
 }
 """As in `rules`."""

@@ -156,14 +156,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class NoBudget:
-    """No budget below this one serves, at any eps > 0; None: no budget at all."""
+    """No budget below this one serves every eps > 0, or any; None: no budget at all."""
 
     below: Fraction | None
+    at_any: bool = True
 
     def __str__(self) -> str:
         which = "no B" if self.below is None else f"no B < {self.below}"
+        where = "for no eps > 0 and" if self.at_any else "not for every eps > 0, and for"
         return (
-            f"for no eps > 0 and {which} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
+            f"{where} {which} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
             "pairs of adjacent inputs and every set S of publications"
         )
 
@@ -174,9 +176,10 @@ class LeastBudget:
 
     budget: Fraction
     below: Fraction
+    at_any: bool = True
 
     def __str__(self) -> str:
-        return f"{Budget(self.budget)}; and {NoBudget(self.below)}"
+        return f"{Budget(self.budget)}; and {NoBudget(self.below, self.at_any)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,376 +1,233 @@
-"""Budgets that no machine can keep, at any eps: the rule of rays.
+"""Budgets that no machine can keep: the rule of rays.
 
-Inputs are read in turn, u_t = u + t w for t = 0, 1, …, where u_t and u_(t+1) are adjacent. S says
-what is published in so many rounds; published random numbers are to lie between bounds.
+Inputs u are read in turn, u_t = u + t w, where u and u_1 are adjacent. S says what a run publishes
+in so many rounds, where the noise of its samples is z; numbers within a small h > 0 of it.
 
-Theorem. If S is possible at u, and on every run that publishes what S says a sum of multiples >= 0
-of guards and bounds is a form sum a_i z_i + b t + d over the noise z_i (samples less their means)
-with a_i z_i <= |z_i| / size_i and -b >= c, then no budget B < c serves at any eps > 0.
+Theorem. Let the run be possible at u, as close to z as wanted. On every run that publishes what S
+says, let a sum of multiples >= 0 of guards and of what S says be a form
 
-Where none of the sums has noise in it, but -b > 0, or b = 0 > d, no budget serves at all.
+    sum of a_i z_i - c t + d    over the noise z_i (samples less their means)
 
-Proof. On S at u_t the sum is >= 0, so sum |z_i| / size_i >= c t - d for one of finitely many runs.
-Noise that can be shifted has E exp(theta eps |z_i| / size_i) < inf for theta < 1 (`laws`: its tails
-are those of exp(-|z|)), so Pr[S | u_t] <= K exp(-theta eps c t) for some K and all t (Markov).
-If B served, Pr[S | u] <= e^(B eps t) Pr[S | u_t] <= K exp((B - theta c) eps t), which goes to 0 for
-B / c < theta < 1, while Pr[S | u] > 0. With light tails alone theta may be any number: all may be
-multiplied by it. Without noise Pr[S | u_t] = 0 for large t.
+with a_i z_i <= |z_i| / size_i. No budget B < c serves at any eps > 0, where c is the least of all
+these runs; and no budget B < e - p serves every eps, where e is the least c - d, and p the sum of
+|z_i| / size_i at z. Where all noise is light, c > 0 and c - d > 0 stand for any number; where there
+is none, d < 0 = c does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0.
 
-S is possible at u if there are values of the samples of one such run at which all its guards are
-> 0, what is published lies inside the bounds, and all noise on its side: for densities are > 0 and
-continuous around.
+Proof. On S the sum is >= 0, or -M h. So sum of |z_i| / size_i >= c t - d - M h at u_t, for one of
+finitely many runs. Noise that can be shifted has E exp(theta eps |z_i| / size_i) <= K for theta < 1
+and all eps that are large, or one (`laws`), so Pr[S | u_t] <= K exp(-theta eps (c t - d - M h))
+(Markov; with another K). If B served, Pr[S | u] <= e^(B eps t) Pr[S | u_t] for all t. At one eps
+the right side goes to 0 for B / c < theta < 1, as t grows, but Pr[S | u] > 0. As eps grows, t = 1,
+Pr[S | u] is at least exp(-eps sum of |z_i| / size_i) times a power of eps: densities are no less
+on a ball of a radius proportional to 1 / eps around a point whose distance from z is, too. Then
+theta goes to 1 and h to 0. Light noise has such a K for any multiple; at z it is 0 as eps grows.
+What stands for any number may be multiplied by it; without noise Pr[S | u_t] = 0.
+
+The run is possible close to z if all guards are > 0, and one-sided noise is on its side, at z + s y
+for all small s > 0: densities are > 0 and continuous around. If all samples and all that cells hold
+are integers, guards have to hold at z; and a form > 0 of multiples of 1 / l is at least 1 / l.
+
+Parts. Let some parts of the run lead from a store to the same store, with the same numbers at z,
+and what is published tell more: up to the last part, every run that publishes so far what it does,
+publishes and reads in each turn as much, and is behind a part in the store in which it was before.
+Then each part may be taken k times, and a run that publishes the same takes k parts for each, out
+of those that such runs have there. Let no noise be left in the sums but in parts, and let what sums
+say of cells at the ends of a part pass unchanged through all that may be taken in its place. Then
+the sums of the runs that take one of the k add up to one of the whole run, and no budget below k c
+serves, for any k: none serves, at any eps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import Judgement, NoBudget
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.regions import ZERO, combined, number_form
+from dipapprox.kernel.paths import Sample
+from dipapprox.kernel.reading import as_list, as_word
+from dipapprox.kernel.regions import ZERO, combined
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored, size_of
-
-MOST_ROUNDS = 2_000
-MOST_RUNS = 20_000
-"""That publish the same."""
-
-END = "the end"
-"""Stands for what is seen when a program ends, in a tuple: no cell holds one."""
-
-Word = tuple[Stored | tuple[str], ...]
-"""What is published; random numbers are forms."""
-
-Pair = tuple[Fraction, Fraction]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One round of a run, or its body: the path; the held cells are its first atoms."""
-
-    path: Path
-    held: tuple[str, ...]
+from dipapprox.kernel.runs import (
+    STEPS,
+    Flat,
+    Inputs,
+    Pair,
+    Parts,
+    Runs,
+    Turn,
+    flat,
+    is_whole,
+    read_inputs,
+    read_pair,
+    read_parts,
+)
 
 
 def ray(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
-    """Along a ray of inputs what is published becomes exponentially unlikely.
+    """Along a ray of inputs, or as eps grows, what is published becomes exponentially unlikely.
 
-    Theorem (`rays`): if Pr[S | u_t] <= K e^(-theta eps c t) for every theta < 1, u_t and u_(t+1)
-    are adjacent, and Pr[S | u_0] > 0, then no budget below c serves.
+    Theorem (`rays`): Pr[S | u_t] <= K e^(-theta eps (c t - d)) for every theta < 1, u and u_1 are
+    adjacent, and S is possible at u.
 
-    Step: "paths" of a run that is possible with "samples", "inputs" and what they grow by, bounds
-    for random numbers that are "shown", "multipliers" for every run that publishes the same.
+    Step: "eps": "every", or "large" (then nothing moves further than to u_1); "paths" of a run,
+    "noise" [z, y] at which it is possible, "inputs", "parts" [first turn, the one behind the
+    last], "multipliers" of all turns of every run that publishes the same.
     """
     if premises:
         raise BadProof("rays have no premises")
-    runs = Runs(machine, Follower(machine))
-    run, inputs, limits = read_run(runs, machine, step)
-    require_possible(parted(run, inputs, limits), as_list(step["samples"], "samples"))
-    alike = list(runs.alike(runs.word(run), len(run)))
+    runs = Runs(machine)
+    run = runs.along(step["paths"])
+    large = as_word(step["eps"], "eps", ("every", "large")) == "large"
+    parts = read_parts(step["parts"], run)
+    if parts and (large or machine.adjacency.norm not in ("linf", "increasing", "decreasing")):
+        raise Refuted("inputs of parts that come again do not change together")
+    inputs = read_inputs(machine, step["inputs"], large)
+    alike = list(runs.alike(run, parts))
+    integers = machine.whole and all(map(is_whole, alike))
+    first = flat(run, inputs, integers)
+    noise = [read_pair(each) for each in as_list(step["noise"], "noise", len(first.samples))]
+    require_possible(first, noise, large, integers)
+    held = [{name: _at(form, noise) for name, form in own.items()} for own in first.cells]
+    if any(held[start - 1] != held[end - 1] for end, start in parts.items()):
+        raise Refuted("a part does not lead to where it began")
+    said = [None if form is None else _at(form, noise)[0] for own in first.said for form in own]
+    price = sum([abs(z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], ZERO)
     rows = as_list(step["multipliers"], "multipliers", len(alike))
+    ways = Ways(alike, inputs, integers, said, parts)
     losses = []
     for each, json in zip(alike, rows, strict=True):
         spend(10)
-        losses.append(_lost(each, inputs, limits, as_list(json, "multipliers", len(each))))
-    known = [lost for lost in losses if lost is not None]
-    if not losses or (known and min(known) <= 0):
+        found = ways.lost(each, as_list(json, "multipliers", len(each)))
+        lost, rest = (found.lost - found.rest, ZERO) if large else (found.lost, found.rest)
+        noisy = any(not FAMILIES[sample.family].is_light for sample, _ in found.noise)
+        below = rest < 0 or (found.strict and not rest)
+        any_number = not found.noise and not lost and below
+        if not any_number and (noisy or lost <= 0):
+            losses.append(lost - price if large else lost)
+    if not alike or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
-    return NoBudget(min(known) if known else None)
+    return NoBudget(None if parts or not losses else min(losses), not large)
 
 
-def read_run(
-    runs: Runs, machine: Rounds, step: Mapping[str, Any]
-) -> tuple[list[Turn], dict[str, list[Pair]], list[Pair | None]]:
-    """Read a run, its inputs, and the limits of everything that it publishes."""
-    numbers = [as_integer(each, "a path") for each in as_list(step["paths"], "paths")]
-    if not 0 < len(numbers) <= MOST_ROUNDS + 1:
-        raise Refused("no round, or too many")
-    run = runs.along(numbers)
-    word = runs.word(run)
-    bounds = [_pair(each) for each in as_list(step["shown"], "bounds")]
-    if len(bounds) != sum(isinstance(each, Form) for each in word):
-        raise BadProof("bounds of every random number that is published are wanted")
-    own = iter(bounds)
-    limits = [next(own) if isinstance(each, Form) else None for each in word]
-    return run, _read_inputs(machine, step["inputs"]), limits
+def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> None:
+    """Make sure that a run is possible at the first inputs, close to this noise."""
+    for sample, (value, side) in zip(run.samples, noise, strict=True):
+        law = FAMILIES[sample.family]
+        whole = not isinstance(law, IntegerFamily) or (value.denominator == 1 and not side)
+        if not whole or not (law.shifts or law.is_light) or (large and law.is_light and value):
+            raise Refuted(f"such noise of {sample.family} is not known to be possible")
+        if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= _NONE:
+            raise Refuted("noise on the wrong side")
+    for form, strict in (guard for own in run.guards for guard in own):
+        spare = _at(form, noise)
+        if spare < _NONE or (spare == _NONE and (strict or not integers)):
+            raise Refuted("a guard does not hold")
 
 
-class Runs:
-    """The runs of a machine, turn by turn."""
-
-    def __init__(self, machine: Rounds, follower: Follower) -> None:
-        self._machine = machine
-        self._follower = follower
-        self._known: dict[object, tuple[tuple[str, ...], list[Path]]] = {}
-
-    def turns(self, before: Path | None) -> list[Turn]:
-        """Return what may follow a path; None is the beginning."""
-        machine = self._machine
-        if before is None:
-            if None not in self._known:
-                self._known[None] = (), self._follower.start()
-            return [Turn(path, ()) for path in self._known[None][1]]
-        if machine.round is None:
-            raise Refuted("there are no rounds")
-        if before.ended:
-            return [Turn(Path({}, (), (), machine.padding or (), True), ())]
-        store = before.store
-        held = tuple(sorted(name for name, value in store.items() if isinstance(value, Form)))
-        values = {name: value for name, value in store.items() if name not in held}
-        key = frozenset(values.items()), held
-        if key not in self._known:
-            self._known[key] = held, self._follower.round(values, held)
-        return [Turn(path, held) for path in self._known[key][1]]
-
-    def along(self, numbers: Sequence[int]) -> list[Turn]:
-        """Return the run that takes these paths."""
-        run: list[Turn] = []
-        for number in numbers:
-            turns = self.turns(run[-1].path if run else None)
-            if not 0 <= number < len(turns):
-                raise BadProof("there is no such path")
-            run.append(turns[number])
-        return run
-
-    def word(self, run: Sequence[Turn]) -> Word:
-        """Return what a run publishes."""
-        said = tuple(value for turn in run for value in turn.path.said)
-        if self._machine.padding is not None or not run[-1].path.ended:
-            return said
-        if not self._machine.ends:
-            raise Refuted("runs that end are not seen")
-        return (*said, (END,))
-
-    def is_lost(self, turn: Turn) -> bool:
-        """Whether a run that ends so is not seen at all."""
-        machine = self._machine
-        return turn.path.ended and not machine.ends and machine.padding is None
-
-    def alike(self, word: Word, turns: int) -> Iterator[list[Turn]]:
-        """Yield all runs of so many turns that publish a word, up to their random numbers."""
-        waiting: list[list[Turn]] = [[]]
-        count = 0
-        while waiting:
-            run = waiting.pop()
-            spend(100)
-            if len(run) == turns:
-                if self._fits(self.word(run), word, whole=True):
-                    yield run
-                continue
-            found = self.turns(run[-1].path if run else None)
-            for turn in reversed(found):
-                longer = [*run, turn]
-                said = tuple(value for each in longer for value in each.path.said)
-                if not self.is_lost(turn) and self._fits(said, word, whole=False):
-                    waiting.append(longer)
-            count += len(found)
-            if count > MOST_RUNS:
-                raise Refused(f"more than {MOST_RUNS} runs that publish alike")
-
-    @staticmethod
-    def _fits(said: Word, word: Word, whole: bool) -> bool:
-        if len(said) > len(word) or (whole and len(said) < len(word)):
-            return False
-        return all(may_equal(a, b) for a, b in zip(said, word, strict=False))
+_NONE: Pair = (ZERO, ZERO)
 
 
-def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
-    """Whether two things that are published may be the same."""
-    if isinstance(one, Form) or isinstance(other, Form):
-        return not isinstance(one, str | tuple) and not isinstance(other, str | tuple)
-    return one == other
-
-
-def _lost(
-    run: Sequence[Turn],
-    inputs: Mapping[str, list[Pair]],
-    limits: Sequence[Pair | None],
-    listed: Sequence[object],
-) -> Fraction | None:
-    """Return c for a run, from its last turn to its first; None if it may be any number."""
-    cells: dict[str, Fraction] = {}
-    lost, rest, noisy, silent = ZERO, ZERO, False, True
-    parts = parted(run, inputs, limits)
-    for (turn, pairs, own), json in zip(reversed(parts), reversed(listed), strict=True):
-        found = summed(turn, pairs, own, json, cells)
-        require_price(found)
-        cells, lost, rest = found.cells, lost + found.lost, rest + found.rest
-        silent &= not found.noise
-        noisy |= any(not FAMILIES[sample.family].is_light for sample, _ in found.noise)
-    endless = (not noisy and lost > 0) or (silent and not lost and rest < 0)
-    return None if endless else lost
+def _at(form: Form, noise: Sequence[Pair]) -> Pair:
+    """Return the value at t = 0, and how it changes with s."""
+    terms = [(noise[atom], c) for atom, c in form.terms if atom >= 0]
+    slope = sum([c * side for (_, side), c in terms], ZERO)
+    return sum([c * value for (value, _), c in terms], form.constant), slope
 
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A sum of multiples of guards, of a turn and of those after it.
+    """A sum of multiples of guards, of some turns and of those after them.
 
     Attributes:
-        cells: The coefficients of what cells held before the turn.
-        lost, rest: What inputs of the turn add for every step on the ray, with a minus, and else.
-        noise: The coefficients of the noise of its samples that are not 0.
+        cells: The coefficients, not 0, of what cells held before the turns.
+        lost, rest: What inputs add for every step on the ray, with a minus, and else.
+        noise: The coefficients, not 0, of the noise of samples.
+        strict: Whether the sum is > 0, up to a set of probability 0.
     """
 
-    cells: dict[str, Fraction]
-    lost: Fraction
-    rest: Fraction
-    noise: tuple[tuple[Sample, Fraction], ...]
+    cells: Mapping[str, Fraction]
+    lost: Fraction = ZERO
+    rest: Fraction = ZERO
+    noise: tuple[tuple[Sample, Fraction], ...] = ()
+    strict: bool = False
 
 
-def summed(
-    turn: Turn,
-    pairs: Sequence[Pair],
-    limits: Sequence[Pair | None],
-    json: object,
-    cells: Mapping[str, Fraction],
-) -> Summed:
-    """Add multiples of the guards of a turn, and what later ones say of its cells."""
-    path = turn.path
-    known = list(path.guards)
-    for said, limit in zip(path.said, limits, strict=True):
-        if limit is not None and not isinstance(said, str):
-            form = form_of(said)
-            known.append((form.plus(Form(-limit[0])), False))
-            known.append((form.scaled(Fraction(-1)).plus(Form(limit[1])), False))
-    total = combined(json, known)[0]
-    for name, factor in cells.items():
-        total = total.plus(number_form(path.store.get(name)).scaled(factor))
-    before: dict[str, Fraction] = {}
-    lost, noise, left = ZERO, list[tuple[Sample, Fraction]](), list(pairs)
-    for number in reversed(range(len(path.atoms))):
-        spend(size_of(total) + size_of(total.constant))
-        factor = dict(total.terms).get(number, ZERO)
-        match path.atoms[number]:
-            case Held(name) if factor:
-                before[name] = factor
-            case Read():
-                first, step = left.pop()
-                total = total.plus(Form(factor * first))
-                lost -= factor * step
-            case Sample(mean=mean) as sample if factor:
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Runs that publish the same: `said`, in which None stands for a name."""
+
+    runs: Sequence[Sequence[Turn]]
+    inputs: Inputs
+    integers: bool
+    said: Sequence[Fraction | None]
+    parts: Parts
+
+    def lost(self, run: Sequence[Turn], rows: Sequence[object]) -> Summed:
+        """Add multiples of the guards of a run; with parts, of those that are one of several."""
+        if not self.parts:
+            return self._summed(run, rows, {}, 0)
+        found, number = Summed({}), len(run)
+        while number:
+            start = self.parts.get(number, number - 1)
+            own_rows = rows[start:number]
+            cells: Mapping[str, Fraction]
+            if number in self.parts:
+                own = self._summed(run[:number], own_rows, {}, start)
+                begun = run[start - 1].store
+                nothing: list[list[object]] = [[]] * len(own_rows)
+                alike = [each[:number] for each in self.runs if each[start - 1].store == begun]
+                for other, known in product(alike, (own.cells, found.cells)):
+                    if self._summed(other, nothing, known, start) != Summed(known):
+                        raise Refuted("a part changes what lies behind it")
+                both = {n: own.cells.get(n, ZERO) + c for n, c in found.cells.items()}
+                cells = {n: c for n, c in {**own.cells, **both}.items() if c}
+            else:
+                own = self._summed(run[:number], own_rows, found.cells, start)
+                cells = own.cells
+                if own.noise:
+                    raise Refuted("noise outside of parts")
+            lost, rest = found.lost + own.lost, found.rest + own.rest
+            found, number = Summed(cells, lost, rest, (*found.noise, *own.noise)), start
+        return found
+
+    def _summed(
+        self, run: Sequence[Turn], rows: Sequence[object], cells: Mapping[str, Fraction], start: int
+    ) -> Summed:
+        """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
+        turns = flat(run, self.inputs, self.integers, start)
+        place = sum(len(turn.path.said) for turn in run[:start])
+        total, strict, close = Form(ZERO), False, False
+        for guards, said, json in zip(turns.guards, turns.said, rows, strict=True):
+            known = list(guards)
+            for form, number in zip(said, self.said[place:], strict=False):
+                if form is not None and number is not None:
+                    apart = form.plus(Form(-number))
+                    known += [(apart, False), (apart.scaled(Fraction(-1)), False)]
+            own, above = combined(json, known)
+            total, strict = total.plus(own), strict or above
+            # Numbers that are published are close to others, which is no > 0.
+            close |= any(number >= len(guards) for number, _ in as_list(json, "multipliers"))
+            place += len(said)
+        for name, factor in cells.items():
+            total = total.plus(turns.cells[-1][name].scaled(factor))
+        before, noise, lost = {}, [], ZERO
+        for atom, factor in total.terms:
+            if atom == STEPS:
+                lost = -factor
+            elif atom < 0:
+                before[turns.held[atom]] = factor
+            else:
+                sample = turns.samples[atom]
+                law, worth = FAMILIES[sample.family], factor * sample.size
+                dear = not law.shifts or any(sign * worth > 1 for sign in law.shifts)
+                if dear and not law.is_light:
+                    raise Refuted("noise is worth less than the multipliers say")
                 noise.append((sample, factor))
-                total = total.plus(mean.scaled(factor))
-    return Summed(before, lost, total.constant, tuple(noise))
-
-
-def require_price(found: Summed) -> None:
-    """Make sure that every coefficient a of noise z has a z <= |z| / size, or light tails."""
-    for sample, factor in found.noise:
-        law = FAMILIES[sample.family]
-        if law.is_light:
-            continue
-        if not law.shifts or any(sign * factor * sample.size > 1 for sign in law.shifts):
-            raise Refuted("noise is worth less than the multipliers say")
-
-
-def parted(
-    run: Sequence[Turn], inputs: Mapping[str, list[Pair]], limits: Sequence[Pair | None]
-) -> list[tuple[Turn, list[Pair], Sequence[Pair | None]]]:
-    """Return the turns of a run with the numbers that they read and limits of what they publish.
-
-    Inputs that are not listed are 0, and stay.
-    """
-    found = []
-    counts: dict[str, int] = {}
-    start = 0
-    for turn in run:
-        pairs = []
-        for atom in turn.path.atoms:
-            if isinstance(atom, Read):
-                number, own = counts.get(atom.name, 0), inputs.get(atom.name, [])
-                counts[atom.name] = number + 1
-                pairs.append(own[number] if number < len(own) else (ZERO, ZERO))
-        end = start + len(turn.path.said)
-        found.append((turn, pairs, limits[start:end]))
-        start = end
-    return found
-
-
-def require_possible(
-    run: Sequence[tuple[Turn, list[Pair], Sequence[Pair | None]]], samples: Sequence[object]
-) -> list[dict[str, Fraction]]:
-    """Make sure that a run is possible at the first inputs, where its samples have these values.
-
-    Returns:
-        What cells hold after every turn that hold something random.
-    """
-    values = iter([as_number(each, "a sample") for each in samples])
-    found: list[dict[str, Fraction]] = []
-    for turn, pairs, limits in run:
-        path, left = turn.path, iter(pairs)
-        known: list[Fraction] = []
-        for atom in path.atoms:
-            match atom:
-                case Held(cell):
-                    known.append(found[-1][cell])
-                case Read():
-                    known.append(next(left)[0])
-                case Sample(family, mean, _):
-                    value = next(values, None)
-                    if value is None:
-                        raise BadProof("a sample has no value")
-                    noise, law = value - _at(mean, known), FAMILIES[family]
-                    whole = isinstance(law, IntegerFamily)
-                    if (whole and noise.denominator > 1) or not (law.shifts or law.is_light):
-                        raise Refuted(f"such noise of {family} is not known to be possible")
-                    if len(law.shifts) == 1 and noise * law.shifts[0] <= 0:
-                        raise Refuted("noise on the wrong side")
-                    known.append(value)
-        if any(_at(form, known) <= 0 for form, _ in path.guards):
-            raise Refuted("a guard does not hold")
-        for said, limit in zip(path.said, limits, strict=True):
-            if not isinstance(said, Form):
-                continue
-            if limit is None or not limit[0] < _at(said, known) < limit[1]:
-                raise Refuted("what is published is not within its bounds")
-        items = path.store.items()
-        found.append({name: _at(form, known) for name, form in items if isinstance(form, Form)})
-    if next(values, None) is not None:
-        raise BadProof("more values than samples")
-    return found
-
-
-def _at(form: Form, values: Sequence[Fraction]) -> Fraction:
-    return form.constant + sum([c * values[atom] for atom, c in form.terms], ZERO)
-
-
-def _read_inputs(machine: Rounds, json: object) -> dict[str, list[Pair]]:
-    """Read [name, [[first number, what it grows by], …]], and see whether such are adjacent."""
-    found: dict[str, list[Pair]] = {}
-    for each in as_list(json, "inputs"):
-        name, listed = as_list(each, "an input", 2)
-        if as_name(name, "an input") not in machine.inputs or name in found:
-            raise BadProof("no input of this name, or it stands there twice")
-        found[name] = [_pair(pair) for pair in as_list(listed, "numbers")]
-        if machine.round is None and len(found[name]) != 1:
-            raise BadProof("an input has one number")
-        domain = machine.inputs[name]
-        for first, grows in found[name]:
-            if first not in domain or (grows and (domain.low, domain.high) != (None, None)):
-                raise Refuted("a ray leaves the bounds of an input")
-            if machine.whole and (first.denominator > 1 or grows.denominator > 1):
-                raise Refuted("an input that is no integer")
-    for name, domain in machine.inputs.items():
-        # In a stream 0 comes after those that are listed.
-        missing = name not in found if machine.round is None else ZERO not in domain
-        if missing:
-            raise Refuted("an input that is not known, or 0, which it cannot be")
-    pairs = [pair for each in found.values() for pair in each]
-    start, after = tuple(a for a, _ in pairs), tuple(a + b for a, b in pairs)
-    if not machine.adjacency.holds(start, after):
-        raise Refuted("the inputs of a ray are not adjacent")
-    return found
-
-
-def _pair(json: object) -> Pair:
-    one, other = as_list(json, "two numbers", 2)
-    return as_number(one, "a number"), as_number(other, "a number")
+        return Summed(before, lost, total.constant, tuple(noise), strict and not close)

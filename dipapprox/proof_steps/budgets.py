@@ -14,19 +14,21 @@ from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Read
-from dipapprox.kernel.rays import Runs
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.kernel.runs import Runs, Turn
 from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.heads import Changes, Way
+from dipapprox.proof_steps.large import large_step
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.potentials import Dearer, Search
-from dipapprox.proof_steps.rays import Growth, Part, cycles_step, ray_step
+from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proof_steps.whole_runs import Growth, Part
 
 MOST_RUNS = 50
 """Runs of one walk that are tried."""
@@ -60,6 +62,22 @@ class Ray:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """Two inputs between which an output loses the most as eps grows.
+
+    Attributes:
+        first, second: What is read, by name; the output is likelier at the first.
+        output: As of rays; empty if it is not known.
+        word: What is published, if it is known; None stands for a number.
+    """
+
+    first: dict[str, list[Fraction]]
+    second: dict[str, list[Fraction]]
+    output: dict[str, Value]
+    word: tuple[str | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Bounds:
     """What is to be proved of a subject.
 
@@ -67,11 +85,13 @@ class Bounds:
         serves: A budget that serves; None for none.
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
         ray: Where the most is lost, if it is known.
+        between: Where the most is lost as eps grows, if that is known.
     """
 
     serves: Fraction | None
     fails: Fraction | None
     ray: Ray | None
+    between: Between | None = None
 
 
 def replayed(
@@ -111,6 +131,25 @@ def replayed(
     raise missing
 
 
+def endless(
+    subject: Program | Automaton, stops_are_seen: bool, limits: Limits
+) -> WrittenProof | None:
+    """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None.
+
+    Args:
+        subject: As for `machines_of`.
+        stops_are_seen: Likewise.
+        limits: Asked all the time.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    try:
+        return replayed(subject, stops_are_seen, Bounds(None, None, None), limits)[0]
+    except (NoCertificate, NotProved):
+        return None
+
+
 def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[Json]]:
     read = read_rounds(machine)
     if bounds.serves is None:
@@ -118,7 +157,7 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
         if fails is None and read.round is not None:
             none: dict[str, Json] = {"verdict": Answer.NOT_DP.value, "budget": None}
             return none, [_cycles(read, limits)]
-        step, lost = _ray(read, Fraction(0) if fails is None else fails, bounds, limits)
+        step, lost = _loss(read, Fraction(0) if fails is None else fails, bounds, limits)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
         budget = None if fails is None else number_json(fails)
@@ -128,7 +167,7 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
     if not bounds.fails:
         return {**claim, "at least": None}, steps
     try:
-        step, lost = _ray(read, bounds.fails - _LITTLE, bounds, limits)
+        step, lost = _loss(read, bounds.fails - _LITTLE, bounds, limits)
     except (NoCertificate, NotProved):
         return {**claim, "at least": None}, steps  # that it serves is proved
     if lost is None or lost < bounds.fails:
@@ -147,6 +186,63 @@ def _potential(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
         else:
             return {"rule": "potential", "from": [], "nodes": nodes}
     raise missing
+
+
+def _loss(
+    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+) -> tuple[Json, Fraction | None]:
+    """Return a step, and what is lost: more than the budget, or the most that was found."""
+    missing: NoCertificate | NotProved | None = None
+    found: tuple[Json, Fraction | None] | None = None
+    for attempt in (_large, _ray):
+        try:
+            step, lost = attempt(machine, budget, bounds, limits)
+        except (NoCertificate, NotProved) as none:
+            missing = none
+            continue
+        if lost is None or lost > budget:
+            return step, lost
+        if found is None or (found[1] is not None and lost > found[1]):
+            found = step, lost
+    if found is None:
+        raise missing or NoCertificate("nothing is known that loses so much")
+    return found
+
+
+def _large(
+    machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
+) -> tuple[Json, Fraction | None]:
+    """Return a step where eps grows, as `_loss`."""
+    known = bounds.between
+    if known is None:
+        raise NoCertificate("no inputs are known between which so much is lost")
+
+    places = known.first, known.second
+    if known.word is not None:
+        word = known.word
+
+        def is_part(run: Sequence[Turn]) -> bool:
+            names = [v if isinstance(v, str) else None for turn in run for v in turn.path.said]
+            return tuple(names) == word[: len(names)]
+
+        found: NoCertificate | None = None
+        for turns in range(1, len(word) + 2):
+            try:
+                return large_step(machine, turns, places, is_part, {}, limits, len(word))
+            except NoCertificate as none:
+                found = none
+        raise found or NoCertificate("nothing is published")
+
+    def is_meant(run: Sequence[Turn]) -> bool:
+        shown = dict(zip(machine.first, run[0].path.said, strict=True))
+        return all(
+            isinstance(shown.get(name), Form) or shown.get(name) == value
+            for name, value in known.output.items()
+        )
+
+    values = [known.output.get(name) for name in machine.first]
+    numbers = {k: Fraction(v) for k, v in enumerate(values) if isinstance(v, int | Fraction)}
+    return large_step(machine, 1, places, is_meant, numbers, limits)
 
 
 def _ray(
@@ -177,7 +273,7 @@ def _cycles(machine: Rounds, limits: Limits) -> Json:
         for numbers, grows in _runs(machine, budget, Bounds(None, None, None), limits):
             for run, parts, own in _folded(machine, numbers, grows, limits):
                 try:
-                    return cycles_step(machine, run, own, parts, limits)
+                    return ray_step(machine, run, own, limits, parts)[0]
                 except (NoCertificate, NotProved) as none:
                     missing = none
     raise missing
@@ -187,7 +283,7 @@ def _folded(
     machine: Rounds, numbers: Sequence[int], grows: Growth, limits: Limits
 ) -> Iterator[tuple[list[int], list[Part], Growth]]:
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
-    turns = Runs(machine, Follower(machine)).along(numbers)
+    turns = Runs(machine).along(list(numbers))
     left = {name: list(values) for name, values in grows.items()}
     read: list[list[tuple[str, Fraction]]] = []
     for turn in turns:

@@ -17,7 +17,10 @@ from dipapprox.semantics.cells import statements_in
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
 
-_INPUT, _SAMPLE, _FRESH, _SHOWN = "next input", "insample", "insampleprime", "shown"
+INPUT = "next input"
+"""What automata read."""
+
+_SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
 
 
 def machines_of(subject: core.Program | Automaton, stops_are_seen: bool) -> Iterator[Json]:
@@ -113,7 +116,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         turn: list[Json] = []
         if steps and state.compared is not None:
             if state.reads:
-                turn.append(["set", ["cell", "input"], ["cell", _INPUT]])
+                turn.append(["set", ["cell", "input"], ["cell", INPUT]])
             turn.append(_drawn(_SAMPLE, state.compared, state.reads))
             if state.fresh is not None:
                 turn.append(_drawn(_FRESH, state.fresh, state.reads))
@@ -125,7 +128,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         raise NoCertificate("changes of inputs in one direction")
     return _read(
         {
-            "inputs": [[_INPUT, {"low": None, "high": None}]],
+            "inputs": [[INPUT, {"low": None, "high": None}]],
             "whole": False,
             "adjacency": {"norm": "linf", "radius": 1},
             "body": [start, *states * first],

@@ -82,7 +82,7 @@ class RealProof(BudgetAnswer):
                 "kind": "places",
                 "first": [exact_text(value) for value in places.first],
                 "second": [exact_text(value) for value in places.second],
-                "output": {cell: _value(value) for cell, value in _output_of(self.proof, places)},
+                "output": {cell: _value(value) for cell, value in output_of(self.proof, places)},
                 "budget": optional_text(places.loss),
             }
         if family is None:
@@ -295,7 +295,7 @@ def _added(lost: Fraction | None, loss: Loss, radius: Fraction) -> Fraction | No
     return lost + loss.ray.loss * radius
 
 
-def _output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
+def output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
     """Yield the cells that lose between two inputs, with their values; reals are close to them."""
     for each in places.losses:
         part = proof.parts[each.part]
@@ -322,8 +322,8 @@ def _vanishing_text(proof: Proof, vanishing: Vanishing) -> str:
 def _places_text(proof: Proof, places: Places) -> str:
     """Say in a line where a bound is lost."""
     if places.is_impossible:
-        return _alone_text(_output_of(proof, places), places.first, places.second)
-    shown = _output_text(_output_of(proof, places))
+        return _alone_text(output_of(proof, places), places.first, places.second)
+    shown = _output_text(output_of(proof, places))
     near = "near " if any(each.shown for each in places.losses) else ""
     inputs = f"inputs {_vector(places.first)} against {_vector(places.second)}"
     loss = "more than any multiple of ε" if places.loss is None else budget_text(places.loss)

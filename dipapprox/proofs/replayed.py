@@ -5,17 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeVar
 
+from dipapprox.automata.analysis import Analysis
+from dipapprox.automata.words import Symbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
+from dipapprox.language.core import NEXT
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
+from dipapprox.proof_steps.rounds import INPUT
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.real_proof import RealProof, family_of
+from dipapprox.proofs.real_proof import RealProof, family_of, output_of
 from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.rounds.compiled import SILENT
+from dipapprox.rounds.visible import END
 
 Answered = TypeVar("Answered", bound=BudgetAnswer)
 
@@ -81,7 +87,8 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
     if not private and answer.has_none:
         fails = answer.budget
     ray = _ray(answer) if isinstance(answer, RealProof) else None
-    return _written(answer, budgets.Bounds(answer.upper if private else None, fails, ray), limits)
+    bounds = budgets.Bounds(answer.upper if private else None, fails, ray, _between(answer))
+    return _written(answer, bounds, limits)
 
 
 def _written(
@@ -105,3 +112,34 @@ def _ray(answer: RealProof) -> budgets.Ray | None:
         return None
     names = [cell.name for cell in answer.proof.program.inputs]
     return budgets.Ray(dict(zip(names, family.target, strict=True)), dict(family.output))
+
+
+def _between(answer: BudgetAnswer) -> budgets.Between | None:
+    """Return the inputs between which an answer knows of a loss as eps grows."""
+    match answer:
+        case RealProof(proof=proof) if proof.places is not None:
+            names = [cell.name for cell in answer.proof.program.inputs]
+            first, second = (
+                {name: [value] for name, value in zip(names, point, strict=True)}
+                for point in (proof.places.first, proof.places.second)
+            )
+            output = dict(output_of(proof, proof.places))
+            return budgets.Between(first, second, output, None)
+        case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
+            return _of_word(lost, INPUT)
+        case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
+            return _of_word(lost, NEXT + subject.inputs[0].name)
+        case _:
+            return None
+
+
+def _of_word(lost: WordBound, input: str) -> budgets.Between:
+    """Return the inputs of a word, which is likelier at the second ones."""
+    reads = ([a for a in letters if a is not None] for letters in (lost.second, lost.first))
+    first, second = ({input: each} for each in reads)
+    word: list[str | None] = []
+    for seen in lost.word:
+        # A step of a program may publish several symbols, and end.
+        said = seen.name.split(", ") if isinstance(seen, Symbol) else [None]
+        word += [each for each in said if each not in (SILENT, END)]
+    return budgets.Between(first, second, {}, tuple(word))

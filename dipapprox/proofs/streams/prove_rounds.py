@@ -11,8 +11,10 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
+from dipapprox.proof_steps.budgets import endless
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import Round
-from dipapprox.proofs.prove_automaton import rounds_needed, rounds_of
+from dipapprox.proofs.prove_automaton import MOST_SECONDS, rounds_needed, rounds_of
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.streams.stream_proof import FewRounds, StreamProof, is_unbounded
 from dipapprox.proofs.streams.told import as_seen
@@ -59,15 +61,27 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         compiled=compiled,
         analysis=analysis,
         few=None,
+        again=None,
         ended=end.reason or "",
         rounds=rounds,
         beyond=beyond,
         seconds=time.monotonic() - begun,
     )
-    if compiled is None or compiled.tells or unbounded or proof.is_exact or end.reason:
+    if compiled is None or unbounded or proof.is_exact or end.reason:
         return proof
-    few = _few_rounds(program, proof, limits)
-    return replace(proof, few=few, seconds=time.monotonic() - begun)
+    again = _again(proof, limits)
+    # Steps that are told need no comparing of runs.
+    few = None if again is not None or compiled.tells else _few_rounds(program, proof, limits)
+    return replace(proof, few=few, again=again, seconds=time.monotonic() - begun)
+
+
+def _again(proof: StreamProof, limits: Limits) -> WrittenProof | None:
+    """Return a proof that rounds lose again and again, however they came about; or None."""
+    if proof.upper is not None:
+        return None
+    with EarlyEnd(), limited(limits):
+        return endless(proof.subject, True, limits.ending_within(MOST_SECONDS))
+    return None
 
 
 MOST_STATES = 300

@@ -16,6 +16,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_evidence import Evidence, evidence_table, transitions_of
 from dipapprox.proofs.automaton_proof import Round, round_fields, rounds_table, upper_text
 from dipapprox.proofs.budget_answer import BudgetAnswer
@@ -51,6 +52,8 @@ class StreamProof(BudgetAnswer):
         compiled: The program as an automaton; None if a limit ended that.
         analysis: Of that automaton; None if there is none.
         few: Rounds that need more than the analysis proves; None if none are known.
+        again: A proof of the kernel's that rounds lose again and again, whichever of several runs
+            publish the same; None if none was looked for or found.
         ended: Why there is no automaton; "" if there is one.
         rounds: Where there is no budget: what going round the cycles loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
@@ -61,6 +64,7 @@ class StreamProof(BudgetAnswer):
     compiled: Compiled | None = field(repr=False)
     analysis: Analysis | None = field(repr=False)
     few: FewRounds | None
+    again: WrittenProof | None = field(repr=False)
     ended: str
     rounds: tuple[Round, ...]
     beyond: int | None
@@ -107,7 +111,7 @@ class StreamProof(BudgetAnswer):
     @property
     def has_none(self) -> bool:
         """Whether it is proved that there is no budget at all."""
-        return is_unbounded(self.compiled, self.analysis)
+        return self.again is not None or is_unbounded(self.compiled, self.analysis)
 
     @property
     def reason(self) -> str | None:
@@ -224,6 +228,8 @@ class StreamProof(BudgetAnswer):
             parts.append("at least: a word whose probabilities differ by that as ε grows")
         if self.few is not None:
             parts.append(f"at least: {count(self.few.turns, 'round')}, written out")
+        if self.again is not None:
+            parts.append("rounds that come again lose, in all runs that publish the same")
         if self.beyond is not None:
             rounds = count(self.beyond, "round")
             parts.append(f"{rounds} of the structure need more than the claimed budget")

@@ -1,0 +1,294 @@
+"""Runs of machines with rounds: those that publish the same, and what they read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
+from dipapprox.kernel.regions import ZERO, known_forms
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.walk import Guard
+
+MOST_ROUNDS = 2_000
+MOST_RUNS = 20_000
+"""That publish the same."""
+
+END = "the end"
+"""Stands for what is seen when a program ends, in a tuple: no cell holds one."""
+
+Word = tuple[Stored | tuple[str], ...]
+"""What is published; random numbers are forms."""
+
+Pair = tuple[Fraction, Fraction]
+"""A number, and what is added to it: for every step on the ray, or for s."""
+
+Parts = Mapping[int, int]
+"""Turns of a run that may be taken again: the one behind the last, to the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round of a run, or its body: the path; the held cells are its first atoms."""
+
+    path: Path
+    held: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The inputs that are read."""
+        return sorted(atom.name for atom in self.path.atoms if isinstance(atom, Read))
+
+    @property
+    def store(self) -> Mapping[str, object]:
+        """What cells hold that hold nothing random, and which others there are."""
+        items = self.path.store.items()
+        return {name: None if isinstance(value, Form) else value for name, value in items}
+
+
+class Runs:
+    """The runs of a machine, turn by turn."""
+
+    def __init__(self, machine: Rounds) -> None:
+        self._machine = machine
+        self._follower = Follower(machine)
+        self._known: dict[object, list[Turn]] = {}
+
+    def turns(self, before: Path | None) -> list[Turn]:
+        """Return what may follow a path; None is the beginning."""
+        machine = self._machine
+        if before is not None and machine.round is None:
+            raise Refuted("there are no rounds")
+        if before is not None and before.ended:
+            return [Turn(Path({}, (), (), machine.padding or (), True), ())]
+        store = {} if before is None else before.store
+        held = tuple(sorted(name for name, value in store.items() if isinstance(value, Form)))
+        values = {name: value for name, value in store.items() if name not in held}
+        key = before is None, frozenset(values.items()), held
+        if key not in self._known:
+            follow = self._follower
+            paths = follow.start() if before is None else follow.round(values, held)
+            self._known[key] = [Turn(path, held) for path in paths]
+        return self._known[key]
+
+    def along(self, json: object) -> list[Turn]:
+        """Read the run that takes some paths."""
+        numbers = [as_integer(each, "a path") for each in as_list(json, "paths")]
+        if not 0 < len(numbers) <= MOST_ROUNDS + 1:
+            raise Refused("no round, or too many")
+        run: list[Turn] = []
+        for number in numbers:
+            turns = self.turns(run[-1].path if run else None)
+            if not 0 <= number < len(turns):
+                raise BadProof("there is no such path")
+            run.append(turns[number])
+        return run
+
+    def word(self, run: Sequence[Turn]) -> Word:
+        """Return what a run publishes."""
+        said = tuple(value for turn in run for value in turn.path.said)
+        is_told = run[-1].path.ended and self._machine.padding is None
+        return (*said, (END,)) if is_told else said
+
+    def alike(self, run: Sequence[Turn], parts: Parts) -> Iterator[list[Turn]]:
+        """Yield all runs that publish the same in as many turns, up to their random numbers.
+
+        Up to the last part that comes again, all of them have to keep step with the run.
+        """
+        machine, word = self._machine, self.word(run)
+        if run[-1].path.ended and not machine.ends:
+            raise Refuted("runs that end are not seen")
+        last = max(parts, default=0)
+        waiting: list[list[Turn]] = [[]]
+        count = 0
+        while waiting:
+            known = waiting.pop()
+            spend(100)
+            if len(known) == len(run):
+                if len(self.word(known)) == len(word):
+                    yield known
+                continue
+            found = self.turns(known[-1].path if known else None)
+            for turn in reversed(found):
+                longer = [*known, turn]
+                if turn.path.ended and not machine.ends:
+                    continue  # such runs are not seen
+                if len(longer) <= last and not self._keeps_step(longer, run, parts):
+                    continue
+                said = self.word(longer)
+                if len(said) <= len(word) and all(map(may_equal, said, word)):
+                    waiting.append(longer)
+            count += len(found)
+            if count > MOST_RUNS:
+                raise Refused(f"more than {MOST_RUNS} runs that publish alike")
+
+    def _keeps_step(self, known: Sequence[Turn], run: Sequence[Turn], parts: Parts) -> bool:
+        """Whether a run publishes in its last turn what another one does, and does nothing else."""
+        place = len(known)
+        last, own = known[-1], run[place - 1]
+        said, other = self.word([last]), self.word([own])
+        more = not run[-1].path.ended or any(turn.path.said for turn in run[place:])
+        if (END,) in said and (END,) not in other and more:
+            return False  # what the run publishes then is no end
+        if not all(map(may_equal, said, other)):
+            return False
+        if len(said) != len(other) or last.names != own.names:
+            raise Refuted(f"what turn {place - 1} publishes does not tell enough of it")
+        if place in parts and last.store != known[parts[place] - 1].store:
+            raise Refuted("a part does not lead to where it began")
+        return True
+
+
+def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
+    """Whether two things that are published may be the same."""
+    if isinstance(one, Form) or isinstance(other, Form):
+        return not isinstance(one, str | tuple) and not isinstance(other, str | tuple)
+    return one == other
+
+
+Inputs = Mapping[str, Sequence[Pair]]
+"""What is read, by name: those that are not listed are 0, and stay."""
+
+STEPS = -1
+"""An atom: the number of steps on the ray."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """Turns of a run, as forms over the noise of their samples, `STEPS`, and `held` cells before.
+
+    Attributes:
+        samples: Atom k is the noise of the k-th.
+        held: By atom, < -1.
+        guards: Of each turn.
+        said: Likewise what is published; None stands for a name.
+        cells: Likewise what cells hold behind it that hold something random.
+    """
+
+    samples: list[Sample]
+    held: Mapping[int, str]
+    guards: list[list[Guard]]
+    said: list[list[Form | None]]
+    cells: list[dict[str, Form]]
+
+
+def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) -> Flat:
+    """Return the turns of a run from one on; `integers` says that all numbers are whole."""
+    counts = Counter(name for turn in run[:start] for name in turn.names)
+    held = {-2 - k: name for k, name in enumerate(run[start].held)}
+    found = Flat([], held, [], [], [])
+    cells = {name: _atom(atom) for atom, name in held.items()}
+    for turn in run[start:]:
+        forms: list[Form] = []
+        for atom in turn.path.atoms:
+            match atom:
+                case Held(name):
+                    forms.append(cells[name])
+                case Read(name):
+                    own = inputs.get(name, ())[counts[name] :]
+                    first, grows = own[0] if own else (ZERO, ZERO)
+                    forms.append(_atom(STEPS).scaled(grows).plus(Form(first)))
+                    counts[name] += 1
+                case Sample(mean=mean):
+                    forms.append(_over(mean, forms).plus(_atom(len(found.samples))))
+                    found.samples.append(atom)
+        guards = []
+        for form, strict in known_forms(turn.path):
+            numbers = [form.constant, *(c for _, c in form.terms)]
+            unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
+            known = _over(form, forms)
+            more = strict and integers
+            guards.append((known.plus(Form(-unit)) if more else known, strict and not more))
+        found.guards.append(guards)
+        said = [None if isinstance(each, str) else form_of(each) for each in turn.path.said]
+        found.said.append([None if form is None else _over(form, forms) for form in said])
+        items = turn.path.store.items()
+        cells = {name: _over(form, forms) for name, form in items if isinstance(form, Form)}
+        found.cells.append(cells)
+    return found
+
+
+def _atom(number: int) -> Form:
+    return Form(ZERO, ((number, Fraction(1)),))
+
+
+def _over(form: Form, forms: Sequence[Form]) -> Form:
+    found = Form(form.constant)
+    for atom, coefficient in form.terms:
+        spend(size_of(forms[atom]) + size_of(found))
+        found = found.plus(forms[atom].scaled(coefficient))
+    return found
+
+
+def is_whole(run: Sequence[Turn]) -> bool:
+    """Whether all samples are integers, and all that cells hold, if inputs are."""
+    samples = [atom for turn in run for atom in turn.path.atoms if isinstance(atom, Sample)]
+    stored = [form for turn in run for form in turn.path.store.values() if isinstance(form, Form)]
+    forms = [*(sample.mean for sample in samples), *stored]
+    numbers = [number for form in forms for number in (form.constant, *dict(form.terms).values())]
+    whole = all(isinstance(FAMILIES[sample.family], IntegerFamily) for sample in samples)
+    return whole and all(number.denominator == 1 for number in numbers)
+
+
+def read_inputs(machine: Rounds, json: object, large: bool) -> dict[str, list[Pair]]:
+    """Read [name, [[first number, what it grows by], …]], and see whether such are adjacent.
+
+    Args:
+        machine: The machine.
+        json: What is read.
+        large: Whether numbers grow once, or again and again.
+    """
+    found: dict[str, list[Pair]] = {}
+    for each in as_list(json, "inputs"):
+        name, listed = as_list(each, "an input", 2)
+        if as_name(name, "an input") not in machine.inputs or name in found:
+            raise BadProof("no input of this name, or it stands there twice")
+        found[name] = [read_pair(pair) for pair in as_list(listed, "numbers")]
+        if machine.round is None and len(found[name]) != 1:
+            raise BadProof("an input has one number")
+        domain = machine.inputs[name]
+        for first, grows in found[name]:
+            end = domain.high if grows > 0 else domain.low
+            leaves = first + grows not in domain if large else grows and end is not None
+            if first not in domain or leaves:
+                raise Refuted("a ray leaves the bounds of an input")
+            if machine.whole and (first.denominator > 1 or grows.denominator > 1):
+                raise Refuted("an input that is no integer")
+    for name, domain in machine.inputs.items():
+        # In a stream 0 comes after those that are listed.
+        missing = name not in found if machine.round is None else ZERO not in domain
+        if missing:
+            raise Refuted("an input that is not known, or 0, which it cannot be")
+    pairs = [pair for each in found.values() for pair in each]
+    start, after = tuple(a for a, _ in pairs), tuple(a + b for a, b in pairs)
+    if not machine.adjacency.holds(start, after):
+        raise Refuted("the inputs of a ray are not adjacent")
+    return found
+
+
+def read_pair(json: object) -> Pair:
+    """Read two numbers."""
+    one, other = as_list(json, "two numbers", 2)
+    return as_number(one, "a number"), as_number(other, "a number")
+
+
+def read_parts(json: object, run: Sequence[Turn]) -> Parts:
+    """Read [first turn, the one behind the last] of every part."""
+    found: dict[int, int] = {}
+    last = 1
+    for each in as_list(json, "parts"):
+        start, end = (as_integer(k, "a turn") for k in as_list(each, "a part", 2))
+        if not last <= start < end <= len(run) or run[end - 1].path.ended:
+            raise BadProof("parts follow each other behind the first turn")
+        found[end], last = start, end
+    return found

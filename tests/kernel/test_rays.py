@@ -1,0 +1,216 @@
+"""Lower bounds of budgets that are lost on rays, as eps grows, or again and again: forgeries."""
+
+from __future__ import annotations
+
+import copy
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Options
+from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.judgements import LeastBudget, NoBudget
+from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.rounds import machines_of
+from tests.kernel.test_potentials import alone, file_of, others_for, places_in, text, with_at
+
+OPTIONS = Options(proved=True)
+
+
+def between(family: str, whole: bool = False, **fields: Any) -> NoBudget:
+    """Replay: the sample is at most 0 at the input 0, and less so at 1."""
+    machine = alone(family, whole)
+    machine["inputs"][0][1] = {"low": 0, "high": 1}
+    step = {
+        "rule": "ray",
+        "from": [],
+        "eps": "large",
+        "paths": [1],
+        "inputs": [["q", [[0, 1]]]],
+        "noise": [[0, -1]],
+        "parts": [],
+        "multipliers": [[[[0, 1]]]],
+        **fields,
+    }
+    found = replay(machine, {"verdict": "Not_DP", "budget": "9/10"}, [step])
+    assert isinstance(found, NoBudget)
+    return found
+
+
+def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
+    assert between("Lap") == NoBudget(Fraction(1), at_any=False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"multipliers": [[[[0, 2]]]]}, "worth less"),
+        ({"multipliers": [[[]]]}, "nothing is lost"),
+        ({"noise": [[0, 0]]}, "guard"),
+        ({"noise": [[0, 1]]}, "guard"),
+        ({"noise": [[-1, 0]]}, "nothing is lost"),
+        ({"noise": [["-1/2", 0]]}, "does not conclude"),
+        ({"eps": "every"}, "leaves the bounds"),
+        ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
+        ({"inputs": [["q", [[1, -1]]]]}, "guard"),
+        ({"inputs": [["q", [[1, -1]]]], "noise": [[-1, -1]]}, "nothing is lost"),
+        ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
+    ],
+)
+def test_forged_losses_between_two_inputs_are_refuted(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(Refuted, match=why):
+        between("Lap", **fields)
+
+
+def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
+    assert between("Gauss") == NoBudget(None, at_any=False)
+    with pytest.raises(Refuted, match="not known to be possible"):
+        between("Gauss", noise=[[-1, 0]])
+
+
+def test_integers_that_are_above_0_are_at_least_1() -> None:
+    above = {"paths": [0], "inputs": [["q", [[1, -1]]]], "noise": [[0, 0]]}
+    assert between("DLap", whole=True, **above) == NoBudget(Fraction(1), at_any=False)
+    with pytest.raises(Refuted):
+        between("Lap", **above)
+    with pytest.raises(Refuted):
+        between("Lap", whole=True, **above)
+    with pytest.raises(Refuted, match="not known to be possible"):
+        between("DLap", whole=True, noise=[[0, -1]])
+    with pytest.raises(Refuted, match="not known to be possible"):
+        between("DLap", whole=True, noise=[["1/2", 0]], paths=[0])
+
+
+BOUNDED = """
+input q in real 0..1
+input p in real 0..1
+output out in {0, 1, 2}
+adjacent linf 1
+t <- Lap(0, 2 / eps)
+x <- Lap(q, 4 / eps)
+y <- Lap(p, 4 / eps)
+if x > t then out <- 0 elif y > t then out <- 1 else out <- 2 end
+"""
+INTEGERS = """
+input q in real 0..2
+output out in {0, 1}
+adjacent linf 1
+x <- DLap(q, 1 / eps)
+if x > 1 then out <- 1 else out <- 0 end
+"""
+NUMBER = """
+input q in real 0..1
+output out in real
+adjacent linf 1
+x <- Lap(q, 1 / eps)
+out <- x
+"""
+
+
+@pytest.mark.parametrize("program", [BOUNDED, INTEGERS, NUMBER])
+def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
+    proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
+    assert proof.answer is Answer.DP, proof.unproved
+    assert proof.lower > 0
+    machine, claim, steps = file_of(proof)
+    assert claim["at least"] == text(proof.lower)
+    judged = replay(machine, claim, steps)
+    assert isinstance(judged, LeastBudget)
+    assert not judged.at_any
+
+
+@pytest.mark.parametrize("program", [BOUNDED, INTEGERS])
+def test_no_forged_step_proves_more_than_the_least_budget(program: str) -> None:
+    proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
+    assert proof.is_exact
+    machine, _, steps = file_of(proof)
+    chance = random.Random(program)
+    refused = 0
+    for at, value in places_in(steps[1:2]):
+        for other in others_for(value, chance):
+            forged = with_at(steps[1:2], at, other)
+            for budget in (text(proof.lower), None):
+                with pytest.raises(NotProved):
+                    replay(machine, {"verdict": "Not_DP", "budget": budget}, forged)
+                refused += 1
+    assert refused > 100
+
+
+# --- what comes again, and is not told ------------------------------------------------------------
+
+COIN = """
+stream q in real
+publishes {a, b}
+adjacent linf 1
+c <- Lap(0, 1 / eps)
+forever do
+  read q
+  r <- Lap(q, 1 / eps)
+  if c > 0 then
+    if r > 0 then publish a else publish b end
+  else
+    if r > 1 then publish a else publish b end
+  end
+end
+"""
+
+
+def test_a_hidden_coin_and_answers_for_ever_leave_no_budget() -> None:
+    proof = dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS)
+    assert proof.answer is Answer.NOT_DP, proof.unproved
+    machine, claim, steps = file_of(proof)
+    assert replay(machine, claim, steps) == NoBudget(None)
+    assert len(steps[0]["multipliers"]) > 1
+
+
+RISES = "if r > 1 then publish a else publish b end"
+
+
+def machine_with(other: str) -> Any:
+    """The machine whose coin has another side."""
+    return next(iter(machines_of(dipapprox.parse(COIN.replace(RISES, other)), True)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # Nothing is lost, more is read, or a round may say nothing.
+        "publish a",
+        f"read q; r <- Lap(q, 1 / eps); {RISES}",
+        "if r > 1 then publish a end",
+        "c <- c - 1; publish a",
+    ],
+)
+def test_the_other_side_of_a_coin_counts(other: str) -> None:
+    _, claim, steps = file_of(dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS))
+    (step,) = steps
+    for rows in (step["multipliers"], step["multipliers"][:1], step["multipliers"][:1] * 2):
+        with pytest.raises(NotProved):
+            replay(machine_with(other), claim, [{**step, "multipliers": rows}])
+
+
+def test_an_end_on_the_other_side_of_a_coin_is_seen() -> None:
+    _, claim, steps = file_of(dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS))
+    assert replay(machine_with("if r > 1 then publish a else exit end"), claim, steps) == NoBudget(
+        None
+    )
+
+
+def test_forged_turns_leave_a_budget() -> None:
+    machine, claim, steps = file_of(dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS))
+    chance = random.Random(3)
+    refused = 0
+    for at, value in places_in(steps[0]["multipliers"]):
+        if not isinstance(value, str) and not (isinstance(value, int) and len(at) == 4):
+            continue
+        for other in others_for(value, chance):
+            forged = copy.deepcopy(steps[0])
+            forged["multipliers"] = with_at(forged["multipliers"], at, other)
+            try:
+                assert replay(machine, claim, [forged]) == NoBudget(None)
+            except NotProved:
+                refused += 1
+    assert refused > 20
