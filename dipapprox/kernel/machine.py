@@ -18,9 +18,9 @@ value is an expression and a weight, too, and "and" and "or" have any number of 
 program starts with its inputs assigned, runs the body, and ends there or at an `exit`; then every
 output is assigned. Numbers are exact. `draw` is a fresh sample of the family with this mean and the
 scale coefficient * eps ** power. `choose` takes a value with the probability of its weight; if the
-flag is set, weights are divided by their sum first. Turn k of a `repeat`, k = 0, 1, …, is its body
-with the element `first` + k of its arrays in place of the element `first`. The index of an
-`element`, from 1 to the size, is computed. `reals` are outputs that hold any real number. `forget`
+flag is set, weights are divided by their sum first. In turn k = 0, 1, … of a `repeat`, `moving` is
+the element `first` + k of an array; else k is 0. The index of an `element`, from 1 to the size, is
+computed. `reals` are outputs that hold any real number. `forget`
 lets cells hold nothing, which changes no run that does not read them.
 """
 
@@ -55,7 +55,11 @@ MOST_VALUES = 1_000_000
 LONGEST_ARRAY = 100_000
 MOST_TURNS = 1_000_000
 
-_CELLS = {"cell": ("name",), "element": ("array", "size", "expression")}
+_CELLS = {
+    "cell": ("name",),
+    "moving": ("name", "first"),
+    "element": ("name", "size", "expression"),
+}
 
 FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "target": _CELLS,
@@ -84,14 +88,14 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "exit": (),
         "choose": ("target", "options", "flag"),
         "while": ("condition", "block"),
-        "repeat": ("turns", "first", "names", "block"),
+        "repeat": ("turns", "block"),
         "forget": ("names",),
     },
 }
 """The words of each kind of tree, with what their parts are."""
 
 Tree = Any
-"""A tuple (word, part, …), or a value. A cell ("moving", array, index) moves with a `repeat`."""
+"""A tuple (word, part, …), or a value."""
 
 Block = tuple[Tree, ...]
 
@@ -126,11 +130,12 @@ def read_machine(json: object) -> Machine:
     """Read a machine that is not too large."""
     record = as_record(json, "machine", ("inputs", "outputs", "reals", "adjacency", "body"))
     inputs = tuple(read_cell(each) for each in as_list(record["inputs"], "inputs"))
-    outputs = tuple(_cell(each) for each in as_list(record["outputs"], "outputs"))
+    cells = [read_cell(each) for each in as_list(record["outputs"], "outputs")]
+    outputs = tuple([(name, own) for name, own in cells if not isinstance(own, Range)])
     reals = tuple(as_name(each, "a real output") for each in as_list(record["reals"], "reals"))
     listed = [domain for _, domain in (*inputs, *outputs) if not isinstance(domain, Range)]
-    if sum(map(len, listed)) > MOST_VALUES:
-        raise BadProof("domains are too large")
+    if sum(map(len, listed)) > MOST_VALUES or len(outputs) < len(cells):
+        raise BadProof("domains are too large, or an output has a range")
     names = [name for name, _ in (*inputs, *outputs)] + list(reals)
     if len(set(names)) < len(names):
         raise BadProof("two cells of one name")
@@ -159,7 +164,7 @@ def read_pairs(json: object, domains: tuple[Domain, ...]) -> tuple[tuple[Input, 
 
 def read_weight(json: object) -> Tree:
     """Read a weight."""
-    return _Reader({}).tree(json, "weight", 0)
+    return _tree(json, "weight", 0)
 
 
 def read_value(json: object) -> Value:
@@ -174,19 +179,14 @@ def _plain(number: Fraction) -> Number:
 
 
 def read_cell(json: object) -> tuple[str, Domain]:
-    """Read an input cell."""
+    """Read a cell with its domain."""
     name, domain = as_list(json, "a cell", 2)
-    if not isinstance(domain, dict) or "low" not in domain:
-        return _cell(json)
-    record = as_record(domain, "a domain", ("low", "high"))
-    ends = [None if record[e] is None else as_number(record[e], e) for e in ("low", "high")]
-    if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-        raise BadProof("a domain is empty")
-    return as_name(name, "a cell"), Range(*ends)
-
-
-def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
-    name, domain = as_list(json, "a cell", 2)
+    if isinstance(domain, dict) and "low" in domain:
+        record = as_record(domain, "a domain", ("low", "high"))
+        ends = [None if record[e] is None else as_number(record[e], e) for e in ("low", "high")]
+        if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+            raise BadProof("a domain is empty")
+        return as_name(name, "a cell"), Range(*ends)
     if isinstance(domain, dict):
         record = as_record(domain, "a domain", ("from", "to"))
         low, high = (as_integer(record[end], "a domain") for end in ("from", "to"))
@@ -200,7 +200,7 @@ def _cell(json: object) -> tuple[str, tuple[Value, ...]]:
 
 def read_block(json: object) -> Block:
     """Read statements."""
-    block: Block = _Reader({}).part(json, "block", 1)
+    block: Block = _part(json, "block", 1)
     return block
 
 
@@ -223,78 +223,55 @@ def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
     return Adjacency(norm, _plain(radius))
 
 
-class _Reader:
-    """Reads trees; `moving` are the arrays that move with a `repeat`, by their first index."""
+def _tree(json: object, kind: str, depth: int) -> Tree:
+    if depth > DEEPEST:
+        raise BadProof(f"a {kind} is too deep")
+    if kind in ("expression", "weight") and not isinstance(json, list):
+        return read_value(json)
+    word, *parts = as_list(json, f"a {kind}") or [None]
+    fields = FORMS[kind].get(word) if isinstance(word, str) else None
+    if fields == ("conditions",):
+        parts = [parts]
+    if fields is None or len(parts) != len(fields) or (word == "repeat" and depth > 1):
+        raise BadProof(f"not a {kind}: {word_of(json)}")
+    read = zip(parts, fields, strict=True)
+    return (
+        word,
+        *[(_tree if field in FORMS else _part)(part, field, depth + 1) for part, field in read],
+    )
 
-    def __init__(self, moving: Mapping[str, int]) -> None:
-        self._moving = moving
 
-    def tree(self, json: object, kind: str, depth: int) -> Tree:
-        if depth > DEEPEST:
-            raise BadProof(f"a {kind} is too deep")
-        if kind in ("expression", "weight") and not isinstance(json, list):
-            return read_value(json)
-        word, *parts = as_list(json, f"a {kind}") or [None]
-        forms = FORMS[kind]
-        fields = forms[word] if isinstance(word, str) and word in forms else None
-        if fields == ("conditions",):
-            parts = [parts]
-        if fields is None or len(parts) != len(fields) or (word == "repeat" and depth > 1):
-            raise BadProof(f"not a {kind}: {word_of(json)}")
-        reader = self
-        if word == "repeat":
-            names = self.part(parts[2], "names", depth)
-            reader = _Reader(dict.fromkeys(names, as_integer(parts[1], "an index")))
-        found: list[Any] = [word]
-        for part, field in zip(parts, fields, strict=True):
-            read = reader.tree if field in FORMS else reader.part
-            found.append(read(part, field, depth + 1))
-        return self._named(found[1]) if word == "cell" else tuple(found)
-
-    def part(self, json: object, field: str, depth: int) -> Any:
-        match field:
-            case "block":
-                return tuple([self.tree(e, "statement", depth) for e in as_list(json, "a block")])
-            case "conditions":
-                return tuple([self.tree(e, "condition", depth) for e in as_list(json, field)])
-            case "options":
-                options = [as_list(each, "an option", 2) for each in as_list(json, "options")]
-                if not options:
-                    raise BadProof("a choice without options")
-                kinds = "expression", "weight"
-                return tuple(
-                    [("option", *map(self.tree, each, kinds, (depth, depth))) for each in options]
-                )
-            case "scale":
-                coefficient, power = as_list(json, "a scale", 2)
-                scale = as_number(coefficient, "a scale"), as_integer(power, "a power")
-                if scale[0] <= 0 or abs(scale[1]) > 8:
-                    raise BadProof("a scale is not > 0, or its power is too large")
-                return scale
-            case "family":
-                return as_word(json, "a family", tuple(FAMILIES))
-            case "flag" if isinstance(json, bool):
-                return json
-            case "names":
-                return tuple([as_name(each, "a cell") for each in as_list(json, "cells")])
-            case "array" if as_name(json, "an array") not in self._moving:
-                return json
-            case "name":
-                return as_name(json, "a cell")
-            case "first":
-                return as_integer(json, "an index")
-            case "size" if 0 < as_integer(json, "a size") <= LONGEST_ARRAY:
-                return json
-            case "turns" if 0 <= as_integer(json, "turns") <= MOST_TURNS:
-                return json
-            case _:
-                # An array that moves has no computed indices.
-                raise BadProof(f"{word_of(json)} is no {field} here, or too many")
-
-    def _named(self, name: str) -> Tree:
-        array, bracket, rest = name.partition("[")
-        if not bracket or array not in self._moving:
-            return "cell", name
-        if rest != f"{self._moving[array]}]":
-            raise BadProof(f"'{name}' does not move with its loop")
-        return "moving", array, self._moving[array]
+def _part(json: object, field: str, depth: int) -> Any:
+    match field:
+        case "block":
+            return tuple([_tree(each, "statement", depth) for each in as_list(json, "a block")])
+        case "conditions":
+            return tuple([_tree(each, "condition", depth) for each in as_list(json, field)])
+        case "options":
+            options = [as_list(each, "an option", 2) for each in as_list(json, "options")]
+            if not options:
+                raise BadProof("a choice without options")
+            kinds, depths = ("expression", "weight"), (depth, depth)
+            return tuple([("option", *map(_tree, each, kinds, depths)) for each in options])
+        case "scale":
+            coefficient, power = as_list(json, "a scale", 2)
+            scale = as_number(coefficient, "a scale"), as_integer(power, "a power")
+            if scale[0] <= 0 or abs(scale[1]) > 8:
+                raise BadProof("a scale is not > 0, or its power is too large")
+            return scale
+        case "family":
+            return as_word(json, "a family", tuple(FAMILIES))
+        case "flag" if isinstance(json, bool):
+            return json
+        case "names":
+            return tuple([as_name(each, "a cell") for each in as_list(json, "cells")])
+        case "name":
+            return as_name(json, "a cell")
+        case "first":
+            return as_integer(json, "an index")
+        case "size" if 0 < as_integer(json, "a size") <= LONGEST_ARRAY:
+            return json
+        case "turns" if 0 <= as_integer(json, "turns") <= MOST_TURNS:
+            return json
+        case _:
+            raise BadProof(f"{word_of(json)} is no {field} here, or too many")

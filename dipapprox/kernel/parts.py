@@ -217,7 +217,7 @@ def turns_of(machine: Machine, json: object) -> Iterator[Part]:
         raise BadProof("a part that is none of the body")
     body = _stripped(machine.body[first:last])
     if len(body) == 1 and body[0][0] == "repeat":
-        _, turns, _, _, block = body[0]
+        _, turns, block = body[0]
         yield from (_named(machine, _stripped(block), turn) for turn in range(turns))
     else:
         yield _named(machine, body, 0)
@@ -280,7 +280,7 @@ def _cells(tree: Tree, turn: int) -> Iterator[str]:
             spend(size)
             yield from (f"{array}[{k}]" for k in range(1, size + 1))
             yield from _cells(index, turn)
-        case "repeat", int(turns), _, _, block:
+        case "repeat", int(turns), block:
             yield from (name for k in range(turns) for name in _cells(block, k))
         case "forget", _:
             pass

@@ -139,10 +139,11 @@ class Walk(ABC, Generic[S]):
             case "choose", target, options, flag:
                 chosen = [self._choose(each, target, options, flag, where) for each in states]
                 return [state for found in chosen for state in found]
-            case "repeat", turns, _, _, body:
+            case "repeat", turns, body:
                 for turn in range(turns):
                     self._turn = turn
                     states = self._block(body, states, (*where, turn))
+                self._turn = 0
             case "while", condition, body:
                 return self._loop(condition, body, states)
             case "forget", names:

@@ -80,7 +80,7 @@ class _Analysis:
                 return branches | self._read(condition)
             case "while", condition, body:
                 return self._looped(body, after | self._read(condition))
-            case "repeat", _, _, _, body:
+            case "repeat", _, body:
                 return self._looped(body, after)
             case _:
                 return self._at_exit

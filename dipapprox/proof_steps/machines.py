@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
@@ -108,9 +108,20 @@ def _statement(statement: core.Statement | core.Repeat) -> Json:
         case core.While(condition, body):
             return ["while", _condition(condition), block_json(body)]
         case core.Repeat(body, turns, first, arrays):
-            return ["repeat", turns, first, list(arrays), block_json(body)]
+            places = {f"{array}[{first}]": array for array in arrays}
+            return ["repeat", turns, _moving(block_json(body), places, first)]
         case _:
             assert_never(statement)
+
+
+def _moving(json: Any, places: Mapping[str, str], first: int) -> Any:
+    """Let elements of arrays move with a loop."""
+    match json:
+        case ["cell", name] if name in places:
+            return ["moving", places[name], first]
+        case list():
+            return [_moving(each, places, first) for each in json]
+    return json
 
 
 def _condition(condition: core.Condition) -> Json:

@@ -1,6 +1,6 @@
 """Machines in words: what proofs are about, as people read it.
 
-Words are those of `.dpg` where there are some. `repeat` says which arrays move on by one element a
+Words are those of `.dpg` where there are some. In a `repeat` arrays may move on by one element a
 turn; `forget` lets cells hold nothing, as nobody reads them any more.
 """
 
@@ -119,9 +119,8 @@ def _statement(json: Any, indent: str) -> Iterator[str]:
             yield f"{indent}while {_tree(condition)} do"
             yield from _block(body, inner)
             yield f"{indent}end"
-        case "repeat", turns, first, arrays, body:
-            moving = f", moving {', '.join(f'{name}[{first}]' for name in arrays)}" * bool(arrays)
-            yield f"{indent}repeat {turns} times{moving}"
+        case "repeat", turns, body:
+            yield f"{indent}repeat {turns} times"
             yield from _block(body, inner)
             yield f"{indent}end"
         case "forget", names:
@@ -140,6 +139,8 @@ def _tree(json: Any, inside: bool = False) -> str:
     match json:
         case "cell", name:
             return str(name)
+        case "moving", array, first:
+            return f"{array}[{first} + turn]"
         case "element", array, size, index:
             return f"{array}[{_tree(index)} in 1..{size}]"
         case ("eps",):

@@ -71,26 +71,25 @@ class Rebuilt:
             parameters={},
             inputs=tuple(core.Cell(n, n, None, domain(d)) for n, d in machine["inputs"]),
             outputs=tuple(core.Cell(n, n, None, domain(d)) for n, d in machine["outputs"]),
-            body=self._block(machine["body"], {}),
+            body=self._block(machine["body"], 0),
             adjacency=core.Everyone(),
         )
 
-    def _block(self, block: Json, moved: dict[str, str]) -> tuple[core.Statement, ...]:
+    def _block(self, block: Json, turn: int) -> tuple[core.Statement, ...]:
         found: list[core.Statement] = []
         for statement in block:
             if statement[0] == "repeat":
-                _, turns, first, arrays, body = statement
+                _, turns, body = statement
                 for k in range(turns):
-                    names = {f"{a}[{first}]": f"{a}[{first + k}]" for a in arrays}
-                    found += self._block(body, names)
+                    found += self._block(body, k)
             elif statement[0] != "forget":
                 # A run that reads what was forgotten has no meaning, and is never confirmed.
-                found.append(self._statement(statement, moved))
+                found.append(self._statement(statement, turn))
         return tuple(found)
 
-    def _statement(self, statement: Json, moved: dict[str, str]) -> core.Statement:
+    def _statement(self, statement: Json, turn: int) -> core.Statement:
         def tree(given: Json) -> Any:
-            return self._tree(given, moved)
+            return self._tree(given, turn)
 
         self._site += 1
         match statement:
@@ -100,50 +99,52 @@ class Rebuilt:
                 scale = Scale(number(coefficient), power)
                 return core.Draw(tree(target), FAMILIES[family], tree(mean), scale, self._site)
             case ["if", condition, then, otherwise]:
-                blocks = self._block(then, moved), self._block(otherwise, moved)
-                return core.If(self._condition(condition, moved), *blocks)
+                blocks = self._block(then, turn), self._block(otherwise, turn)
+                return core.If(self._condition(condition, turn), *blocks)
             case ["exit"]:
                 return core.Exit()
             case ["choose", target, options, proportional]:
-                weights = tuple((tree(v), self._weight(w, moved)) for v, w in options)
+                weights = tuple((tree(v), self._weight(w, turn)) for v, w in options)
                 return core.Choose(tree(target), weights, proportional, self._site)
             case ["while", condition, body]:
-                return core.While(self._condition(condition, moved), self._block(body, moved))
+                return core.While(self._condition(condition, turn), self._block(body, turn))
         raise ValueError(statement)
 
-    def _condition(self, given: Json, moved: dict[str, str]) -> core.Condition:
+    def _condition(self, given: Json, turn: int) -> core.Condition:
         word, *parts = given
         if word in ("and", "or"):
             kind = core.All if word == "and" else core.Any
-            return kind(tuple(self._condition(part, moved) for part in parts))
-        left, right = (self._tree(part, moved) for part in parts)
+            return kind(tuple(self._condition(part, turn) for part in parts))
+        left, right = (self._tree(part, turn) for part in parts)
         return core.Comparison(left, core.Relation(word), right)
 
-    def _tree(self, given: Json, moved: dict[str, str]) -> Any:
+    def _tree(self, given: Json, turn: int) -> Any:
         match given:
             case ["cell", name]:
-                return core.Variable(moved.get(name, name))
+                return core.Variable(name)
+            case ["moving", array, first]:
+                return core.Variable(f"{array}[{first + turn}]")
             case ["element", array, size, index]:
-                return core.Element(array, size, self._tree(index, moved))
+                return core.Element(array, size, self._tree(index, turn))
             case ["+", left, right]:
-                return core.Sum(self._tree(left, moved), self._tree(right, moved))
+                return core.Sum(self._tree(left, turn), self._tree(right, turn))
             case ["*", left, right]:
-                return core.Product(self._tree(left, moved), self._tree(right, moved))
+                return core.Product(self._tree(left, turn), self._tree(right, turn))
         return core.Constant(value(given))
 
-    def _weight(self, given: Json, moved: dict[str, str]) -> Any:
+    def _weight(self, given: Json, turn: int) -> Any:
         match given:
             case ["eps"]:
                 return core.Epsilon()
             case ["+", left, right]:
-                return core.WeightSum(self._weight(left, moved), self._weight(right, moved))
+                return core.WeightSum(self._weight(left, turn), self._weight(right, turn))
             case ["*", left, right]:
-                return core.WeightProduct(self._weight(left, moved), self._weight(right, moved))
+                return core.WeightProduct(self._weight(left, turn), self._weight(right, turn))
             case ["inverse", operand]:
-                return core.Inverse(self._weight(operand, moved))
+                return core.Inverse(self._weight(operand, turn))
             case ["exp", operand]:
-                return core.Exponential(self._weight(operand, moved))
-        return self._tree(given, moved)
+                return core.Exponential(self._weight(operand, turn))
+        return self._tree(given, turn)
 
 
 @lru_cache(maxsize=2000)
@@ -445,15 +446,22 @@ def attained() -> Iterator[tuple[str, Proof]]:
     yield "repeat: Not_DP", (repeated(), *vectors.violated(vectors.below()))
 
 
+def moving(tree: Json) -> Json:
+    """Let the first elements of arrays move with a loop."""
+    if isinstance(tree, list) and tree[:1] == ["cell"] and tree[1].endswith("[1]"):
+        return ["moving", tree[1].removesuffix("[1]"), 1]
+    return [moving(each) for each in tree] if isinstance(tree, list) else tree
+
+
 def repeated() -> Json:
     """Sparse vectors, with equal turns there once."""
     (vectors,) = (small for small in SMALL if small.name == "sparse vectors")
     machine = deepcopy(vectors.machine)
     body = machine["body"]
     machine["body"] = [
-        ["repeat", 3, 1, ["out"], body[:1]],
+        ["repeat", 3, moving(body[:1])],
         body[3],
-        ["repeat", 3, 1, ["q", "out"], body[4:6]],
+        ["repeat", 3, moving(body[4:6])],
     ]
     return machine
 

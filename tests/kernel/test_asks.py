@@ -58,7 +58,7 @@ def asked(
 
 def repeat(turns: int, *body: Json) -> Json:
     """A loop."""
-    return ["repeat", turns, 1, [], list(body)]
+    return ["repeat", turns, list(body)]
 
 
 WIDE: Json = {"from": 0, "to": 9_999}

@@ -31,7 +31,7 @@ def draw(power: int, mean: Json = 0) -> Json:
 
 
 def repeat(turns: int, *body: Json) -> Json:
-    return ["repeat", turns, 1, [], list(body)]
+    return ["repeat", turns, list(body)]
 
 
 def budgeted(*body: Json, node: Json = NODE, **published: Json) -> Proof:
@@ -83,7 +83,7 @@ ASKS: dict[str, Proof] = {
     "atoms": budgeted(repeat(30_000, draw(-1))),
     "publications": budgeted(repeat(30_000, ["set", X, 1]), whenever=["x"]),
     "long stores of paths": budgeted(
-        ["repeat", 1000, 1, ["a"], [["set", ["cell", "a[1]"], 0]]],
+        ["repeat", 1000, [["set", ["moving", "a", 1], 0]]],
         draw(-1),
         *[["if", ["<", X, 0], [], []]] * 6,
     ),

@@ -34,7 +34,7 @@ def parted(turns: int) -> tuple[Json, Json, list[Json]]:
         "reals": [],
         "adjacency": {"norm": "all"},
         "body": [
-            ["repeat", turns, 1, ["t"], [["set", ["cell", "t[1]"], long]]],
+            ["repeat", turns, [["set", ["moving", "t", 1], long]]],
             ["set", ["cell", "o"], 0],
         ],
     }
