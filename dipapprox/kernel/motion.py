@@ -31,6 +31,7 @@ of two with the same noise, through all decisions that are not seen to be imposs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -242,10 +243,9 @@ class Motion(Courses):
         self._ordered: dict[int, bool] = {}
         self._published: set[tuple[Form, ...]] = set()
         self._chooses = False
-        # What cells hold, and what is compared (True), each once.
-        self._seen: dict[tuple[Form, bool], None] = {}
+        # All that is compared with 0, once.
+        self._forms: dict[Form, None] = {}
         self.outputs = {output for (output,) in self.ends()}
-        self._forms = [form for form, is_compared in self._seen if is_compared]
         self._slopes = {atom: slopes for (_, _, slopes), atom in self.noise.items()}
         self._beside = self._taken_along()
 
@@ -298,11 +298,6 @@ class Motion(Courses):
         )
         return noise and ties and not self.reads_eps and not self.machine.reals
 
-    def _assign(self, state: Runs, name: str, value: Stored) -> None:
-        super()._assign(state, name, value)
-        if isinstance(value, Form) and sum(atom > self._d for atom, _ in value.terms) == 1:
-            self._seen[value, False] = None
-
     def _choose(
         self, state: Runs, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[Runs]:
@@ -312,7 +307,7 @@ class Motion(Courses):
     def _split(self, state: Runs, form: Form, relation: str) -> tuple[list[Runs], list[Runs]]:
         if all(atom <= self._d for atom, _ in form.terms):
             raise NotProved("inputs are compared without noise")
-        self._seen[form, True] = None
+        self._forms[form] = None
         return super()._split(state, form, relation)
 
     def _end(self, state: Runs) -> None:
@@ -324,13 +319,14 @@ class Motion(Courses):
         super()._end(state)
 
     def _taken_along(self) -> set[int]:
-        """Let noise around 0 take along what is first added to it; return what is beside noise.
+        """Let noise around 0 take along what is added to it; return what is compared beside noise.
 
-        No slopes change of noise that was compared before.
+        Slopes are changed of noise that was not compared before, and is compared least often.
         """
         free = {atom for atom, slopes in self._slopes.items() if not slopes.terms}
+        often = Counter(atom for form in self._forms for atom, _ in form.terms)
         found: set[int] = set()
-        for form, is_compared in self._seen:
+        for form in self._forms:
             noise = [(atom, c) for atom, c in form.terms if atom > self._d]
             rest = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
             for atom, c in noise:
@@ -338,10 +334,8 @@ class Motion(Courses):
                 rest = rest.plus(self._slopes[atom].scaled(-c))
             takes = [(atom, c) for atom, c in noise if atom in free]
             if rest.terms and takes:
-                atom, c = takes[-1]
-                free.remove(atom)
+                atom, c = min(takes, key=lambda taken: often[taken[0]])
                 self._slopes[atom], rest = rest.scaled(1 / c), NOTHING
-            if is_compared:
-                free -= {atom for atom, _ in noise}
-                found |= {atom for atom, _ in rest.terms}
+            free -= {atom for atom, _ in noise}
+            found |= {atom for atom, _ in rest.terms}
         return found

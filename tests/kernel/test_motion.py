@@ -353,12 +353,14 @@ def test_bounds_of_curvature_are_right_and_hardly_too_large(
         ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if y >= 0 and x + q[1] <= 1 then o <- 1 end", 1),
         ("t <- Lap(0, 1)  x <- Lap(0, 1)  o <- 0  if x + q[1] >= t then o <- 1 end", 1),
         ("x <- Lap(3 * q[1], 1)  o <- 0  if x >= 0 and 2 * x <= 1 then o <- 1 end", 9),
+        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", 0),
+        # Noise that is compared twice, or before, is not free.
+        ("x <- Lap(0, 1)  o <- 0  if x >= 0 then if x + q[1] >= 0 then o <- 1 end end", None),
         # What is compared differently is beside it.
         ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= 1 then o <- 1 end", None),
         ("x <- Lap(0, 1)  o <- 0  if x >= 0 and x <= q[1] then o <- 1 end", None),
         ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
         ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
-        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", None),
     ],
 )
 def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | None) -> None:
@@ -368,6 +370,14 @@ def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | Non
         return
     with pytest.raises(Refused):
         motion.curvature(0, HALF)
+
+
+def test_noise_takes_along_its_own_input_whatever_comes_first() -> None:
+    """A threshold that is drawn last is compared with both, and stays where it is."""
+    draws = "x <- Lap(0, 2)  y <- Lap(0, 2)  t <- Lap(0, 1)  o <- 0  "
+    motion = motion_of(draws + "if x + q[1] >= t or y + q[2] >= t then o <- 1 end")
+    for place in (0, 1):
+        assert motion.curvature(place, HALF) == Fraction(1, 4)
 
 
 def test_several_samples_around_an_input() -> None:
