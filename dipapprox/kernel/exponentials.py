@@ -36,7 +36,7 @@ MOST_BITS = 1 << 16
 
 def power(base: Fraction, exponent: int) -> Fraction:
     """Return base ** exponent."""
-    if _bits(base) * abs(exponent) > MOST_BITS or (exponent < 0 and not base):
+    if _bits(base) * abs(exponent) > MOST_BITS:
         raise Refused("a power that is too long")
     return base**exponent
 
@@ -135,11 +135,10 @@ class Sum:
         return Sum.of(found + [((q, n - 1), c * n) for (q, n), c in self.terms])
 
     def at(self, eps: Fraction) -> Sum:
-        """Return a sum without powers of eps that has the same value at `eps`.
-
-        At 0, where there must be no power below 0, it is a number.
-        """
-        return Sum.of(((q * bool(eps), 0), c * power(eps, n)) for (q, n), c in self.terms)
+        """Return a sum without powers of eps that has the same value there; at 0 no n is < 0."""
+        if not eps:
+            return Sum.constant(sum(c for (_, n), c in self.terms if not n))
+        return Sum.of(((q, 0), c * power(eps, n)) for (q, n), c in self.terms)
 
     def ball(self, eps: Ball) -> Ball:
         """Enclose the values at all members of a ball, at the precision of the enclosing block."""

@@ -51,12 +51,14 @@ class ExactDistributions:
     Attributes:
         epsilons: Where the functions hold.
         outputs: Every output that one of the inputs can have.
-        values: For each input the probabilities, in the order of `outputs`.
+        forms: The functions, each once.
+        values: For each input the places of probabilities in `forms`, in the order of `outputs`.
     """
 
     epsilons: Epsilons
     outputs: tuple[Output, ...]
-    values: Mapping[Input, Sequence[Ratio]]
+    forms: Sequence[Ratio]
+    values: Mapping[Input, Sequence[int]]
 
     def __str__(self) -> str:
         return (

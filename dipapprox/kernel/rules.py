@@ -15,12 +15,13 @@ from functools import wraps
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.budget import budget
+from dipapprox.kernel.budget import budget, spend
 from dipapprox.kernel.closed_forms import (
-    every_pair_exactly,
-    every_pair_throughout,
+    Sums,
     exact_distributions,
+    growth_of,
     sign,
+    signs_of,
     violated_somewhere,
 )
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
@@ -37,7 +38,7 @@ from dipapprox.kernel.judgements import (
     Representatives,
     Violated,
 )
-from dipapprox.kernel.machine import Machine, read_input, read_value
+from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import (
     MOST_INPUTS,
@@ -58,6 +59,7 @@ from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.sets import every_real_pair, largest_of, representatives
 from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.weights import formula_of
 
 
 def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Distributions:
@@ -97,21 +99,41 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     """delta_{u,u'} = sum over outputs of max(0, Pr[o | u] - e^eps_prv Pr[o | u']) <= delta.
 
     Theorem (DiPApprox, Lemma 2): the sum is the largest Pr[S | u] - e^eps_prv Pr[S | u'] over all
-    sets S of outputs. It is bounded above with upper bounds of Pr[o | u] and lower bounds of
-    Pr[o | u'] and e^eps_prv, in integers.
+    sets S of outputs. From bounds it is bounded above with upper bounds of Pr[o | u] and lower
+    bounds of Pr[o | u'] and e^eps_prv, in integers. In closed form signs tell (`Sums`): delta may
+    be attained, and all eps of an interval are meant.
 
-    Step: "eps_prv", "delta"; one premise: distributions for all inputs of the pairs.
+    Step: "eps_prv", "delta"; throughout an interval "cuts", and they are formulas in eps, the first
+    a multiple of eps, or a constant. Premises: distributions for all inputs of the pairs, as bounds
+    or in closed form; then signs.
     """
-    found = _distributions(premises)
     _no_reals(proof)
-    eps_prv, delta = claimed(step)
-    most = (delta.numerator << found.places) // delta.denominator
-    largest, count = largest_of(found, eps_prv), 0
+    stated: tuple[Tree, Tree]
+    match premises:
+        case [Distributions() as found] if "cuts" not in step:
+            eps, stated = found.eps, claimed(step)
+            largest, most = largest_of(found, stated[0]), stated[1] * (1 << found.places)
+
+            def hold(first: Input, second: Input) -> bool:
+                return largest(first, second) <= most
+
+        case [ExactDistributions() as found, *rest]:
+            signs, cuts = Signs(found.epsilons, signs_of(rest)), ascending(step.get("cuts", []))
+            eps, stated = found.epsilons, (read_weight(step["eps_prv"]), read_weight(step["delta"]))
+            if "cuts" not in step:
+                eps, stated = found.epsilons.point, claimed(step)
+            claim = growth_of(stated[0], signs), formula_of(stated[1], signs)
+            hold = Sums(found, signs, claim, cuts).hold
+        case _:
+            raise BadProof("one premise is wanted first: distributions")
+    if eps is None:
+        raise BadProof("closed forms at one eps are wanted")
+    count = 0
     for first, second in pairs_of(proof):
         count += 1
-        if largest(first, second) > most:
-            raise Refuted(f"the bound of delta for {first}, {second} is larger")
-    return Private(found.eps, eps_prv, delta, listed(proof), count)
+        if not hold(first, second):
+            raise Refuted(f"delta is not known to bound {first}, {second}")
+    return Private(eps, *stated, listed(proof), count)
 
 
 def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
@@ -128,7 +150,8 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     found: dict[Input, Mapping[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
     count = 0
-    for pair in pairs_of(proof, 100):
+    for pair in pairs_of(proof):
+        spend(100)
         count += 1
         if len(found) > MOST_INPUTS:
             raise Refused(f"more than {MOST_INPUTS} inputs")
@@ -177,9 +200,9 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
         if eps is None:
             raise Refused("a violation on an interval of eps")
         # -e ** eps_prv is the value of this function at eps.
-        growth = Ratio(Sum.exponential(eps_prv / eps)).scaled(Fraction(-1))
-        ours, theirs = found.values[first], found.values[second]
-        excess = sum((ours[k] + growth * theirs[k] for k in numbers), Ratio.constant(-delta))
+        growth, forms = Ratio(Sum.exponential(eps_prv / eps)).scaled(-1), found.forms
+        rows = [(found.values[first][k], found.values[second][k]) for k in numbers]
+        excess = sum((forms[p] + growth * forms[q] for p, q in rows), Ratio.constant(-delta))
         if not Signs(found.epsilons).tell(excess.numerator, positive=True):
             raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
         return Violated(eps, eps_prv, delta, first, second, outputs)
@@ -218,14 +241,6 @@ def _either(premises: Sequence[Judgement]) -> Distributions | ExactDistributions
             raise BadProof("one premise is wanted: distributions")
 
 
-def _distributions(premises: Sequence[Judgement]) -> Distributions:
-    match premises:
-        case [Distributions() as found]:
-            return found
-        case _:
-            raise BadProof("one premise is wanted: distributions")
-
-
 def _represented(rule: Callable[..., Private]) -> Callable[..., Judgement]:
     """Let a rule go through representatives in place of all pairs, if they are its last premise."""
 
@@ -250,10 +265,9 @@ RULES: Rules = {
         _represented(published_pairs),
         ("eps", "eps_prv", "delta", "bits", "cuts"),
     ),
-    "every pair exactly": (_represented(every_pair_exactly), ("eps_prv", "delta")),
     "every pair": (_represented(every_pair), ("eps_prv", "delta")),
     "sign": (sign, ("eps", "factors")),
-    "every pair throughout": (_represented(every_pair_throughout), ("eps_prv", "delta", "cuts")),
+    "every pair throughout": (_represented(every_pair), ("eps_prv", "delta", "cuts")),
     "smaller eps": (smaller_eps, ("eps", "eps_prv", "delta", "point")),
     "representatives": (representatives, ("parts",)),
     "every real pair": (every_real_pair, ("eps_prv", "delta", "parts")),

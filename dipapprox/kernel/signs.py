@@ -109,7 +109,9 @@ class Signs:
 
     def tell(self, function: Sum, positive: bool, on: Epsilons | None = None) -> bool:
         """Whether a function is known to be >= 0, or > 0, at all eps or some of them."""
-        on = self.epsilons if on is None else on
+        on, every = self.epsilons if on is None else on, self.epsilons
+        if on != every and every.holds(on.lower, on.upper) and self.tell(function, positive):
+            return True
         if function.is_zero():
             return not positive
         if function.has_positive_terms():

@@ -178,7 +178,7 @@ class _Prover:
                 for each in self._candidates(own) if exact else [own]:
                     with suppress(Refuted):
                         points = [
-                            self._point(part, runs[part], each, t, d, exact)
+                            self._point(part, runs[part], each, t, d)
                             for t, d in each.deltas.items()
                         ]
                         own = each
@@ -218,11 +218,8 @@ class _Prover:
         yield _Class(own.pairs, {short: Fraction(0)}, own.price)
         yield own
 
-    def _point(
-        self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction, exact: bool
-    ) -> int:
-        rule = "every pair exactly" if exact else "every pair"
-        step: _Fields = {"rule": rule, "eps_prv": number_json(t), "delta": number_json(d)}
+    def _point(self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction) -> int:
+        step: _Fields = {"rule": "every pair", "eps_prv": number_json(t), "delta": number_json(d)}
         fields: _Fields = {"part": self._place[part], "pairs": own.json, "step": step}
         return self._all.add("about part", [run], fields)
 

@@ -13,7 +13,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.exact.signs.zero import in_order
 from dipapprox.kernel.balls import precision, upper_at
-from dipapprox.kernel.closed_forms import bounded_excesses, closed_forms, growth_of, needs_meaning
+from dipapprox.kernel.closed_forms import Sums, closed_forms, growth_of, needs_meaning
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import ExactDistributions
@@ -134,7 +134,9 @@ def _kept(
         growth = growth_of(read_weight(claim["eps_prv"]), second)
         bound = formula_of(read_weight(claim["delta"]), second)
         cuts = _cuts(proof, found, second, growth)
-        bounded_excesses(proof, found, second, (growth, bound), cuts)
+        sums = Sums(found, second, (growth, bound), cuts)
+        if not all(sums.hold(*pair) for pair in pairs_of(proof)):
+            raise NoCertificate("no signs are found that bound delta")
     except NotProved as obstacle:
         raise NoCertificate(str(obstacle)) from None
     numbers: dict[Sign, int] = {}
@@ -189,12 +191,13 @@ def _of(finder: Finder, numbers: dict[Sign, int]) -> list[tuple[Sign, int]]:
 def _cuts(proof: Proof, found: ExactDistributions, signs: Finder, growth: Ratio) -> list[Fraction]:
     """Return where excesses change their signs: at rational numbers, or on both sides of it."""
     turning: dict[Sum, None] = {}
-    seen: set[tuple[Ratio, Ratio]] = set()
+    seen: set[tuple[int, int]] = set()
     for first, second in pairs_of(proof):
         for pair in zip(found.values[first], found.values[second], strict=True):
             if pair not in seen:
                 seen.add(pair)
-                excess = (pair[0] + (growth * pair[1]).scaled(Fraction(-1))).numerator
+                p, q = (found.forms[k] for k in pair)
+                excess = (p + (growth * q).scaled(-1)).numerator
                 both = excess.scaled(Fraction(-1)), excess
                 if not any(signs.tell(each, positive=False) for each in both):
                     turning[excess.parts()[1]] = None

@@ -174,7 +174,7 @@ def _kept(
         cuts = cuts_for(machine, meant, gap, bits)
         every: dict[str, Json] = {"rule": "every published pair", "from": [-1] * len(before)}
         return [*before, {**every, "eps": said["eps"], "bits": bits, **stated, "cuts": cuts}]
-    last = {"rule": "every pair" if bits else "every pair exactly", **stated}
+    last = {"rule": "every pair", **stated}
     run = _run(said, inputs, bits)
     return [*before, run, {**last, "from": [-2, -1] if before else [-1]}]
 

@@ -101,7 +101,7 @@ def as_enclosed(found: Distributions | ExactDistributions) -> Distributions:
     bounds = {}
     with precision(200):
         for input, row in found.values.items():
-            balls = [each.ball(found.epsilons.lower) for each in row]
+            balls = [found.forms[k].ball(found.epsilons.lower) for k in row]
             bounds[input] = [lower_at(b, 60) for b in balls], [upper_at(b, 60) for b in balls]
     return Distributions(found.epsilons.lower, 60, found.outputs, bounds)
 
@@ -124,9 +124,9 @@ def test_closed_forms_lie_within_enclosures(name: str) -> None:
     assert enclosed.outputs == exact.outputs
     places = enclosed.places
     for input, row in exact.values.items():
-        for low, high, ratio in zip(*enclosed.bounds[input], row, strict=True):
+        for low, high, k in zip(*enclosed.bounds[input], row, strict=True):
             with precision(2 * places):
-                ball = ratio.ball(EPS)
+                ball = exact.forms[k].ball(EPS)
                 assert lower_at(ball, places) <= high
                 assert low <= upper_at(ball, places)
 
