@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations
 
 from dipapprox.kernel.adjacency import Input, all_inputs
 from dipapprox.kernel.budget import spend
@@ -125,7 +125,8 @@ class Sums:
         self._growth, self._delta = claim[0].scaled(-1), claim[1]
         if cuts and not (on.lower < cuts[0] and (on.upper is None or cuts[-1] < on.upper)):
             raise BadProof("cuts are not inside of the interval")
-        self._parts = [Epsilons(a, b) for a, b in pairwise((on.lower, *cuts, on.upper))]
+        starts, ends = (on.lower, *cuts), (*cuts, on.upper)
+        self._parts = list(map(Epsilons, starts, ends))
         self._excesses: dict[tuple[int, int], Ratio] = {}
         self._kinds: dict[tuple[int, int], list[int]] = {}
         self._known: dict[tuple[tuple[int, int], ...], bool] = {}

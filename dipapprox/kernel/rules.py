@@ -58,7 +58,7 @@ from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.sets import every_real_pair, largest_of, representatives
 from dipapprox.kernel.shrinking import smaller_eps
-from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.weights import formula_of
 
 
@@ -108,20 +108,22 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     or in closed form; then signs.
     """
     _no_reals(proof)
-    stated: tuple[Tree, Tree]
+    eps: Fraction | Epsilons | None
+    throughout = "cuts" in step
+    stated: tuple[Tree, Tree] = (
+        (read_weight(step["eps_prv"]), read_weight(step["delta"])) if throughout else claimed(step)
+    )
     match premises:
-        case [Distributions() as found] if "cuts" not in step:
-            eps, stated = found.eps, claimed(step)
-            largest, most = largest_of(found, stated[0]), stated[1] * (1 << found.places)
+        case [Distributions() as found] if not throughout:
+            eps, (eps_prv, delta) = found.eps, claimed(step)
+            largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
 
             def hold(first: Input, second: Input) -> bool:
                 return largest(first, second) <= most
 
         case [ExactDistributions() as found, *rest]:
             signs, cuts = Signs(found.epsilons, signs_of(rest)), ascending(step.get("cuts", []))
-            eps, stated = found.epsilons, (read_weight(step["eps_prv"]), read_weight(step["delta"]))
-            if "cuts" not in step:
-                eps, stated = found.epsilons.point, claimed(step)
+            eps = found.epsilons if throughout else found.epsilons.point
             claim = growth_of(stated[0], signs), formula_of(stated[1], signs)
             hold = Sums(found, signs, claim, cuts).hold
         case _:
@@ -133,7 +135,7 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
         count += 1
         if not hold(first, second):
             raise Refuted(f"delta is not known to bound {first}, {second}")
-    return Private(eps, *stated, listed(proof), count)
+    return Private(eps, stated[0], stated[1], listed(proof), count)
 
 
 def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
