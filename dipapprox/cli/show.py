@@ -21,16 +21,19 @@ from dipapprox.highlighting import DpgLexer
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
+from dipapprox.language.services import elaborate_service, is_service
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proof_steps import machines, rounds
+    from dipapprox.proof_steps import machines, rounds, services
+    from dipapprox.proof_steps.machines import Json
     from dipapprox.replays import core_text
 else:
     core_text = Deferred("dipapprox.replays.core_text")
     machines = Deferred("dipapprox.proof_steps.machines")
     rounds = Deferred("dipapprox.proof_steps.rounds")
+    services = Deferred("dipapprox.proof_steps.services")
 
 _EXAMPLES = """examples:
   dipapprox show mechanisms.py:svt                  the program that a Python function is
@@ -97,18 +100,24 @@ def run(command: ShowCommand, console: Console) -> int:
     return 0
 
 
+def _machine(source: Source) -> dict[str, Json]:
+    if is_service(source.program):
+        service = elaborate_service(source.program, source.parameters, source.name)
+        return services.service_json(service, ())
+    program = elaborate(source.program, source.parameters, source.name, irrational=True)
+    if program.rounds is None:
+        return machines.machine_json(program)
+    return rounds.rounds_json(program)
+
+
 def _show_machine(source: Source, json: bool, console: Console) -> int:
     """Print the machine that a program means.
 
     Raises:
         UserError: If it is no program, or there is no machine for it.
     """
-    program = elaborate(source.program, source.parameters, source.name, irrational=True)
     try:
-        if program.rounds is None:
-            machine = machines.machine_json(program)
-        else:
-            machine = rounds.rounds_json(program)
+        machine = _machine(source)
     except NoCertificate as none:
         raise UserError(f"the kernel has no machine for it: {none.missing}") from None
     if json:

@@ -19,7 +19,9 @@ which modules import those before them:
     real inputs         motion, sets, shrinking
     one eps             ratios, excesses, rules
     compositions        mechanisms, compositions, parts
-    every eps           rounds, paths, regions, potential, runs, rays, budgets
+    every eps           rounds, paths, regions, potential, runs, rays
+    services            services, couplings, traces
+    claims of budgets   budgets
     the whole           replay
 
 Imports: the standard library, flint, itself.

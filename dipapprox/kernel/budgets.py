@@ -1,4 +1,4 @@
-"""Claims of budgets, about machines of `rounds`, and their rules.
+"""Claims of budgets, about machines of `rounds` and services, and their rules.
 
     claim    {"verdict": "DP", "budget": number, "at least": null | number}
              | {"verdict": "Not_DP", "budget": null | number}
@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.closed_forms import sign
+from dipapprox.kernel.couplings import couplings
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
 from dipapprox.kernel.potential import potential
 from dipapprox.kernel.rays import ray
 from dipapprox.kernel.reading import as_number, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.services import Service
+from dipapprox.kernel.traces import repetition, trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,11 @@ def read_budget(json: object) -> BudgetClaim:
 
 
 def least_budget(
-    machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]
+    machine: Rounds | Service, premises: Sequence[Judgement], step: Mapping[str, Any]
 ) -> LeastBudget:
     """One budget serves, and none below another one does.
 
-    Step: nothing; two premises: a potential, and a ray.
+    Step: nothing; two premises: a potential and a ray, or couplings and a trace.
     """
     match premises:
         case [Budget(budget), NoBudget(Fraction() as below, at_any)]:
@@ -79,9 +83,22 @@ def least_budget(
             raise BadProof("two premises are wanted: a budget that serves, and that no less does")
 
 
-RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
+Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
+
+RULES: Rules = {
     "potential": (potential, ("nodes",)),
     "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
     "least budget": (least_budget, ()),
 }
 """As in `rules`."""
+
+OF_SERVICES: Rules = {
+    "sign": (sign, ("eps", "factors")),
+    "couplings": (
+        couplings,
+        ("budget", "held", "symbols", "exact", "stores", "changes", "pairs"),
+    ),
+    "trace": (trace, ("events", "budget", "eps")),
+    "repetition": (repetition, ("events", "turns", "store", "eps")),
+    "least budget": (least_budget, ()),
+}

@@ -225,6 +225,7 @@ def needs_meaning(tree: Tree) -> bool:
 
 
 def signs_of(premises: Sequence[Judgement]) -> list[Sign]:
+    """Take premises that are signs."""
     found = [each for each in premises if isinstance(each, Sign)]
     if len(found) < len(premises):
         raise BadProof("premises are signs")

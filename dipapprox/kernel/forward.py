@@ -19,7 +19,6 @@ from typing import cast
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Heads
@@ -30,7 +29,7 @@ from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Stored, canonical, copied, held
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
-from dipapprox.kernel.weights import weight_of
+from dipapprox.kernel.weights import probabilities
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""
@@ -137,17 +136,8 @@ class Run(Walk[State]):
     def _choose(
         self, state: State, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[State]:
-        signs, total = self._signs, Ratio.constant(Fraction(0))
-        weights = [weight_of(weight, signs, state.store, self._turn) for _, _, weight in options]
-        for weight in weights:
-            if not signs.tell(weight.numerator, positive=False):
-                raise NotProved("weights that are not known to be >= 0")
-            total = total + weight
-        if proportional:
-            inverse = signs.inverse(total)
-            weights = [weight * inverse for weight in weights]
-        elif not signs.is_zero((total + Ratio.constant(Fraction(-1))).numerator):
-            raise NotProved("probabilities that do not add up to 1")
+        signs = self._signs
+        weights = probabilities(options, proportional, signs, state.store, self._turn)
         found = []
         for (_, expression, _), weight in zip(options, weights, strict=True):
             if not signs.is_zero(weight.numerator):

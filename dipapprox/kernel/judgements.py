@@ -151,8 +151,9 @@ class Budget:
 
     def __str__(self) -> str:
         return (
-            "for every eps > 0, any number of rounds and all ordered pairs of adjacent inputs "
-            f"u, u', Pr[S | u] <= e^({self.budget} eps) Pr[S | u'] for every set S of publications"
+            "for every eps > 0, any number of rounds or calls and all ordered pairs of adjacent "
+            f"inputs u, u', Pr[S | u] <= e^({self.budget} eps) Pr[S | u'] for every set S of "
+            "publications"
         )
 
 
@@ -165,16 +166,16 @@ class NoBudget:
 
     def __str__(self) -> str:
         which = "no B" if self.below is None else f"no B < {self.below}"
-        where = "for no eps > 0 and" if self.at_any else "not for every eps > 0, and for"
+        where = f"for no eps > 0 and {which}" if self.at_any else f"for {which} at every eps > 0"
         return (
-            f"{where} {which} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
+            f"{where} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
             "pairs of adjacent inputs and every set S of publications"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LeastBudget:
-    """A budget that serves, and one below which none does."""
+    """A budget that serves, and one below which none does: at every eps, or `at_any`."""
 
     budget: Fraction
     below: Fraction

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Number
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
@@ -21,6 +22,8 @@ from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, copied
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
+
+CERTAIN = Ratio.constant(Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,14 @@ class Sample:
 Atom = Held | Read | Sample
 
 
+def price(family: str, low: Fraction, high: Fraction) -> Fraction:
+    """Return what it costs at most to shift a sample of size 1 by between two numbers."""
+    shifts = FAMILIES[family].shifts
+    if (high > 0 and 1 not in shifts) or (low < 0 and -1 not in shifts):
+        raise Refuted(f"samples of {family} cannot be shifted so")
+    return max(high, -low)
+
+
 @dataclass(slots=True)
 class Path:
     """A path under way, or at its end.
@@ -57,6 +68,7 @@ class Path:
         store: What cells hold: forms over atoms, by number, and values.
         said: What was published, in this order.
         ended: Whether the program has ended.
+        weight: The probability of what was chosen at random.
     """
 
     store: dict[str, Stored]
@@ -64,6 +76,7 @@ class Path:
     guards: tuple[Guard, ...] = ()
     said: tuple[Stored, ...] = ()
     ended: bool = False
+    weight: Ratio = CERTAIN
 
     def fresh(self, atom: Atom) -> Form:
         """Add an atom."""

@@ -47,7 +47,7 @@ from dipapprox.kernel.judgements import Budget, Judgement
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, price
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
@@ -285,14 +285,11 @@ class _Step:
         """The largest |shift - change|; it has to be one that the family can be shifted by."""
         moved = shift.plus(change.scaled(Fraction(-1)))
         low, high = self._ends(moved)
-        law = FAMILIES[family]
-        if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
-            raise Refuted(f"samples of {family} cannot be shifted so")
-        if isinstance(law, IntegerFamily):
+        if isinstance(FAMILIES[family], IntegerFamily):
             numbers = [moved.constant, *(c for _, c in moved.terms)]
             if not self._machine.whole or any(c.denominator > 1 for c in numbers):
                 raise Refuted("an integer is shifted by a fraction")
-        return max(high, -low)
+        return price(family, low, high)
 
     def _ends(self, form: Form) -> tuple[Fraction, Fraction]:
         """The least and the largest value, for all changes of inputs."""

@@ -8,9 +8,9 @@
              "delta" are weights (`machine`) without cells
     step     {"rule": name, "from": [numbers of earlier steps], …}
 
-Claims of budgets are about machines of `rounds`. The last step has to conclude the claim. A premise
-whose number stands as -n - 1 is step n, which nobody needs any more: it is forgotten, so that
-memory does not grow with the number of steps.
+Claims of budgets are about machines of `rounds` and services. The last step has to conclude the
+claim. A premise whose number stands as -n - 1 is step n, which nobody needs any more: it is
+forgotten, so that memory does not grow with the number of steps.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from dipapprox.kernel.proofs import Proof, claimed, positive
 from dipapprox.kernel.reading import as_record, as_word
 from dipapprox.kernel.rounds import Rounds, read_rounds
 from dipapprox.kernel.rules import RULES, Rules, apply
+from dipapprox.kernel.services import Service, is_service, read_service
 from dipapprox.kernel.signs import Epsilons, read_epsilons
 
 MOST_STEPS = 1_000_000
@@ -45,7 +46,12 @@ MOST_STEPS = 1_000_000
 OF_MACHINES: Rules = {**RULES, **parts.RULES}
 """What proofs about machines may use."""
 
-ALL_RULES: Rules = {**OF_MACHINES, **compositions.RULES, **budgets.RULES}
+ALL_RULES: Rules = {
+    **OF_MACHINES,
+    **compositions.RULES,
+    **budgets.RULES,
+    **budgets.OF_SERVICES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +110,12 @@ def replay(
     try:
         with budget():
             stated: Claim | BudgetClaim | Composed
-            proof: Proof | Rounds | Pipeline
+            proof: Proof | Rounds | Service | Pipeline
             rules: Rules
-            if is_budget(claim):
+            if is_service(machine):
+                stated, rules = read_budget(claim), budgets.OF_SERVICES
+                proof = read_service(machine)
+            elif is_budget(claim):
                 stated, rules = read_budget(claim), budgets.RULES
                 proof = read_rounds(machine)
             elif is_pipeline(machine):

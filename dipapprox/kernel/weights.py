@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.kernel.errors import NotProved
@@ -25,6 +26,24 @@ def weight_of(tree: Tree, signs: Signs, store: Store, turn: int) -> Ratio:
             one, other = (weight_of(each, signs, store, turn) for each in (left, right))
             return one + other if word == "+" else one * other
     return Ratio.constant(Fraction(number_of(tree, store, turn)))
+
+
+def probabilities(
+    options: Sequence[Tree], proportional: bool, signs: Signs, store: Store, turn: int
+) -> list[Ratio]:
+    """Return with which probabilities a choice takes its options, as functions of eps."""
+    weights = [weight_of(weight, signs, store, turn) for _, _, weight in options]
+    total = Ratio.constant(Fraction(0))
+    for weight in weights:
+        if not signs.tell(weight.numerator, positive=False):
+            raise NotProved("weights that are not known to be >= 0")
+        total = total + weight
+    if proportional:
+        inverse = signs.inverse(total)
+        return [weight * inverse for weight in weights]
+    if not signs.is_zero((total + Ratio.constant(Fraction(-1))).numerator):
+        raise NotProved("probabilities that do not add up to 1")
+    return weights
 
 
 def formula_of(tree: Tree, signs: Signs) -> Ratio:

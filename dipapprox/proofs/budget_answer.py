@@ -14,7 +14,8 @@ from typing import ClassVar
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import decimal_text, exact_text
-from dipapprox.errors import INTERRUPTED
+from dipapprox.errors import INTERRUPTED, NoCertificate
+from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, Table, known, seconds_text
 from dipapprox.privacy.notation import parameter_fields
 from dipapprox.privacy.result import Result
@@ -121,6 +122,16 @@ class BudgetAnswer(Result):
     def is_exact(self) -> bool:
         """Whether `upper` is the least budget."""
         return self.upper == self.lower
+
+    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
+        """Return a proof of the answer, DP or Not_DP, that the kernel has replayed.
+
+        Raises:
+            NoCertificate: If none can be written.
+            NotProved: If the kernel does not follow.
+            LimitReached: If a limit is reached.
+        """
+        raise NoCertificate("it has no rules for such answers")
 
     @property
     def interrupted(self) -> bool:

@@ -11,14 +11,16 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proof_steps.services import service_json
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
-from dipapprox.replays.budgets import scope_text, subject_of
+from dipapprox.replays.budgets import scope_text, service_of, service_scope, subject_of
 from dipapprox.replays.computed import computed
 from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import FORMAT, VERSION
+from dipapprox.services.service_proof import ServiceProof
 
 
 def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
@@ -30,21 +32,19 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
     written = answer.written
     if written is None:
         raise UserError("the kernel has replayed no proof")
-    subject, seen = _subject_of(answer)
-    rounds = subject.rounds if isinstance(subject, Program) else None
-    for_all = None if rounds is None else rounds.parameter
-    language = DPG if isinstance(subject, Program) else DIPA
-    name, machine = answer.program, written.machine
-    found = subject_of(text, language, name, answer.parameters, for_all)
-    if machine not in list(machines_of(found, seen)) or not isinstance(machine, dict):
+    machine = written.machine
+    about, machines, scope = _meant(answer, text, machine)
+    if machine not in machines:
         raise UserError("the text is not that of which this was proved")
+    language = DIPA if isinstance(answer, AutomatonProof) else DPG
+    name = answer.program
     fields: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "program": {"name": name, "language": language, "text": text, "sha256": text_hash(text)},
         "params": {each: exact_text(value) for each, value in answer.parameters.items()},
-        "about": {"for all": for_all, "stops are seen": seen},
-        "scope": scope_text(machine),
+        "about": about,
+        "scope": scope,
         "verdict": answer.answer.value,
         "machine": machine,
         "claim": written.claim,
@@ -52,6 +52,22 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
         "computed": computed("exact"),
     }
     return Certificate({**fields, "digest": digest(fields)})
+
+
+def _meant(answer: BudgetAnswer, text: str, machine: Any) -> tuple[dict[str, Any], list[Any], str]:
+    """Return what a proof is about, the machines that the text may mean then, and the scope."""
+    name, parameters = answer.program, answer.parameters
+    if isinstance(answer, ServiceProof):
+        users = list(answer.users)
+        service = service_of(text, name, parameters)
+        return {"seen by": users}, [service_json(service, users)], service_scope(machine, users)
+    subject, seen = _subject_of(answer)
+    rounds = subject.rounds if isinstance(subject, Program) else None
+    for_all = None if rounds is None else rounds.parameter
+    language = DPG if isinstance(subject, Program) else DIPA
+    found = subject_of(text, language, name, parameters, for_all)
+    about = {"for all": for_all, "stops are seen": seen}
+    return about, list(machines_of(found, seen)), scope_text(machine)
 
 
 def _subject_of(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:

@@ -11,12 +11,13 @@ from typing import Any
 
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.services import read_service
 
 _INDENT = "    "
 
 
 def machine_text(json: Any) -> str:
-    """Write a machine, with rounds or without.
+    """Write a machine: with rounds, without, or a service.
 
     Args:
         json: As the kernel reads it.
@@ -24,6 +25,8 @@ def machine_text(json: Any) -> str:
     Raises:
         BadProof: If it is no machine.
     """
+    if "calls" in json:
+        return _service_text(json)
     if "round" in json:
         return _rounds_text(json)
     read_machine(json)
@@ -48,6 +51,19 @@ def _rounds_text(json: Any) -> str:
     lines += ["", *_block(json["body"], "")]
     if json["round"] is not None:
         lines += ["round", *_block(json["round"], _INDENT), "end"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _service_text(json: Any) -> str:
+    read_service(json)
+    lines = [f"state {name} <- {_value(value)}" for name, value in json["cells"]]
+    lines += [f"output {_cell(each, 'any')}" for each in json["replies"]]
+    lines += [f"adjacent {json['change']}"]
+    for call in json["calls"]:
+        arguments = ", ".join(map(_cell, call["arguments"]))
+        seen = "seen" if call["seen"] else "unseen"
+        lines += ["", f"call {call['name']}({arguments}), {seen}", *_block(call["body"], _INDENT)]
+        lines += ["end"]
     return "".join(f"{line}\n" for line in lines)
 
 

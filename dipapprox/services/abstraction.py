@@ -167,6 +167,8 @@ class _Search:
             pairs=len(self.graph.nodes),
             by_differences=True,
             determined=self.graph.determined,
+            any_data=self.system.any_data,
+            decided=frozenset(self.system.decided),
             graph=self.graph,
             states_of=tuple(self.system.states),
         )

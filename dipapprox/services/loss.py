@@ -61,6 +61,8 @@ class Loss:
         pairs: Pairs of states that were looked at.
         by_differences: Whether some cells were kept by differences.
         determined: Whether replies determine the states.
+        any_data: Whether data of all values was one call.
+        decided: The handlers whose samples decide something, by number.
         states_of: The states by their numbers.
         graph: The pairs.
         values: Of the pairs, where `upper` is known: how much may still be lost from there.
@@ -77,6 +79,8 @@ class Loss:
     pairs: int = 0
     by_differences: bool = False
     determined: bool = True
+    any_data: bool = False
+    decided: frozenset[int] = frozenset()
     states_of: tuple[State, ...] = field(default=(), repr=False)
     graph: PairGraph = field(default_factory=PairGraph, compare=False, repr=False)
     values: tuple[Fraction, ...] = field(default=(), repr=False)

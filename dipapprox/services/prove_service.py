@@ -151,6 +151,8 @@ class _Search:
             pairs=len(graph.nodes),
             by_differences=bool(self.system.kept),
             determined=graph.determined,
+            any_data=self.system.any_data,
+            decided=frozenset(self.system.decided),
             graph=graph,
             states_of=tuple(self.system.states),
         )

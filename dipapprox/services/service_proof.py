@@ -9,12 +9,15 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
-from dipapprox.errors import UserError
+from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table, count
+from dipapprox.privacy.verdict import Replayed
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.services.evidence import replayed
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING
 from dipapprox.services.prove_service import find_loss
@@ -101,6 +104,19 @@ class ServiceProof(ServiceAnswer):
     def quotient_states(self) -> int | None:
         """The pairs of states that were looked at."""
         return self.loss.pairs
+
+    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
+        """Return a proof that the kernel has replayed; see `BudgetAnswer.replay`."""
+        if self.eps is not None:
+            raise NoCertificate("it has no rules for services at one ε")
+        if self.implements is not None:
+            raise NoCertificate("it has no rules for services that implement others")
+        return replayed(self.service, self.users, self.loss, self.budget, limits)
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Whose queries and replies are seen; empty: everybody's."""
+        return tuple(sorted(self.examiner.users or ()))
 
     def _where_violated(self) -> str:
         return f" for {self._epsilons()}"

@@ -60,6 +60,7 @@ class System:
     Attributes:
         states: Those that were numbered.
         calls: All that can be made.
+        decided: The handlers whose samples decided something, by number.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class System:
         self._shown: dict[tuple[object, object], int] = {}
         self._forms: dict[int, tuple[Held, core.Value]] = {}
         self.states: list[State] = []
+        self.decided: set[int] = set()
         self._names = [cell.name for cell in service.states]
         self._used = [_used(service, handler) for handler in service.handlers]
         self.calls = tuple(self._calls())
@@ -179,6 +181,7 @@ class System:
         except NotPlain as needs:
             if self.kept or self.any_data:
                 raise Untracked(needs.cells) from None
+            self.decided.add(call.handler)
             return general_outcomes(self.service, handler, state, call, self.epsilons, self.limits)
 
 

@@ -1,0 +1,376 @@
+"""Budgets of services that serve every eps and all sequences of calls: the rule of couplings.
+
+A *pair* is a store of each of two runs: the values of cells, where some integer cells, those that
+are *held*, are known by their differences only, the second run's cell minus the first one's. A pair
+(x, y, s) has a number V >= 0: whatever is called from there on may be at most e^(V eps) times as
+likely to be seen from x as from y. Runs in the same store have V = 0.
+
+Theorem. Let the initial store and all others that a call leads to be listed; let there be numbers
+V for pairs, and B for what the call comes to in which the runs differ. For all calls from a pair
+let every path i of the first run, of probability p_i where its samples are as they are (`Calls`),
+be in one *group* of paths I with some paths J of the second run, in no other group, so that
+
+  - sum of p_i over I <= e^(c eps) * (sum of q_j over J) for every eps > 0;
+  - for all i in I and j in J, a shift of the samples takes what meets the guards of i to what meets
+    those of j, shows the same, and costs a: the sum of |shift of a sample - difference of its
+    means| / (its size), in directions in which its family can be shifted (`laws`);
+  - V >= c + a + V', V' the number of the pair that i and j lead to.
+
+Let the same hold of B and the calls in which the runs differ. Then the service is (B eps, 0)-
+differentially private for every eps > 0.
+
+Proof. Let m_x be the measure of what is seen of some calls from x, each chosen after what was seen
+before. By induction over their number m_x <= e^(V eps) m_y. What path i shows has, but for p_i, a
+measure M_i, and what follows is independent of it, as cells keep no samples: m_x is the sum of
+p_i M_i m_x(i). The shift has Jacobian 1, so M_i m_x(i) <= e^((a + V') eps) M_j m_y(j), which is at
+most e^((V - c) eps) M_j m_y(j), for all i in I, j in J. Multiplied by p_i q_j and added up, that is
+the claim for one group: the left side has the sum of all q_j as a factor, the right one that of all
+p_i. Groups have no j in common, so they add up. Before the runs differ they are one.
+
+What is held. V has several points (s, V) for the same stores, and arguments that are symbols have
+two ends. Shifts, costs and what a path leads to are linear in s and the arguments, but for |.|,
+which is convex. So if the same groups serve all points and ends, they serve what is between, with
+the averages of V: points of the same stores have one list of groups, and what holds of a guard does
+so for one reason. Means of integer noise are integers at integers between, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.closed_forms import signs_of
+from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.judgements import Budget, Judgement
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Path, Read, Sample, price
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
+from dipapprox.kernel.services import ALL, Arguments, Calls, Service
+from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.states import Stored
+
+MOST_STORES = 100_000
+
+ZERO = Fraction(0)
+
+NONE = Ratio.constant(ZERO)
+
+Shifts = tuple[Fraction, ...]
+"""Of what is held."""
+
+Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
+"""Values of arguments that are symbols, in both runs."""
+
+Place = tuple[Fraction, Shifts, Ends]
+"""What may be lost, and where."""
+
+
+def couplings(service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
+    """V(pair) >= cost of a group of paths + V(pair that they lead to): B is enough.
+
+    Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
+    how much likelier its choices are in the first run, and what it takes to shift its samples.
+
+    Step: "budget", "held": cells; "symbols", "exact": calls with arguments that are symbols, and
+    without samples in their paths; "stores", of the other cells, the initial one first; "changes":
+    for every store, the groups of every call in which runs differ; "pairs": [first store, second
+    one, [[shifts, V], …], the groups of every call]; premises: signs.
+    """
+    return coupled(service, Signs(ALL, signs_of(premises)), step)
+
+
+def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budget:
+    """Apply the rule, where signs are known."""
+    found = _Couplings(service, signs, step)
+    found.changes(as_list(step["changes"], "changes", len(found.stores)))
+    for each, points in zip(step["pairs"], found.pairs.values(), strict=True):
+        found.pair(each, points)
+    return Budget(found.budget)
+
+
+class _Couplings:
+    """Such a step: the stores, the numbers V, and how calls are followed."""
+
+    def __init__(self, service: Service, signs: Signs, step: Mapping[str, Any]) -> None:
+        self._service = service
+        self._signs = signs
+        self._calls = Calls(service, signs)
+        self._known: dict[tuple[int, int, Arguments], list[Path]] = {}
+        self.budget = as_number(step["budget"], "a budget")
+        if self.budget < 0:
+            raise Refuted("a budget below 0")
+        cells = dict(self._service.cells)
+        self._held = tuple([as_name(name, "a cell") for name in as_list(step["held"], "cells")])
+        first = [cells.pop(name) if name in cells else None for name in self._held]
+        if not all(isinstance(value, int) for value in first):
+            raise Refuted("what is held is no integer at first, or no cell")
+        self._open = tuple(cells)
+        calls = range(len(self._service.calls))
+        self._symbolic, self._exact = (
+            frozenset(as_integer(each, "a call") for each in as_list(step[name], "calls"))
+            for name in ("symbols", "exact")
+        )
+        if not (self._symbolic | self._exact) <= set(calls) or self._symbolic & self._exact:
+            raise BadProof("there is no such call")
+        self._asked = [(number, given) for number in calls for given in self._given(number)]
+        size = len(self._open)
+        self.stores = [
+            tuple(map(read_value, as_list(each, "a store", size)))
+            for each in as_list(step["stores"], "stores")
+        ]
+        numbers = range(len(self.stores))
+        self._numbers: dict[tuple[Stored, ...], int] = dict(zip(self.stores, numbers, strict=True))
+        if len(self._numbers) < len(self.stores) or len(self.stores) > MOST_STORES:
+            raise BadProof("a store twice, or too many")
+        if self.stores[:1] != [tuple(cells.values())]:
+            raise Refuted("store 0 is the initial one")
+        self.pairs: dict[tuple[int, int], dict[Shifts, Fraction]] = {}
+        for each in as_list(step["pairs"], "pairs"):
+            one, other, listed, _ = as_list(each, "a pair", 4)
+            key = as_integer(one, "a store"), as_integer(other, "a store")
+            if key in self.pairs or not all(0 <= k < len(self.stores) for k in key):
+                raise BadProof("a pair twice, or of stores that are not there")
+            self.pairs[key] = self._points(key, listed)
+
+    def _points(self, key: tuple[int, int], json: object) -> dict[Shifts, Fraction]:
+        # Runs in the same store, too, are among what is averaged.
+        same = (ZERO,) * len(self._held)
+        found = {same: ZERO} if key[0] == key[1] else {}
+        for each in as_list(json, "points"):
+            shifts, value = as_list(each, "a point", 2)
+            own = as_list(shifts, "shifts", len(self._held))
+            point = tuple([as_number(shift, "a shift") for shift in own])
+            if point in found or as_number(value, "what is lost") < 0:
+                raise BadProof("a point twice, or one below 0")
+            found[point] = as_number(value, "what is lost")
+        if not found:
+            raise BadProof("a pair without points")
+        return found
+
+    def _given(self, number: int) -> Iterator[Arguments]:
+        call = self._service.calls[number]
+        if number in self._symbolic:
+            yield (None,) * len(call.arguments)
+        else:
+            yield from call.given()
+
+    def _ends(self, number: int) -> list[tuple[Fraction, ...]]:
+        """The ends of the arguments of a call that are symbols."""
+        if number not in self._symbolic:
+            return [()]
+        ranges = []
+        for _, domain in self._service.calls[number].arguments:
+            integers = [Fraction(value) for value in domain if isinstance(value, int)]
+            if len(integers) < len(domain):
+                raise Refuted("an argument that is a symbol is no integer")
+            ranges.append(sorted({min(integers), max(integers)}))
+        return list(product(*ranges))
+
+    def _paths(self, store: int, number: int, given: Arguments) -> list[Path]:
+        """The paths of a call from a store; all of them lead to listed stores."""
+        key = store, number, given
+        if key not in self._known:
+            values = dict(zip(self._open, self.stores[store], strict=True))
+            follow = self._calls.exactly if number in self._exact else self._calls.paths
+            self._known[key] = follow(self._service.calls[number], values, self._held, given)
+            for path in self._known[key]:
+                spend(100)
+                self._after(path)
+        return self._known[key]
+
+    def _after(self, path: Path) -> int:
+        found = self._numbers.get(tuple([path.store[name] for name in self._open]))
+        for name in self._held:
+            _require_whole(path, path.store[name])
+        if found is None:
+            raise Refuted("a call leads to a store that is not listed")
+        return found
+
+    # --- what is matched ---------------------------------------------------------------------
+
+    def changes(self, json: Sequence[object]) -> None:
+        """Go through the calls in which runs differ, from every store."""
+        same = (ZERO,) * len(self._held)
+        data = [given for number, given in self._asked if number == 0]
+        ways: list[tuple[Arguments | None, Arguments | None]]
+        if self._service.inserts:
+            ways = [way for given in data for way in ((given, None), (None, given))]
+        else:
+            ways = [(a, b) for a in data for b in data if a != b or 0 in self._symbolic]
+        for store, listed in enumerate(json):
+            values = dict(zip(self._open, self.stores[store], strict=True))
+            stay = [self._calls.unchanged(values, self._held)]
+            for number, given in self._asked:
+                self._paths(store, number, given)
+            for way, groups in zip(ways, as_list(listed, "changes", len(ways)), strict=True):
+                sides = [stay if each is None else self._paths(store, 0, each) for each in way]
+                ends = product(*[[()] if each is None else self._ends(0) for each in way])
+                places = [(self.budget, same, (one, other)) for one, other in ends]
+                self._coupled(sides[0], sides[1], places, groups)
+
+    def pair(self, json: Sequence[Any], points: Mapping[Shifts, Fraction]) -> None:
+        """Go through the calls from a pair."""
+        one, other, _, calls = json
+        for (number, given), groups in zip(
+            self._asked, as_list(calls, "calls", len(self._asked)), strict=True
+        ):
+            ends = [(end, end) for end in self._ends(number)]
+            places = [(left, point, end) for point, left in points.items() for end in ends]
+            sides = [self._paths(store, number, given) for store in (one, other)]
+            self._coupled(sides[0], sides[1], places, groups)
+
+    def _coupled(
+        self,
+        ours: Sequence[Path],
+        theirs: Sequence[Path],
+        places: Sequence[Place],
+        json: object,
+    ) -> None:
+        """Check groups [paths, paths, c, null | shifts]; null: each path with the same one."""
+        groups = [[[k], [k], 0, None] for k in range(len(ours))] if json is None else json
+        taken: list[int] = []
+        matched: list[int] = []
+        for each in as_list(groups, "groups"):
+            first, second, factor, shifts = as_list(each, "a group", 4)
+            for own, paths in ((as_list(first, "paths"), ours), (as_list(second, "paths"), theirs)):
+                if not all(0 <= as_integer(k, "a path") < len(paths) for k in own):
+                    raise Refuted("there is no such path")
+            taken, matched = taken + first, matched + second
+            gain = as_number(factor, "a gain")
+            p, q = (
+                sum((ours[k].weight for k in first), NONE),
+                sum((theirs[k].weight for k in second), NONE),
+            )
+            slack = Ratio(Sum.exponential(gain)) * q + p.scaled(Fraction(-1))
+            if not self._signs.tell(slack.numerator, positive=False):
+                raise Refuted("choices of the first run are likelier than a group says")
+            for i, j in product(first, second):
+                spend(50 + 20 * len(places) * (1 + len(theirs[j].guards)))
+                self._require_loss(_Match(ours[i], theirs[j], shifts, places), gain)
+        if sorted(taken) != list(range(len(ours))) or len(set(matched)) < len(matched):
+            raise Refuted("a path of the first run in no group, or one in two groups")
+
+    def _require_loss(self, match: _Match, gain: Fraction) -> None:
+        """Make sure that V >= gain + cost + V' at every place."""
+        match.require_alike()
+        costs = match.costs()
+        one, other = after = self._after(match.one), self._after(match.other)
+        shifts = [match.required(match.one.store[n], match.other.store[n]) for n in self._held]
+        there = self.pairs.get(after, {(ZERO,) * len(shifts): ZERO} if one == other else {})
+        for number, (left, _, _) in enumerate(match.places):
+            lost = there.get(tuple([each[number] for each in shifts]))
+            if lost is None:
+                raise Refuted("a call leads to a pair that is not listed")
+            missing = gain + costs[number] + lost - left
+            if missing > 0:
+                raise Refuted(f"{missing} is missing of what may be lost")
+
+
+def _require_whole(path: Path, value: Stored) -> None:
+    """Make sure that a value is an integer, without samples."""
+    if isinstance(value, str):
+        raise Refuted("what is held, or a mean, is no number")
+    form = form_of(value)
+    random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
+    if random or any(c.denominator > 1 for c in (form.constant, *(c for _, c in form.terms))):
+        raise Refuted("what is held, or the mean of integer noise, is no integer")
+
+
+class _Match:
+    """A path of each run, whose samples are shifted, at all places: points with ends."""
+
+    def __init__(
+        self,
+        one: Path,
+        other: Path,
+        shifts: object,
+        places: Sequence[Place],
+    ) -> None:
+        self.one = one
+        self.other = other
+        self.places = places
+        self._held = len(places[0][1])
+        samples = [[a for a in path.atoms if isinstance(a, Sample)] for path in (one, other)]
+        if [(s.family, s.size) for s in samples[0]] != [(s.family, s.size) for s in samples[1]]:
+            raise Refuted("paths that draw different samples are matched")
+        self._samples = list(zip(*samples, strict=True))
+        listed = [0] * len(samples[0]) if shifts is None else shifts
+        self._shifts = [
+            as_number(each, "a shift") for each in as_list(listed, "shifts", len(samples[0]))
+        ]
+
+    def require_alike(self) -> None:
+        """Make sure that what is shifted meets the guards of the other path, and shows the same."""
+        known = [(Form(ZERO), False), *self.one.guards]
+        for form, strict in self.other.guards:
+            if not any(self._follows(form, strict, *each) for each in known):
+                raise Refuted("a guard of the second run does not follow from one of the first")
+        for ours, theirs in zip(self.one.said, self.other.said, strict=True):
+            if isinstance(ours, Form) or isinstance(theirs, Form):
+                if any(self.required(ours, theirs)):
+                    raise Refuted("another number is shown after the shifts")
+            elif ours != theirs:
+                raise Refuted("paths that show different replies are matched")
+
+    def costs(self) -> list[Fraction]:
+        """Return what the shifts cost at each place."""
+        found = [ZERO] * len(self.places)
+        for (ours, theirs), shift in zip(self._samples, self._shifts, strict=True):
+            if isinstance(FAMILIES[ours.family], IntegerFamily):
+                _require_whole(self.one, ours.mean)
+                _require_whole(self.other, theirs.mean)
+                _require_whole(self.one, shift)
+            means = self.required(ours.mean, theirs.mean)
+            for number, mean in enumerate(means):
+                found[number] += price(ours.family, shift - mean, shift - mean) / ours.size
+        return found
+
+    def required(self, ours: Stored, theirs: Stored) -> list[Fraction]:
+        """Return how much more a value is in the second run, at every place."""
+        found = self._difference(ours, theirs)
+        if found is None:
+            raise Refuted("how far two runs are apart depends on what is not known")
+        return found
+
+    def _follows(self, form: Form, strict: bool, known: Form, is_strict: bool) -> bool:
+        """Whether a form is > 0, or >= 0, in the second run where a known one is in the first."""
+        found = self._difference(known, form)
+        is_enough = is_strict or not strict
+        return found is not None and all(v > 0 or (not v and is_enough) for v in found)
+
+    def _difference(self, ours: Stored, theirs: Stored) -> list[Fraction] | None:
+        """The same; None if it depends on samples, or on what is held."""
+        if isinstance(ours, str) or isinstance(theirs, str):
+            return None
+        forms = form_of(ours), form_of(theirs)
+        (first, known), (second, same) = map(self._parted, (self.one, self.other), forms)
+        if known != same:
+            return None
+        moved = forms[1].constant - forms[0].constant
+        moved += sum(c * self._shifts[k - self._held] for k, c in same.items() if k >= self._held)
+        return [
+            moved
+            + sum(c * point[k] for k, c in same.items() if k < self._held)
+            + sum(c * there[k] for k, c in second.items())
+            - sum(c * here[k] for k, c in first.items())
+            for _, point, (here, there) in self.places
+        ]
+
+    def _parted(self, path: Path, form: Form) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+        """The coefficients of arguments, and of what is held with, behind it, samples."""
+        symbols = sum(isinstance(atom, Read) for atom in path.atoms)
+        arguments: dict[int, Fraction] = {}
+        others: dict[int, Fraction] = {}
+        for atom, coefficient in form.terms:
+            if 0 <= atom - self._held < symbols:
+                arguments[atom - self._held] = coefficient
+            else:
+                others[atom if atom < self._held else atom - symbols] = coefficient
+        return arguments, others

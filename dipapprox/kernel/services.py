@@ -1,0 +1,277 @@
+"""Services: machines that answer calls for ever, and what a call may end with.
+
+    service    {"cells": [[name, value], …], "replies": [cell, …], "calls": [call, …],
+                "change": "insert" | "replace"}
+    call       {"name": name, "arguments": [cell, …], "seen": boolean, "body": block}
+
+Cells, blocks and values are those of `machine`; the domain of a reply may be any number, that of an
+argument is finite. `cells` last from call to call and begin with these values. Every call begins
+with its arguments assigned and with replies that hold nothing, runs its body to the end or to an
+`exit`, and keeps the `cells` only. Whoever compares two runs chooses the next call after all that
+was seen before, and sees of a call that is `seen` what the replies hold, if anything; of others,
+nothing. The first call brings data, unseen. Two runs are adjacent if one has one such call more
+("insert"), or one such call has other arguments ("replace"); all else is called alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.exact import exact_values
+from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.forward import Ended, Run
+from dipapprox.kernel.integration import forget
+from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
+from dipapprox.kernel.measures import Form, Measure, assume
+from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.paths import CERTAIN, Follower, Held, Path, Read
+from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.states import State, Store, Stored, copied
+from dipapprox.kernel.walk import HOLDS, Where
+from dipapprox.kernel.weights import probabilities
+
+MOST_CALLS = 20_000
+"""With their arguments."""
+
+ALL = Epsilons(Fraction(0), None)
+
+Arguments = tuple[Value | None, ...]
+"""None stands for any integer of a range."""
+
+NOTHING = ""
+"""What a reply holds that a call does not assign; no value has this name."""
+
+Condition = tuple[str, Value]
+"""A relation, and what something is compared with."""
+
+Said = tuple[Condition, ...]
+
+_NOTHING_READ = Rounds({}, True, Adjacency("all"), (), None, (), (), (), True, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One kind of call; its arguments have finite domains."""
+
+    name: str
+    arguments: tuple[tuple[str, tuple[Value, ...]], ...]
+    seen: bool
+    body: Block
+
+    def given(self) -> Iterator[Arguments]:
+        """Yield all arguments that a call may have."""
+        return product(*[domain for _, domain in self.arguments])
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Such a machine; `inserts` if one of two adjacent runs has one call more."""
+
+    cells: tuple[tuple[str, Value], ...]
+    replies: tuple[tuple[str, Domain], ...]
+    calls: tuple[Call, ...]
+    inserts: bool
+
+
+def is_service(json: object) -> bool:
+    """Whether a machine is a service."""
+    return isinstance(json, dict) and "calls" in json
+
+
+def read_service(json: object) -> Service:
+    """Read a service."""
+    record = as_record(json, "service", ("cells", "replies", "calls", "change"))
+    cells = []
+    for each in as_list(record["cells"], "cells"):
+        name, value = as_list(each, "a cell", 2)
+        cells.append((as_name(name, "a cell"), read_value(value)))
+    replies = [read_cell(each) for each in as_list(record["replies"], "replies")]
+    if any(isinstance(domain, Range) and domain != Range(None, None) for _, domain in replies):
+        raise BadProof("a reply is any number, or has finitely many values")
+    names = [name for name, _ in (*cells, *replies)]
+    calls = [_call(each, names) for each in as_list(record["calls"], "calls")]
+    if not calls or calls[0].seen or len({call.name for call in calls}) < len(calls):
+        raise BadProof("the first call brings data, and is not seen; or a name twice")
+    inserts = as_word(record["change"], "a change", ("insert", "replace")) == "insert"
+    return Service(tuple(cells), tuple(replies), tuple(calls), inserts)
+
+
+def _call(json: object, names: Sequence[str]) -> Call:
+    record = as_record(json, "a call", ("name", "arguments", "seen", "body"))
+    arguments, ways = [], 1
+    for name, domain in map(read_cell, as_list(record["arguments"], "arguments")):
+        if isinstance(domain, Range):
+            raise BadProof("an argument is any number")
+        arguments.append((name, domain))
+        ways *= len(domain)
+    own = [*names, *(name for name, _ in arguments)]
+    if len(set(own)) < len(own) or ways > MOST_CALLS or not isinstance(record["seen"], bool):
+        raise BadProof("a name twice, too many arguments, or a call that is not seen or unseen")
+    name, body = as_name(record["name"], "a call"), read_block(record["body"])
+    return Call(name, tuple(arguments), record["seen"], body)
+
+
+class Calls(Follower):
+    """Follows calls, where signs are known."""
+
+    def __init__(self, service: Service, signs: Signs) -> None:
+        super().__init__(_NOTHING_READ)
+        self._service = service
+        self._signs = signs
+        self._graph = Graph()
+        self._runs: dict[Call, _Ends] = {}
+
+    def paths(
+        self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
+    ) -> list[Path]:
+        """Return the paths of a call; atoms 0, 1, … are what cells held, then the arguments."""
+        start, names = self.unchanged(store, held), [*store, *held]
+        for (name, _), value in zip(call.arguments, given, strict=True):
+            start.store[name] = start.fresh(Read(name)) if value is None else value
+        self._ended = []
+        found = self._block(call.body, [start]) + self._ended
+        for path in found:
+            after = path.store
+            if call.seen:
+                path.said = tuple([after.get(name, NOTHING) for name, _ in self._service.replies])
+            _require_kept(after, names)
+            path.store = {name: after[name] for name in names}
+        return found
+
+    def unchanged(self, store: Mapping[str, Value], held: Sequence[str]) -> Path:
+        """Return the path of no call at all."""
+        path = Path(dict(store), ())
+        for cell in held:
+            path.store[cell] = path.fresh(Held(cell))
+        return path
+
+    def exactly(
+        self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
+    ) -> list[Path]:
+        """Return paths without samples, one for all that ends with the same values.
+
+        Their weights are probabilities, exactly: samples are integrated out. What is held is
+        neither read nor assigned.
+        """
+        found, total = [], CERTAIN.scaled(Fraction(-1))
+        shown = [None for _ in self._service.replies] if call.seen else []
+        for (said, after), weight in self.ends(call, store, given, shown, held).items():
+            path = self.unchanged(dict(zip(store, after, strict=True)), held)
+            found.append(replace(path, said=tuple([value for _, value in said]), weight=weight))
+            total = total + weight
+        if not total.numerator.is_zero():
+            raise NotProved("a reply is none of its values")
+        return found
+
+    def ends(
+        self,
+        call: Call,
+        store: Mapping[str, Value],
+        given: Arguments,
+        shown: Sequence[Condition | None],
+        held: Sequence[str] = (),
+    ) -> dict[tuple[Said, tuple[Value, ...]], Ratio]:
+        """Return with which probabilities replies are as is shown, and cells hold which values.
+
+        If it is None what a reply is, it is told: a value, or of samples those of its domain.
+        """
+        sums: dict[tuple[Said, tuple[Value, ...]], list[Node]] = {}
+        for state in self._left(call, store, given):
+            if not state.store.keys().isdisjoint(held):
+                raise NotProved("a cell that has no value is assigned")
+            after = _values(state.store, store)
+            parts: list[tuple[Said, Measure]] = [((), state.measure)]
+            for (name, domain), wanted in zip(self._service.replies, shown, strict=False):
+                value = state.store.get(name, NOTHING)
+                ways = [wanted] if wanted is not None else _conditions(value, domain)
+                parts = [
+                    ((*said, way), part)
+                    for said, measure in parts
+                    for way in ways
+                    for part in self._where(measure, value, *way)
+                ]
+                spend(20 * len(parts))
+            for said, measure in parts:
+                sums.setdefault((said, after), []).append(forget(self._graph, measure, ()).scalar)
+        values = exact_values(self._graph, {s for own in sums.values() for s in own}, self._signs)
+        nothing = Ratio.constant(Fraction(0))
+        return {key: sum((values[s] for s in own), nothing) for key, own in sums.items()}
+
+    def _left(self, call: Call, store: Mapping[str, Value], given: Arguments) -> list[_Left]:
+        if call not in self._runs:
+            names = [*store, *(name for name, _ in call.arguments)]
+            inputs = tuple([(name, Range(None, None)) for name in names])
+            machine = Machine(inputs, (), (), Adjacency("all"), call.body)
+            self._runs[call] = _Ends(machine, self._signs, self._graph)
+        return self._runs[call].left((*store.values(), *given))
+
+    def _where(
+        self, measure: Measure, value: Stored, relation: str, wanted: Value
+    ) -> list[Measure]:
+        """Return parts of a measure, where a value relation another one holds."""
+        if isinstance(wanted, str) or isinstance(value, str):
+            return [measure] if relation == "=" and value == wanted else []
+        if isinstance(value, Form):
+            return assume(self._graph, measure, value.plus(Form(-Fraction(wanted))), relation)
+        return [measure] if HOLDS[relation](value, wanted) else []
+
+    def _choose(
+        self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
+    ) -> list[Path]:
+        found = []
+        weights = probabilities(options, proportional, self._signs, state.store, self._turn)
+        for (_, tree, _), weight in zip(options, weights, strict=True):
+            after = replace(state, store=copied(state.store), weight=state.weight * weight)
+            self._assign(after, self._name(target, state), self._value(tree, state))
+            found.append(after)
+        return found
+
+
+def _conditions(value: Stored, domain: Domain) -> list[Condition]:
+    """The values that a reply may have."""
+    if not isinstance(value, Form):
+        return [("=", value)]
+    if isinstance(domain, Range):
+        raise Refused("a reply is a sample that has no bounds")
+    return [("=", each) for each in domain]
+
+
+def _values(store: Store, cells: Collection[str]) -> tuple[Value, ...]:
+    """The values of some cells, which have no samples."""
+    _require_kept(store, cells)
+    found = tuple([value for name in cells if not isinstance(value := store[name], Form)])
+    if len(found) < len(cells):
+        raise NotProved("a cell keeps a sample")
+    return found
+
+
+def _require_kept(store: Store, cells: Collection[str]) -> None:
+    if not store.keys() >= set(cells):
+        raise NotProved("a call leaves nothing in a cell")
+
+
+@dataclass(frozen=True, slots=True)
+class _Left(Ended):
+    """All runs of a call that end with this store."""
+
+    store: Store
+
+
+class _Ends(Run):
+    """Runs of a call, of which all is kept that cells hold."""
+
+    def left(self, values: Arguments) -> list[_Left]:
+        """Return what a call ends with that begins with these values."""
+        found = self._ends(tuple([value for value in values if value is not None]))
+        return [each for each in found if isinstance(each, _Left)]
+
+    def _end(self, state: State) -> None:
+        self._ended.append(_Left((), (), state.measure, state.store))

@@ -1,0 +1,215 @@
+"""Budgets of services that do not serve: calls and replies that one run is likelier to give.
+
+A *trace* is some calls in two adjacent runs, with what is seen of each: a set of replies. p and q
+are the probabilities, in closed form, of the two runs to reply so.
+
+Theorem (traces). If p >= e^(b eps) q and q > 0 at some eps > 0, no budget B < b serves, as
+p > e^(B eps) q there. If p > 0 = q at some eps, none serves. For eps -> inf let p grow like eps^n
+e^(r eps), and q like eps^m e^(s eps): no B < r - s serves. For eps -> 0 let p go to p' and q to
+q' > 0. If p' > q', no budget serves, as e^(B eps) -> 1; if p' = q' and p - e^(b eps) q has a
+derivative >= 0 at 0, no B < b does, as that of p - e^(B eps) q is larger by (b - B) q'.
+
+Theorem (repetitions). After a trace let the first run be in a store x with a probability > 0 at
+some eps, and let *turns* be calls alike in both runs. Let f be the probability of x to reply as is
+seen in a turn and to be in x again; let Y hold the stores that the second run may be in, and with
+each y those that a turn leads to, and let every y in Y reply so with a probability r_y < f. Then no
+budget serves: after k turns the quotient is at least c (f / r)^k with r the largest r_y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.kernel.adjacency import Value
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.closed_forms import signs_of
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.judgements import Judgement, NoBudget
+from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.paths import CERTAIN
+from dipapprox.kernel.proofs import positive
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+from dipapprox.kernel.services import ALL, NOTHING, Calls, Condition, Said, Service
+from dipapprox.kernel.signs import Signs
+
+MOST_STORES = 10_000
+
+ZERO = Ratio.constant(Fraction(0))
+
+Kept = tuple[Value, ...]
+
+Belief = Mapping[Kept, Ratio]
+"""The stores that a run may be in, with the probability to have got there, as is seen."""
+
+
+def trace(service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+    """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
+
+    Theorem (`traces`): so no smaller budget serves; none does if only one run can reply so, or if
+    one is likelier to however small eps is.
+
+    Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
+    0 for the limit there, null for the one at infinity; premises: signs.
+    """
+    runs = Runs(service, Signs(ALL, signs_of(premises)))
+    p, q = map(total_of, runs.adjacent(step["events"]))
+    eps = None if step["eps"] is None else as_number(step["eps"], "eps")
+    least = None if step["budget"] is None else as_number(step["budget"], "a budget")
+    if not loses(p, q, least, eps):
+        raise Refuted("the first run is not so much likelier to reply so")
+    return NoBudget(least, at_any=False)
+
+
+def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> bool:
+    """Whether no smaller budget serves, at an eps or a limit; see `trace`."""
+    if not q.numerator.terms:
+        return budget is None and eps is not None and eps > 0 and p.numerator.sign(eps) > 0
+    if eps is None:
+        return budget is not None and bool(p.numerator.terms) and _rate(p) - _rate(q) >= budget
+    slack = p + (Ratio(Sum.exponential(budget or Fraction(0))) * q).scaled(Fraction(-1))
+    if eps > 0:
+        return budget is not None and q.numerator.sign(eps) > 0 <= slack.numerator.sign(eps)
+    (jump, slope), (least, _) = _near(slack), _near(q)
+    return least > 0 and (jump > 0 if budget is None else jump == 0 <= slope)
+
+
+def repetition(
+    service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]
+) -> NoBudget:
+    """Turns that can be repeated, and that one run is likelier to reply to, whatever it was before.
+
+    Theorem (`traces`): after k of them it is at least c (f / r)^k times as likely, with f > r.
+
+    Step: "events", "turns": as of traces; "store": values of the first run; "eps"; premises: signs.
+    """
+    runs, eps = Runs(service, Signs(ALL, signs_of(premises))), positive(step["eps"], "eps")
+    first, second = runs.adjacent(step["events"])
+    turns = as_list(step["turns"], "turns")
+    store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))
+    back = runs.alike({store: CERTAIN}, turns).get(store, ZERO)
+    if store not in first or first[store].numerator.sign(eps) <= 0 or back.numerator.sign(eps) <= 0:
+        raise Refuted("the first run does not get to its store, or not back there")
+    waiting = list(second)
+    known = set(waiting)
+    for each in waiting:
+        after = runs.alike({each: CERTAIN}, turns)
+        if (back + total_of(after).scaled(Fraction(-1))).numerator.sign(eps) <= 0:
+            raise Refuted("the second run may be as likely to reply so")
+        waiting += [own for own in after if own not in known]
+        known |= set(after)
+        if len(known) > MOST_STORES:
+            raise Refused(f"more than {MOST_STORES} stores of a run")
+    return NoBudget(None, at_any=False)
+
+
+class Runs:
+    """What runs of a service come to."""
+
+    def __init__(self, service: Service, signs: Signs) -> None:
+        self._service = service
+        self.signs = signs
+        self._calls = Calls(service, signs)
+        self._names = [name for name, _ in self._service.cells]
+        self._known: dict[tuple[object, ...], Mapping[tuple[Said, Kept], Ratio]] = {}
+
+    def adjacent(self, json: object) -> tuple[Belief, Belief]:
+        """Return what two adjacent runs come to that go through some events."""
+        start = tuple([value for _, value in self._service.cells])
+        first: Belief = {start: CERTAIN}
+        second, apart = first, 0
+        for each in as_list(json, "events"):
+            one, other, seen = as_list(each, "an event", 3)
+            if one != other:
+                apart += 1
+                kinds = [
+                    None if call is None else as_list(call, "a call", 2)[0] for call in (one, other)
+                ]
+                wanted = ([0, None], [None, 0]) if self._service.inserts else ([0, 0],)
+                if kinds not in wanted or any(type(kind) is bool for kind in kinds):
+                    raise Refuted("runs that differ in another way than adjacent ones do")
+            first = first if one is None else self.after(first, one, seen)
+            second = second if other is None else self.after(second, other, seen)
+        if apart != 1:
+            raise Refuted("runs that differ in no call, or in several")
+        return first, second
+
+    def alike(self, belief: Belief, events: Sequence[object]) -> Belief:
+        """Return what a run comes to in calls that both runs get."""
+        for each in events:
+            one, other, seen = as_list(each, "an event", 3)
+            if one is None or one != other:
+                raise Refuted("calls that differ are repeated")
+            belief = self.after(belief, one, seen)
+        return belief
+
+    def after(self, belief: Belief, json: object, seen: object) -> Belief:
+        """Return what a run comes to by a call, as is seen."""
+        number, given = as_list(json, "a call", 2)
+        if not 0 <= as_integer(number, "a call") < len(self._service.calls):
+            raise BadProof("there is no such call")
+        call = self._service.calls[number]
+        values = as_list(given, "arguments", len(call.arguments))
+        arguments = tuple(map(read_value, values))
+        if any(v not in domain for v, (_, domain) in zip(arguments, call.arguments, strict=True)):
+            raise Refuted("an argument that no call has")
+        shown = []
+        if seen is not None:
+            if not call.seen:
+                raise Refuted("replies that nobody sees")
+            listed = as_list(seen, "what is seen", len(self._service.replies))
+            shown = list(map(_condition, listed))
+        found: dict[Kept, Ratio] = {}
+        for store, weight in belief.items():
+            spend(100)
+            key = number, arguments, store, tuple(shown)
+            if key not in self._known:
+                cells = dict(zip(self._names, store, strict=True))
+                self._known[key] = self._calls.ends(call, cells, arguments, shown)
+            for (_, after), chance in self._known[key].items():
+                found[after] = found.get(after, ZERO) + weight * chance
+        return {after: weight for after, weight in found.items() if weight.numerator.terms}
+
+
+def _condition(json: object) -> Condition:
+    """Read null for a reply that holds nothing, a value, or {"least": number}, {"most": number}."""
+    if json is None or not isinstance(json, dict) or "name" in json:
+        return "=", NOTHING if json is None else read_value(json)
+    word = "least" if "least" in json else "most"
+    record = as_record(json, "what is seen", (word,))
+    return {"least": ">=", "most": "<="}[word], as_number(record[word], "what is seen")
+
+
+def total_of(belief: Belief) -> Ratio:
+    """Return the probability of what is seen."""
+    found = ZERO
+    for weight in belief.values():
+        found = found + weight
+    return found
+
+
+def _rate(ratio: Ratio) -> Fraction:
+    """The largest rate of what is not 0: how fast it grows."""
+    below = [_top(factor) * exponent for factor, exponent in ratio.denominator]
+    return _top(ratio.numerator) - sum(below, Fraction(0))
+
+
+def _top(function: Sum) -> Fraction:
+    return max(Fraction(rate) for (rate, _), _ in function.terms)
+
+
+def _near(ratio: Ratio) -> tuple[Fraction, Fraction]:
+    """The value at eps = 0 of what is > 0 times a quotient, and the slope if that is 0."""
+    for function in (ratio.numerator, *(factor for factor, _ in ratio.denominator)):
+        if any(exponent < 0 for (_, exponent), _ in function.terms):
+            raise Refused("a function that may grow as eps goes to 0")
+    if any(_at_zero(factor) <= 0 for factor, _ in ratio.denominator):
+        raise Refused("a denominator that goes to 0")
+    slopes = [c * (rate if not n else n == 1) for (rate, n), c in ratio.numerator.terms]
+    return _at_zero(ratio.numerator), Fraction(sum(slopes))
+
+
+def _at_zero(function: Sum) -> Fraction:
+    return Fraction(sum(c for (_, exponent), c in function.terms if not exponent))

@@ -1,0 +1,76 @@
+"""Services as the machines that proofs are about: the JSON that `kernel.services` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.services import read_service
+from dipapprox.language import core
+from dipapprox.language.domains import AllIntegers, AllReals
+from dipapprox.language.piecewise import held_between
+from dipapprox.language.services import Handler, Service
+from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
+
+
+def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
+    """Return a service as it is seen by some users together; none: by everybody.
+
+    Raises:
+        NoCertificate: If the kernel does not read it.
+    """
+    cells: list[Json] = [[cell.name, value_json(cell.initial)] for cell in service.states]
+    machine: dict[str, Json] = {
+        "cells": cells,
+        "replies": [_reply_json(cell) for cell in service.replies],
+        "calls": [
+            {
+                "name": handler.name,
+                "arguments": [cell_json(cell) for cell in handler.arguments],
+                "seen": is_seen(handler, users),
+                "body": block_json(_expanded(handler.body, handler)),
+            }
+            for handler in service.handlers
+        ],
+        "change": service.change.value,
+    }
+    try:
+        read_service(machine)
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel does not read the service: {obstacle}") from None
+    return machine
+
+
+def is_seen(handler: Handler, users: Collection[str]) -> bool:
+    """Whether some users together see a call and its reply; none: everybody."""
+    if handler.is_data:
+        return False
+    return not users or not handler.users or not set(users).isdisjoint(handler.users)
+
+
+def _reply_json(cell: core.Cell) -> Json:
+    if isinstance(cell.domain, AllIntegers | AllReals):
+        return [cell.name, {"low": None, "high": None}]
+    return cell_json(cell)
+
+
+def _expanded(block: core.Block, handler: Handler) -> core.Block:
+    """Return a block in which samples that are clamped are so by nested ifs."""
+    result: list[core.Statement] = []
+    for statement in block:
+        match statement:
+            case core.If(condition, then, otherwise):
+                inner = _expanded(then, handler), _expanded(otherwise, handler)
+                result.append(core.If(condition, *inner, span=statement.span))
+            case core.While(condition, body):
+                inside = _expanded(body, handler)
+                result.append(core.While(condition, inside, span=statement.span))
+            case core.Assign(core.Variable(name) as held) if name in handler.clamps:
+                clamp = handler.clamps[name]
+                ends = Fraction(clamp.low), Fraction(clamp.high)
+                result += [statement, held_between(clamp.place, held, *ends, statement.span)]
+            case _:
+                result.append(statement)
+    return tuple(result)
