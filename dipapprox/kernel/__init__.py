@@ -19,7 +19,7 @@ which modules import those before them:
     real inputs         motion, sets, shrinking
     one eps             ratios, excesses, rules
     compositions        mechanisms, compositions, parts
-    every eps           rounds, paths, regions, potential, runs, rays
+    every eps           rounds, paths, regions, potential, runs, rays, chances
     services            services, couplings, traces
     claims of budgets   budgets
     the whole           replay

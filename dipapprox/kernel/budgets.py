@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dipapprox.kernel.chances import chances
 from dipapprox.kernel.closed_forms import sign
 from dipapprox.kernel.couplings import couplings
 from dipapprox.kernel.errors import BadProof
@@ -74,7 +75,7 @@ def least_budget(
 ) -> LeastBudget:
     """One budget serves, and none below another one does.
 
-    Step: nothing; two premises: a potential and a ray, or couplings and a trace.
+    Step: nothing; two premises: a potential and a ray, or chances; or couplings and a trace.
     """
     match premises:
         case [Budget(budget), NoBudget(Fraction() as below, at_any)]:
@@ -88,6 +89,7 @@ Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
 RULES: Rules = {
     "potential": (potential, ("nodes",)),
     "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
+    "chances": (chances, ("eps", "bits", "paths", "inputs", "shown", "budget")),
     "least budget": (least_budget, ()),
 }
 """As in `rules`."""

@@ -21,6 +21,7 @@ from dipapprox.kernel.states import Stored
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps.chances import chances_step
 from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.large import large_step
 from dipapprox.proof_steps.machines import Json, number_json
@@ -63,18 +64,20 @@ class Ray:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Two inputs between which an output loses the most as eps grows.
+    """Two inputs between which an output loses the most.
 
     Attributes:
         first, second: What is read, by name; the output is likelier at the first.
         output: As of rays; empty if it is not known.
         word: What is published, if it is known; None stands for a number.
+        eps: Where: 0 as it vanishes, None as it grows.
     """
 
     first: dict[str, list[Fraction]]
     second: dict[str, list[Fraction]]
     output: dict[str, Value]
     word: tuple[str | None, ...] | None
+    eps: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Bounds:
         serves: A budget that serves; None for none.
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
         ray: Where the most is lost, if it is known.
-        between: Where the most is lost as eps grows, if that is known.
+        between: Where the most is lost, if that is not known of a ray.
     """
 
     serves: Fraction | None
@@ -194,7 +197,7 @@ def _loss(
     """Return a step, and what is lost: more than the budget, or the most that was found."""
     missing: NoCertificate | NotProved | None = None
     found: tuple[Json, Fraction | None] | None = None
-    for attempt in (_large, _ray):
+    for attempt in (_between, _ray):
         try:
             step, lost = attempt(machine, budget, bounds, limits)
         except (NoCertificate, NotProved) as none:
@@ -209,10 +212,10 @@ def _loss(
     return found
 
 
-def _large(
+def _between(
     machine: Rounds, budget: Fraction, bounds: Bounds, limits: Limits
 ) -> tuple[Json, Fraction | None]:
-    """Return a step where eps grows, as `_loss`."""
+    """Return a step of two inputs, as `_loss`."""
     known = bounds.between
     if known is None:
         raise NoCertificate("no inputs are known between which so much is lost")
@@ -240,6 +243,9 @@ def _large(
             for name, value in known.output.items()
         )
 
+    if known.eps is not None:
+        lost = None if not bounds.fails and bounds.serves is None else bounds.fails
+        return chances_step(machine, 1, places, is_meant, known.eps, lost), lost
     values = [known.output.get(name) for name in machine.first]
     numbers = {k: Fraction(v) for k, v in enumerate(values) if isinstance(v, int | Fraction)}
     return large_step(machine, 1, places, is_meant, numbers, limits)

@@ -69,7 +69,7 @@ def large_step(
     runs = Runs(machine)
     first, second = places
     known: list[tuple[Fraction, int, list[int], list[Turn], Whole, Solved]] = []
-    for paths, run in _runs(runs, turns, is_meant):
+    for paths, run in runs_of(runs, turns, is_meant):
         limits.check()
         if sum(len(turn.path.said) for turn in run) < said:
             continue
@@ -110,7 +110,7 @@ def large_step(
     return best
 
 
-def _runs(
+def runs_of(
     runs: Runs, turns: int, is_meant: Callable[[Sequence[Turn]], bool]
 ) -> Iterator[tuple[list[int], list[Turn]]]:
     """Yield runs with the numbers of their paths."""

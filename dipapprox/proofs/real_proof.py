@@ -74,7 +74,9 @@ class RealProof(BudgetAnswer):
                 "kind": "vanishing",
                 "first": [exact_text(value) for value in vanishing.first],
                 "second": [exact_text(value) for value in vanishing.second],
-                "output": {cell: _value(value) for cell, value in _likelier(self.proof, vanishing)},
+                "output": {
+                    cell: _value(value) for cell, value in likelier_of(self.proof, vanishing)
+                },
                 "budget": optional_text(vanishing.loss),
             }
         if places is not None:
@@ -304,7 +306,7 @@ def output_of(proof: Proof, places: Places) -> Iterator[tuple[str, core.Value]]:
         yield from zip(part.real_cells, each.shown, strict=True)
 
 
-def _likelier(proof: Proof, vanishing: Vanishing) -> Iterator[tuple[str, core.Value]]:
+def likelier_of(proof: Proof, vanishing: Vanishing) -> Iterator[tuple[str, core.Value]]:
     """Yield the cells that lose as eps vanishes, with their values."""
     for each in vanishing.losses:
         cells = (proof.program.outputs[cell].name for cell in proof.parts[each.part].cells)
@@ -315,7 +317,7 @@ def _vanishing_text(proof: Proof, vanishing: Vanishing) -> str:
     """Say in a line where a bound is lost as eps vanishes."""
     inputs = f"inputs {_vector(vanishing.first)} against {_vector(vanishing.second)}"
     loss = "a factor" if vanishing.loss is None else budget_text(vanishing.loss)
-    shown = _output_text(_likelier(proof, vanishing))
+    shown = _output_text(likelier_of(proof, vanishing))
     return f"As ε goes to 0: {inputs}; the output {shown} loses {loss}"
 
 

@@ -18,8 +18,11 @@ from dipapprox.proof_steps.rounds import INPUT
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.real_proof import RealProof, family_of, output_of
+from dipapprox.proofs.places import Places
+from dipapprox.proofs.proof import Proof
+from dipapprox.proofs.real_proof import RealProof, family_of, likelier_of, output_of
 from dipapprox.proofs.streams.stream_proof import StreamProof
+from dipapprox.proofs.vanishing import Vanishing
 from dipapprox.rounds.compiled import SILENT
 from dipapprox.rounds.visible import END
 
@@ -117,14 +120,11 @@ def _ray(answer: RealProof) -> budgets.Ray | None:
 def _between(answer: BudgetAnswer) -> budgets.Between | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
-        case RealProof(proof=proof) if proof.places is not None:
-            names = [cell.name for cell in answer.proof.program.inputs]
-            first, second = (
-                {name: [value] for name, value in zip(names, point, strict=True)}
-                for point in (proof.places.first, proof.places.second)
-            )
-            output = dict(output_of(proof, proof.places))
-            return budgets.Between(first, second, output, None)
+        case RealProof(proof=Proof(vanishing=Vanishing() as lost) as proof):
+            output, eps = dict(likelier_of(proof, lost)), Fraction(0)
+            return budgets.Between(*_by_name(proof, lost), output, None, eps)
+        case RealProof(proof=Proof(places=Places() as lost) as proof):
+            return budgets.Between(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
         case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
             return _of_word(lost, INPUT)
         case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
@@ -143,3 +143,15 @@ def _of_word(lost: WordBound, input: str) -> budgets.Between:
         said = seen.name.split(", ") if isinstance(seen, Symbol) else [None]
         word += [each for each in said if each not in (SILENT, END)]
     return budgets.Between(first, second, {}, tuple(word))
+
+
+def _by_name(
+    proof: Proof, lost: Places | Vanishing
+) -> tuple[dict[str, list[Fraction]], dict[str, list[Fraction]]]:
+    """Return the inputs."""
+    names = [cell.name for cell in proof.program.inputs]
+    first, second = (
+        {name: [value] for name, value in zip(names, point, strict=True)}
+        for point in (lost.first, lost.second)
+    )
+    return first, second

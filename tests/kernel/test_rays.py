@@ -214,3 +214,108 @@ def test_forged_turns_leave_a_budget() -> None:
             except NotProved:
                 refused += 1
     assert refused > 20
+
+
+# --- at one eps, and as it vanishes --------------------------------------------------------------
+
+
+def likelier(machine: dict[str, Any], **fields: Any) -> NoBudget:
+    """Replay: the sample is at most 0 at the input 0, and less so at 1."""
+    machine["inputs"][0][1] = {"low": 0, "high": 1}
+    step = {
+        "rule": "chances",
+        "from": [],
+        "eps": 0,
+        "bits": 64,
+        "paths": [1],
+        "inputs": [["q", [[0, 1]]]],
+        "shown": [],
+        "budget": 1,
+        **fields,
+    }
+    found = replay(machine, {"verdict": "Not_DP", "budget": 0}, [step])
+    assert isinstance(found, NoBudget)
+    return found
+
+
+def with_bound(machine: dict[str, Any], bound: Any) -> dict[str, Any]:
+    machine["body"][1][1][2] = bound
+    return machine
+
+
+def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
+    one = NoBudget(Fraction(1), at_any=False)
+    assert likelier(alone("Lap", False)) == one
+    assert likelier(alone("DLap", True)) == one
+    assert likelier(alone("Lap", False), eps=3, budget="99/100").below == Fraction(99, 100)
+    # The probabilities of what is at most 1/2 have a quotient that tends to 2.
+    jump = with_bound(alone("LapPlus", False), "1/2")
+    assert likelier(jump, inputs=[["q", [[0, "1/4"]]]], budget=None) == NoBudget(None, False)
+    # Gaussian noise has no closed form, but numbers.
+    assert likelier(alone("Gauss", False), eps=2, budget=1) == one
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"budget": "101/100"}, "as eps vanishes"),
+        ({"budget": None}, "as eps vanishes"),
+        ({"eps": 1}, "not known to be so much likelier"),
+        ({"eps": 1, "budget": None}, "not known to be so much likelier"),
+        ({"eps": -1}, "eps must be > 0"),
+        ({"inputs": [["q", [[1, -1]]]]}, "as eps vanishes"),
+        ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
+        ({"inputs": [["q", [[0, "1/2"]]]]}, "as eps vanishes"),
+        ({"paths": [0]}, "as eps vanishes"),
+        ({"shown": [[0, 1]]}, "bounds"),
+    ],
+)
+def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(NotProved, match=why):
+        likelier(alone("Lap", False), **fields)
+
+
+def test_what_is_impossible_is_no_quotient() -> None:
+    with pytest.raises(Refuted, match="impossible"):
+        likelier(alone("LapPlus", False), inputs=[["q", [["1/2", "1/2"]]]])
+
+
+def test_chances_of_numbers_are_those_between_bounds() -> None:
+    machine = alone("Lap", False)
+    machine["body"] = [machine["body"][0], ["set", ["cell", "out"], ["cell", "x"]]]
+    found = likelier(machine, paths=[0], shown=[[-1, 0]], eps=1, budget="99/100")
+    assert found == NoBudget(Fraction(99, 100), at_any=False)
+    with pytest.raises(Refuted):
+        likelier(machine, paths=[0], shown=[[-1, 1]], eps=1, budget="99/100")
+    with pytest.raises(Refuted):
+        likelier(machine, paths=[0], shown=[[0, -1]], eps=1, budget="1/100")
+
+
+def test_all_runs_that_publish_the_same_count() -> None:
+    """What is at most 0 is published alike with what is above 1: the chances of both add up."""
+    machine = alone("Lap", False)
+    above = ["if", [">", ["cell", "x"], 1], [["set", ["cell", "out"], 0]], machine["body"][1][2]]
+    machine["body"][1][2] = [above]
+    with pytest.raises(Refuted):
+        likelier(machine, paths=[2], budget="1/2")
+
+
+VANISHING = """
+input q in real 0..2
+output out in {0, 1, 2}
+adjacent linf 1
+r <- Lap(q + 1, 3 / eps)
+s <- Lap(q, 3 / eps)
+if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else out <- 2 end
+"""
+
+
+def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
+    proof = dipapprox.prove(dipapprox.parse(VANISHING), reals=True, options=OPTIONS)
+    machine, claim, steps = file_of(proof)
+    assert claim["at least"] == text(proof.lower) == "4/9"
+    judged = replay(machine, claim, steps)
+    assert isinstance(judged, LeastBudget) and not judged.at_any
+    more = {**steps[1], "budget": "9/20"}
+    with pytest.raises(Refuted, match="as eps vanishes"):
+        replay(machine, {"verdict": "Not_DP", "budget": "4/9"}, [more])
