@@ -14,11 +14,11 @@ which modules import those before them:
       in closed form    exact
     runs                measures, integration, states, expressions, walk, weights, loops,
                         published, forward
-    conclusions         losses, judgements, proofs
+    conclusions         losses, mechanisms, judgements, proofs
     intervals of eps    closed_forms
     real inputs         motion, sets, shrinking
     one eps             ratios, excesses, rules
-    compositions        mechanisms, compositions, parts
+    compositions        parts, compositions
     every eps           rounds, paths, regions, potential, runs, rays, chances
     services            services, couplings, traces
     claims of budgets   budgets

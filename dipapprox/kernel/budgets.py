@@ -9,22 +9,16 @@ that no budget up to this one serves, or none at all; `at least`, that none belo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.chances import chances
-from dipapprox.kernel.closed_forms import sign
-from dipapprox.kernel.couplings import couplings
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
-from dipapprox.kernel.potential import potential
-from dipapprox.kernel.rays import ray
 from dipapprox.kernel.reading import as_number, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.services import Service
-from dipapprox.kernel.traces import repetition, trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +29,7 @@ class BudgetClaim:
     budget: Fraction | None
     at_least: Fraction | None
 
-    def follows_from(self, judgement: Judgement) -> bool:
+    def follows_from(self, judgement: Judgement | None) -> bool:
         """Whether a judgement says as much."""
         match judgement:
             case Budget(budget):
@@ -71,36 +65,12 @@ def read_budget(json: object) -> BudgetClaim:
 
 
 def least_budget(
-    machine: Rounds | Service, premises: Sequence[Judgement], step: Mapping[str, Any]
+    machine: Rounds | Service, step: Mapping[str, Any], serves: Budget, fails: NoBudget
 ) -> LeastBudget:
     """One budget serves, and none below another one does.
 
-    Step: nothing; two premises: a potential and a ray, or chances; or couplings and a trace.
+    Step: nothing; premises: a potential and a ray, or chances; or couplings and a trace.
     """
-    match premises:
-        case [Budget(budget), NoBudget(Fraction() as below, at_any)]:
-            return LeastBudget(budget, below, at_any)
-        case _:
-            raise BadProof("two premises are wanted: a budget that serves, and that no less does")
-
-
-Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
-
-RULES: Rules = {
-    "potential": (potential, ("nodes",)),
-    "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
-    "chances": (chances, ("eps", "bits", "paths", "inputs", "shown", "budget")),
-    "least budget": (least_budget, ()),
-}
-"""As in `rules`."""
-
-OF_SERVICES: Rules = {
-    "sign": (sign, ("eps", "factors")),
-    "couplings": (
-        couplings,
-        ("budget", "held", "symbols", "exact", "stores", "changes", "pairs"),
-    ),
-    "trace": (trace, ("events", "budget", "eps")),
-    "repetition": (repetition, ("events", "turns", "store", "eps")),
-    "least budget": (least_budget, ()),
-}
+    if fails.below is None:
+        raise BadProof("no budget serves, and one does")
+    return LeastBudget(serves.budget, fails.below, fails.at_any)

@@ -27,7 +27,7 @@ from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.judgements import Judgement, NoBudget
+from dipapprox.kernel.judgements import NoBudget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.measures import Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
@@ -41,7 +41,7 @@ MOST_ORDER = 200
 """Of the first power of eps in a series."""
 
 
-def chances(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+def chances(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
     """What is published is likelier at one input than e^(B eps) times what it is at another one.
 
     Theorem (`chances`): p > e^(B eps) q at one eps, or at all small ones.
@@ -49,8 +49,6 @@ def chances(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, A
     Step: "paths" of a run, "inputs" as of rays, "shown": bounds of every number that is published,
     "eps", 0 where it vanishes, "bits", "budget": B; null: any.
     """
-    if premises:
-        raise BadProof("chances have no premises")
     runs = Runs(machine)
     run, inputs = runs.along(step["paths"]), read_inputs(machine, step["inputs"], large=True)
     said = [v for turn in run for v in turn.path.said if not isinstance(v, str)]

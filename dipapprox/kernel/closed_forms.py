@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -11,12 +11,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.judgements import (
-    ExactDistributions,
-    Judgement,
-    Violated,
-    ViolatedSomewhere,
-)
+from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Tree, read_weight
 from dipapprox.kernel.nodes import Node
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, outcomes, rows_of
@@ -38,7 +33,7 @@ PLACES = 256
 """Of the lower bound of e ** eps_prv where that is no function of the kind."""
 
 
-def sign(proof: Proof, premises: Sequence[Judgement], step: Step) -> Sign:
+def sign(about: object, step: Step) -> Sign:
     """A product of functions of eps is >= 0 if those with odd exponents are (`signs`).
 
     An interval is cut into pieces. Each says how the sign of a factor is known there: after some
@@ -47,15 +42,11 @@ def sign(proof: Proof, premises: Sequence[Judgement], step: Step) -> Sign:
 
     Step: "eps", "factors".
     """
-    if premises:
-        raise BadProof("a sign has no premises")
     factors = [read_factor(each) for each in as_list(step["factors"], "factors")]
     return product_is_signed(read_epsilons(step["eps"]), factors)
 
 
-def exact_distributions(
-    proof: Proof, premises: Sequence[Judgement], step: Step
-) -> ExactDistributions:
+def exact_distributions(proof: Proof, step: Step, *signs: Sign) -> ExactDistributions:
     """The machine is run for some inputs, all probabilities in closed form (`exact`).
 
     At all eps that are meant, weights of choices are >= 0 and add up to 1, nothing is divided by 0,
@@ -63,7 +54,7 @@ def exact_distributions(
 
     Step: "eps", "inputs", "cuts"; premises: signs.
     """
-    return closed_forms(proof, Signs(read_epsilons(step["eps"]), signs_of(premises)), step)
+    return closed_forms(proof, Signs(read_epsilons(step["eps"]), signs), step)
 
 
 def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
@@ -178,8 +169,8 @@ class Sums:
 
 
 def violated_somewhere(
-    proof: Proof, premises: Sequence[Judgement], step: Step
-) -> ViolatedSomewhere:
+    proof: Proof, step: Step, found: Violated, *known: ExactDistributions | Sign
+) -> Violated:
     """A claim about an interval of eps is violated if it is at one eps of them.
 
     At that eps the violated numbers are at least eps_prv and delta. On the whole interval these are
@@ -188,45 +179,30 @@ def violated_somewhere(
     Step: "eps", "eps_prv", "delta"; premises: the violation, closed forms for all inputs that are
     meant if they are needed, signs.
     """
-    on = read_epsilons(step["eps"])
-    match premises:
-        case [Violated(eps, eps_prv, delta) as found, ExactDistributions() as meaning, *rest]:
-            known: Collection[Input] = meaning.values if meaning.epsilons == on else ()
-        case [Violated(eps, eps_prv, delta) as found, *rest]:
-            known = ()
-        case _:
-            raise BadProof("a violation is wanted first")
-    if not on.holds(eps, eps):
+    on, eps = read_epsilons(step["eps"]), found.eps
+    if not isinstance(eps, Fraction) or not on.holds(eps, eps):
         raise Refuted("the violation is at another eps")
+    closed = [each for each in known if isinstance(each, ExactDistributions)]
     if needs_meaning(proof.machine.body):
+        inputs = {input for each in closed if each.epsilons == on for input in each.values}
         pairs = proof.pairs
-        meant = (
-            all_inputs(proof.machine.domains)
-            if pairs is None
-            else (u for pair in pairs for u in pair)
-        )
-        if not all(input in known for input in meant):
+        listed_inputs = (u for pair in pairs or () for u in pair)
+        meant = all_inputs(proof.machine.domains) if pairs is None else listed_inputs
+        if not all(input in inputs for input in meant):
             raise Refuted("no closed forms say that the machine has probabilities")
-    here, everywhere = Signs.at(eps), Signs(on, signs_of(rest))
+    signs = [each for each in known if isinstance(each, Sign)]
+    here, everywhere = Signs.at(eps), Signs(on, signs)
     formulas = read_weight(step["eps_prv"]), read_weight(step["delta"])
-    for formula, value in zip(formulas, (eps_prv, delta), strict=True):
+    for formula, value in zip(formulas, (found.eps_prv, found.delta), strict=True):
         slack = formula_of(formula, here).scaled(-1) + Ratio.constant(value)
         if not here.tell(slack.numerator, positive=False):
             raise Refuted("the violation is of less than what is claimed")
         if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):
             raise Refuted("what is claimed is not known to be >= 0")
-    return ViolatedSomewhere(on, *formulas, found)
+    return Violated(on, *formulas, found.pair, found.outputs)
 
 
 def needs_meaning(tree: Tree) -> bool:
     """Whether there are choices or loops, which may be none for some eps."""
     parts = tree if isinstance(tree, tuple) else ()
     return any(part in ("choose", "while") or needs_meaning(part) for part in parts)
-
-
-def signs_of(premises: Sequence[Judgement]) -> list[Sign]:
-    """Take premises that are signs."""
-    found = [each for each in premises if isinstance(each, Sign)]
-    if len(found) < len(premises):
-        raise BadProof("premises are signs")
-    return found

@@ -1,4 +1,4 @@
-"""Compositions: pipelines, and the rules of what they cost.
+"""Compositions: what many runs reveal, or many parts of a machine.
 
     pipeline    {"adjacency": "add/remove" | "substitution", "runs": [run, …]}
     run         {"what": mechanism | {"machine": machine, "eps": number},
@@ -9,251 +9,255 @@ All is run on the same data, one after the other, and may depend on what came be
 data sets one has a record more, or another record; a machine gets any two of its adjacent inputs,
 and its adjacency is symmetric. `subsample` is the rate of a Poisson sample, of one record more. A
 pipeline is private if all that it may run is; it is not, if something that it may run is not.
+
+Of a pair of adjacent data sets, or of inputs of a machine of independent `parts`, so many runs and
+parts change so: a way. Its H is at most that of losses above so many of these changes, or more, and
+at least that of losses below so many, or fewer (`losses`, composition).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+
+from flint import arb
 
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import between, precision, to_ball
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.judgements import (
-    Composed,
+    Change,
     Distributions,
-    Judgement,
+    ExactDistributions,
     LossesOf,
     Of,
     Private,
+    Violated,
 )
-from dipapprox.kernel.losses import Grid, Losses
-from dipapprox.kernel.machine import Machine, read_machine
-from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled, read_mechanism
+from dipapprox.kernel.losses import Grid
+from dipapprox.kernel.machine import Machine, read_machine, read_pairs
+from dipapprox.kernel.mechanisms import Finite, Known, Mechanism, Pair, Sampled, read_mechanism
+from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
-from dipapprox.kernel.rules import RULES as OF_MACHINES
-from dipapprox.kernel.rules import Rules, apply
 
 MOST_RUNS = 10**9
 """Of one thing."""
 
-BOTH = frozenset(("removed", "added"))
-"""What happens to a record, from the first data set to the second one."""
-
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
-    """What is run: a machine at an eps; or None, and a mechanism as JSON."""
+    """What is run so many times: a machine at an eps, or a mechanism; on a sample of a rate."""
 
-    name: str
-    machine: tuple[Machine, Fraction] | None
-    mechanism: object
+    what: Machine | Mechanism
+    eps: Fraction | None
     rate: Fraction | None
     times: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What claims are about."""
+    """What claims are about; it has no eps, and all pairs are meant."""
 
     runs: tuple[PipelineRun, ...]
+    eps: None = None
+    pairs: None = None
+
+    def ways(self, known: Iterable[Change]) -> Iterator[Way]:
+        """Yield how runs change, if a record is removed, and if one is added."""
+        for added in (False, True):
+            way = Counter[Change]()
+            for run in self.runs:
+                sample = None if run.rate is None else (run.rate, added)
+                way[Change(run.what, run.eps, None, sample)] += run.times
+            yield way
+
+    def ways_of(self, step: Step, known: Iterable[Change]) -> tuple[None, Iterator[Way]]:
+        """Return the same: no pair is told."""
+        return None, self.ways(known)
 
 
-def about_run(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Of:
-    """What a rule about machines concludes holds of the machine of a run.
-
-    Step: "run", "step": without its "from"; its premises are about the same run.
-    """
-    run = _run(pipeline, step)
-    if run.machine is None:
-        raise BadProof("a run of no machine")
-    return about(Proof(run.machine[0], None), run.name, premises, step["step"])
-
-
-def about(proof: Proof, what: str | Machine, premises: Sequence[Judgement], step: object) -> Of:
-    """Conclude something by a rule about machines, from premises about the same one."""
-    known: dict[int, Judgement] = {}
-    for place, premise in enumerate(premises):
-        if not isinstance(premise, Of) or premise.what != what:
-            raise BadProof("a premise is about something else")
-        known[place] = premise.judgement
-    if not isinstance(step, dict) or "from" in step:
-        raise BadProof("no step without premises of its own")
-    return Of(what, apply(OF_MACHINES, proof, known, {**step, "from": list(known)}))
+def inside(about: object, json: object) -> Proof | Mechanism:
+    """Read what a step is about: {"run": number}, or {"part": range, "pairs": null or pairs}."""
+    match about:
+        case Pipeline(runs):
+            number = as_integer(as_record(json, "a run", ("run",))["run"], "a run")
+            if not 0 <= number < len(runs):
+                raise BadProof(f"there is no run {number}")
+            what = runs[number].what
+            return Proof(what, None) if isinstance(what, Machine) else what
+        case Proof(machine):
+            record = as_record(json, "a part", ("part", "pairs"))
+            part = next(parts_of(machine, record["part"]), None)
+            if part is None:
+                raise BadProof("a part of no turns")
+            pairs, domains = record["pairs"], part.machine.domains
+            return Proof(part.machine, None if pairs is None else read_pairs(pairs, domains))
+        case _:
+            raise BadProof("what is run for ever has no parts")
 
 
-def from_above(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """Losses through bounds of H at some knots are above a run (`Grid.above`).
+Sample = tuple[Fraction, bool] | None
+
+
+def from_above(about: Proof | Mechanism, step: Step, *known: Private) -> LossesOf:
+    """Losses through bounds of H at some knots are above a change (`Grid.above`).
 
     Theorem: where all that may be run, whatever came before, has H <= h at every knot, so has their
     supremum, and the losses are above each. For mechanisms that is `mechanisms`. For machines the
-    premises bound delta for all adjacent inputs, which is H at e^eps_prv.
+    premises bound delta for some pairs, each with its reverse, which is H at e^eps_prv.
 
-    Step: "run", "added", grid (`losses`), "orders": of zCDP.
+    Step: grid (`losses`), "orders": of zCDP; "sample": null, or its rate and whether a record is
+    added; premises: of machines, privacy for the same pairs, at one eps.
     """
-    run, grid = _run(pipeline, step), Grid(step)
+    grid, (sample, sampled) = Grid(step), _sample(step)
+    orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
     with precision(grid.bits):
-        if run.machine is not None:
-            known: Pair = known_deltas(premises, run.name, run.machine[1], None)
+        pair: Pair
+        if isinstance(about, Mechanism) and not known:
+            change, pair = Change(about, None, None, sample), about.pair(orders)
         else:
-            orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
-            known = read_mechanism(_alone(run, premises), orders)
-        return _bounded(run, step, lambda pair: grid.above(pair.most), known)
+            change, pair = _known(about, known, sample)
+        return LossesOf({change: 1}, grid.above(sampled(pair).most))
 
 
-def known_deltas(
-    premises: Sequence[Judgement],
-    what: str | Machine,
-    wanted: Fraction,
-    meant: frozenset[tuple[Input, Input]] | None,
-) -> Known:
-    """Bounds of delta for some pairs, all of them with their reverse, at one eps."""
-    points: dict[Fraction, Fraction] = {}
-    for premise in premises:
-        match premise:
-            case Of(name, Private(Fraction() as eps, eps_prv, delta, pairs)):
-                if (name, eps, pairs) != (what, wanted, meant):
-                    raise BadProof("a premise is about something else")
-                points[eps_prv] = min(delta, points.get(eps_prv, delta))
-            case _:
-                raise BadProof("a premise bounds no delta")
-    return Known(points)
-
-
-def from_below(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """Sets that are about best between two knots give losses below a pair (`Grid.below`).
-
-    Step: "run", "added", grid (`losses`), "lean": where between two knots, 0 to 1.
-    """
-    run, grid = _run(pipeline, step), Grid(step)
-    with precision(grid.bits):
-        known = read_mechanism(_alone(run, premises), ())
-        return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
-
-
-def of_inputs(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> LossesOf:
-    """The same for two adjacent inputs of a machine, and sets of its outputs.
-
-    Step: as "losses from below"; "input", "adjacent"; one premise: distributions for both inputs.
-    """
-    run, grid = _run(pipeline, step), Grid(step)
-    if run.machine is None:
-        raise BadProof("a run of no machine")
-    machine, eps = run.machine
-    inputs = pair_of(Proof(machine, None), step)
-    with precision(grid.bits):
-        known = outcomes_of(premises, run.name, eps, inputs)
-        return _bounded(run, step, lambda pair: lowered(grid, pair, step), known)
-
-
-def outcomes_of(
-    premises: Sequence[Judgement], what: str | Machine, eps: Fraction, inputs: tuple[Input, Input]
-) -> Finite:
-    """The outputs of two inputs as a pair, from one premise: distributions for both."""
-    match premises:
-        case [Of(name, Distributions() as found)] if (name, found.eps) == (what, eps):
+def _known(
+    about: Proof | Mechanism, known: Sequence[Private], sample: Sample
+) -> tuple[Change, Known]:
+    match about, list({(each.eps, each.pairs) for each in known}):
+        case Proof(machine), [(Fraction() as eps, pairs)]:
             pass
         case _:
-            raise BadProof("one premise is wanted: distributions of the same machine")
-    if any(input not in found.bounds for input in inputs):
+            raise BadProof("privacy for the same pairs of a machine, at one eps, is wanted")
+    if not (
+        machine.adjacency.symmetric if pairs is None else all((v, u) in pairs for u, v in pairs)
+    ):
+        raise BadProof("a pair without its reverse")
+    points: dict[Fraction, Fraction] = {}
+    for each in known:
+        points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
+    return Change(machine, eps, pairs, sample), Known(points)
+
+
+def from_below(about: Proof | Mechanism, step: Step, *known: Distributions) -> LossesOf:
+    """Sets that are about best between two knots give losses below a change (`Grid.below`).
+
+    Step: grid (`losses`), "lean": where between two knots, 0 to 1; "sample": as above; "input",
+    "adjacent": of machines, with distributions for both as the premise.
+    """
+    grid, (sample, sampled) = Grid(step), _sample(step)
+    with precision(grid.bits):
+        match about, known:
+            case Mechanism(), []:
+                change, pair = Change(about, None, None, sample), about.pair(())
+            case Proof(machine), [found]:
+                inputs = pair_of(about, step)
+                own = None if about.pairs is None else frozenset([inputs])
+                change = Change(machine, found.eps, own, sample)
+                pair = Finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
+            case _:
+                raise BadProof("distributions of a machine are wanted, and of a mechanism nothing")
+        pair = sampled(pair)
+        lean = as_number(step["lean"], "where between knots")
+        return LossesOf({change: 1}, grid.below(pair.line, pair.infinite, lean))
+
+
+def _row(found: Distributions, input: Input) -> list[arb]:
+    if input not in found.bounds:
         raise Refuted("an input has no distribution")
-    unit = Fraction(1, 1 << found.places)
-    rows = []
-    for input in inputs:
-        both = zip(*found.bounds[input], strict=True)
-        rows.append([between(to_ball(a * unit), to_ball(b * unit)) for a, b in both])
-    return Finite(list(zip(*rows, strict=True)))
+    unit, both = Fraction(1, 1 << found.places), zip(*found.bounds[input], strict=True)
+    return [between(to_ball(low * unit), to_ball(high * unit)) for low, high in both]
 
 
-def lowered(grid: Grid, pair: Pair, step: Step) -> Losses:
-    """Losses below a pair."""
-    return grid.below(pair.line, pair.infinite, as_number(step["lean"], "where between knots"))
-
-
-def _bounded(run: PipelineRun, step: Step, bound: Callable[[Pair], Losses], pair: Pair) -> LossesOf:
-    """Bound a pair on the sample of a run, for the directions that are meant."""
-    added = step["added"]
+def _sample(step: Step) -> tuple[Sample, Callable[[Pair], Pair]]:
+    if step["sample"] is None:
+        return None, lambda pair: pair
+    rate, added = as_list(step["sample"], "a sample", 2)
+    rate = read_rate(rate)
     if type(added) is not bool:
-        raise BadProof("'added' is true or false")
-    if run.rate is None:
-        return LossesOf({run.name: 1}, BOTH, bound(pair))
-    own = frozenset(("added" if added else "removed",))
-    return LossesOf({run.name: 1}, own, bound(Sampled(pair, run.rate, added)))
+        raise BadProof("a record is added, or it is not")
+    return (rate, added), lambda pair: Sampled(pair, rate, added)
 
 
-def composed(proof: Any, premises: Sequence[Judgement], step: Step) -> LossesOf:
+def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf) -> LossesOf:
     """Losses of what follows each other, or is independent, are convolved (`losses`).
 
-    Step: two premises, which may be one step; "cut": units of mass to be cut off, low and high.
+    Step: "cut": units of mass to be cut off, low and high.
     """
-    match premises:
-        case [LossesOf() as one, LossesOf() as other]:
-            pass
-        case _:
-            raise BadProof("two premises are wanted: losses")
     low, high = (as_integer(each, "a cut") for each in as_list(step["cut"], "cuts", 2))
-    times = dict(one.times)
-    for what, count in other.times.items():
-        times[what] = times.get(what, 0) + count
-    losses = one.losses.composed(other.losses, (low, high))
-    return LossesOf(times, one.directions & other.directions, losses)
+    times = Counter(one.times) + Counter(other.times)
+    return LossesOf(times, one.losses.composed(other.losses, (low, high)))
 
 
-def private(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Composed:
-    """H(e^eps_prv) <= delta, for all runs and both directions (`losses`, composition).
+def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:
+    """delta <= H(e^eps_prv) of every way in which runs change, or parts of a machine.
 
-    Step: "eps_prv", "delta"; premises: losses above all runs, for every direction.
+    Step: "eps_prv", "delta"; of a machine "parts", "eps", else null; premises: losses above
+    changes, of which some cover every way; for every part what it does for all its inputs.
     """
     eps_prv, delta = claimed(step)
-    told: frozenset[str] = frozenset()
-    for premise in premises:
-        if not isinstance(premise, LossesOf) or not premise.losses.above:
-            raise BadProof("a premise is no losses from above")
-        if premise.times != {run.name: run.times for run in pipeline.runs}:
-            raise Refuted("not all runs are composed, or too many")
-        if premise.losses.delta(eps_prv) > delta:
-            raise Refuted("the bound of delta is larger")
-        told |= premise.directions
-    if told != BOTH:
-        raise Refuted("a direction is missing")
-    return Composed("DP", eps_prv, delta)
+    whole, losses = _whole(about, step, premises), []
+    for each in premises:
+        if isinstance(each, LossesOf):
+            if not each.losses.above:
+                raise BadProof("a premise is no losses from above")
+            if each.losses.delta(eps_prv) > delta:
+                raise Refuted("the bound of delta is larger")
+            losses.append(each.times)
+    count = 0
+    for way in whole.ways(change for own in losses for change in own):
+        count += 1
+        spend(10 * len(losses))
+        covered = (all(own.get(c, 0) >= n for c, n in way.items()) for own in losses)
+        if way and not any(covered):
+            raise Refuted("no losses are above all that may change")
+    return Private(whole.eps, eps_prv, delta, whole.pairs, count, in_sets=True)
 
 
-def violated(pipeline: Pipeline, premises: Sequence[Judgement], step: Step) -> Composed:
-    """H(e^eps_prv) > delta, for some runs that do not depend on each other, and a direction.
+def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Violated:
+    """delta >= H(e^eps_prv) of some changes that are independent, and that is above delta.
 
-    What further runs reveal does not lower it.
+    What further runs and parts reveal does not lower it.
 
-    Step: "eps_prv", "delta"; one premise: losses below runs that the pipeline has.
+    Step: "eps_prv", "delta"; of a machine "parts", "eps", "input", "adjacent", else null; premises:
+    losses below changes of some way; for every part what it does for all its inputs.
     """
     eps_prv, delta = claimed(step)
-    match premises:
-        case [LossesOf(times, directions, losses)] if not losses.above and directions:
+    whole = _whole(about, step, premises)
+    match [each for each in premises if isinstance(each, LossesOf)]:
+        case [LossesOf(times, losses)] if not losses.above:
             pass
         case _:
-            raise BadProof("one premise is wanted: losses from below")
-    if any(times.get(run.name, 0) > run.times for run in pipeline.runs):
-        raise Refuted("there are not so many runs")
+            raise BadProof("no losses from below, or several")
+    pair, ways = whole.ways_of(step, times)
+    if not any(all(n <= way.get(c, 0) for c, n in times.items()) for way in ways):
+        raise Refuted("not so much changes so")
     if losses.delta(eps_prv) <= delta:
         raise Refuted("the bound of delta is not larger")
-    return Composed("Not_DP", eps_prv, delta)
+    return Violated(whole.eps, eps_prv, delta, pair)
 
 
-GRID = ("step", "offset", "places", "knots")
-
-RULES: Rules = {
-    "about run": (about_run, ("run", "step")),
-    "losses from above": (from_above, ("run", "added", *GRID, "orders")),
-    "losses from below": (from_below, ("run", "added", *GRID, "lean")),
-    "losses of inputs": (of_inputs, ("run", "added", *GRID, "lean", "input", "adjacent")),
-    "composed": (composed, ("cut",)),
-    "private composition": (private, ("eps_prv", "delta")),
-    "violated composition": (violated, ("eps_prv", "delta")),
-}
-"""By name: the function, and the fields of its steps besides "rule" and "from"."""
+def _whole(
+    about: Proof | Pipeline, step: Step, premises: Iterable[LossesOf | Of]
+) -> Pipeline | Parts:
+    """What changes: the runs of a pipeline, or the parts of a machine, of which enough is known."""
+    if isinstance(about, Pipeline):
+        if step["parts"] is not None or step["eps"] is not None:
+            raise BadProof("a pipeline has no parts and no eps")
+        return about
+    eps, told = positive(step["eps"], "eps"), dict[Machine, Collection[Input]]()
+    for each in premises:
+        match each:
+            case Of(machine, Distributions(bounds=known) as found) if found.eps == eps:
+                told[machine] = known
+            case Of(machine, ExactDistributions(values=values) as found) if (
+                found.epsilons.point == eps
+            ):
+                told[machine] = values
+    return Parts(about, step["parts"], eps, told)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -268,45 +272,40 @@ def read_pipeline(json: object) -> Pipeline:
     """Read a pipeline."""
     record = as_record(json, "a pipeline", ("adjacency", "runs"))
     adjacency = as_word(record["adjacency"], "an adjacency", ("add/remove", "substitution"))
-    runs: list[PipelineRun] = []
+    runs = []
     for each in as_list(record["runs"], "runs"):
         run = as_record(each, "a run", ("what", "subsample", "times"))
-        times, rate, what = as_integer(run["times"], "times"), run["subsample"], run["what"]
+        times, what, eps = as_integer(run["times"], "times"), run["what"], None
         if not 1 <= times <= MOST_RUNS:
             raise BadProof("too many runs, or none")
-        if rate is not None:
-            rate = as_number(rate, "a rate")
-            if adjacency != "add/remove" or not 0 < rate <= 1:
-                raise BadProof("no rate of a sample, or of no record more")
-        machine = None
+        rate = None if run["subsample"] is None else read_rate(run["subsample"])
+        if rate is not None and adjacency != "add/remove":
+            raise BadProof("a sample of no record more")
         if isinstance(what, dict) and "machine" in what:
             own = as_record(what, "a program", ("machine", "eps"))
-            machine = read_machine(own["machine"]), positive(own["eps"], "eps")
-            if not machine[0].adjacency.symmetric:
+            what, eps = read_machine(own["machine"]), positive(own["eps"], "eps")
+            if not what.adjacency.symmetric:
                 raise BadProof("inputs are adjacent in one order only")
         else:
-            with precision(64):
-                read_mechanism(what, ())
-        runs.append(PipelineRun(f"run {len(runs)}", machine, what, rate, times))
+            what = read_mechanism(what)
+        runs.append(PipelineRun(what, eps, rate, times))
     if not runs:
         raise BadProof("a pipeline of no runs")
     return Pipeline(tuple(runs))
 
 
-def read_composed(json: object) -> Composed:
+def read_rate(json: object) -> Fraction:
+    """Read the rate of a sample."""
+    rate = as_number(json, "a rate")
+    if not 0 < rate <= 1:
+        raise BadProof("no rate of a sample")
+    return rate
+
+
+def read_composed(json: object) -> Private | Violated:
     """Read a claim about a pipeline."""
     record = as_record(json, "the claim", ("verdict", "eps_prv", "delta"))
-    return Composed(as_word(record["verdict"], "the verdict", ("DP", "Not_DP")), *claimed(record))
-
-
-def _run(pipeline: Pipeline, step: Step) -> PipelineRun:
-    number = as_integer(step["run"], "a run")
-    if not 0 <= number < len(pipeline.runs):
-        raise BadProof(f"there is no run {number}")
-    return pipeline.runs[number]
-
-
-def _alone(run: PipelineRun, premises: Sequence[Judgement]) -> object:
-    if premises:
-        raise BadProof("mechanisms have no premises")
-    return run.mechanism
+    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
+    if verdict == "DP":
+        return Private(None, *claimed(record), None)
+    return Violated(None, *claimed(record))

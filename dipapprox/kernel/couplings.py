@@ -42,18 +42,17 @@ from itertools import product
 from typing import Any
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.closed_forms import signs_of
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import form_of
-from dipapprox.kernel.judgements import Budget, Judgement
+from dipapprox.kernel.judgements import Budget
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample, price
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.services import ALL, Arguments, Calls, Service
-from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.signs import Sign, Signs
 from dipapprox.kernel.states import Stored
 
 MOST_STORES = 100_000
@@ -72,7 +71,7 @@ Place = tuple[Fraction, Shifts, Ends]
 """What may be lost, and where."""
 
 
-def couplings(service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
+def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget:
     """V(pair) >= cost of a group of paths + V(pair that they lead to): B is enough.
 
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
@@ -83,7 +82,7 @@ def couplings(service: Service, premises: Sequence[Judgement], step: Mapping[str
     for every store, the groups of every call in which runs differ; "pairs": [first store, second
     one, [[shifts, V], …], the groups of every call]; premises: signs.
     """
-    return coupled(service, Signs(ALL, signs_of(premises)), step)
+    return coupled(service, Signs(ALL, signs), step)
 
 
 def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budget:

@@ -6,17 +6,21 @@ Probabilities are integers in units of 2 ** -places, so that sums of them are ex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import Machine, Tree
+from dipapprox.kernel.mechanisms import Mechanism
 from dipapprox.kernel.signs import Epsilons, Sign
 from dipapprox.kernel.weights import text_of
 
 Output = tuple[Value, ...]
+
+Inputs = tuple[Input, Input]
+"""Two, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,48 +76,59 @@ class Private:
     """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv.
 
     Attributes:
-        eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps.
+        eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps. None
+            of a pipeline, which has none of its own.
         pairs: The listed pairs; None for all adjacent ones.
         count: How many they are; or how many sets have all of them, if they are `in_sets`.
     """
 
-    eps: Fraction | Epsilons
+    eps: Fraction | Epsilons | None
     eps_prv: Tree
     delta: Tree
-    pairs: frozenset[tuple[Input, Input]] | None
-    count: int
-    in_sets: bool = False
+    pairs: frozenset[Inputs] | None
+    count: int = field(default=0, compare=False)
+    in_sets: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
+        if self.eps is None:
+            return f"whatever the pipeline runs, it is {_privacy(self)}"
         which = "adjacent" if self.pairs is None else "listed"
         if self.in_sets:
             pairs = f"all {which} pairs (u, u'), bounded on {self.count} sets of them,"
         else:
             pairs = f"each of the {self.count} {which} ordered pairs (u, u')"
-        where = f"all {self.eps}" if isinstance(self.eps, Epsilons) else f"eps = {self.eps}"
         return (
             f"for {pairs} and every set S of outputs, Pr[S | u] <= e^({text_of(self.eps_prv)}) "
-            f"Pr[S | u'] + {text_of(self.delta)}, at {where}"
+            f"Pr[S | u'] + {text_of(self.delta)}{_at(self.eps, 'all ')}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Violated:
-    """For this pair, and these outputs or some, Pr[S | u] - e^eps_prv Pr[S | u'] > delta."""
+    """For some pair that is meant, Pr[S | u] - e^eps_prv Pr[S | u'] > delta for some set S.
 
-    eps: Fraction
-    eps_prv: Fraction
-    delta: Fraction
-    input: Input
-    adjacent: Input
-    outputs: tuple[Output, ...] | None
+    Attributes:
+        eps: As of `Private`; on an interval it is so at one of them.
+        pair: The pair, if the machine has inputs.
+        outputs: S; None if it is not told.
+    """
+
+    eps: Fraction | Epsilons | None
+    eps_prv: Tree
+    delta: Tree
+    pair: Inputs | None = field(default=None, compare=False)
+    outputs: tuple[Output, ...] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        said = None if self.outputs is None else ", ".join(map(_words, self.outputs))
+        if self.eps is None or self.pair is None:
+            return f"the pipeline may run what is not {_privacy(self)}"
+        outputs = "some set S"
+        if self.outputs is not None:
+            outputs = f"S = {{{', '.join(map(words_of, self.outputs))}}}"
         return (
-            f"for u = {_words(self.input)}, u' = {_words(self.adjacent)} and "
-            f"{'some set S' if said is None else f'S = {{{said}}}'}, "
-            f"Pr[S | u] - e^({self.eps_prv}) Pr[S | u'] > {self.delta}, at eps = {self.eps}"
+            f"for u = {words_of(self.pair[0])}, u' = {words_of(self.pair[1])} and {outputs}, "
+            f"Pr[S | u] - e^({text_of(self.eps_prv)}) Pr[S | u'] > {text_of(self.delta)}"
+            f"{_at(self.eps, 'one of ')}"
         )
 
 
@@ -121,26 +136,10 @@ class Violated:
 class Representatives:
     """For every adjacent pair, whatever eps and eps_prv, one of these has at least its delta."""
 
-    pairs: tuple[tuple[Input, Input], ...]
+    pairs: tuple[Inputs, ...]
 
     def __str__(self) -> str:
         return f"no adjacent pair has a larger delta than all of {len(self.pairs)} pairs have"
-
-
-@dataclass(frozen=True, slots=True)
-class ViolatedSomewhere:
-    """At one of these eps a pair violates (eps_prv(eps), delta(eps))."""
-
-    epsilons: Epsilons
-    eps_prv: Tree
-    delta: Tree
-    violation: Violated
-
-    def __str__(self) -> str:
-        return (
-            f"not for all {self.epsilons} the machine keeps eps_prv = {text_of(self.eps_prv)} and "
-            f"delta = {text_of(self.delta)}: {self.violation}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,60 +188,58 @@ class LeastBudget:
 class Of:
     """What holds of the machine of a run, or of the machine that a part is."""
 
-    what: str | Machine
+    machine: Machine
     judgement: Judgement
 
     def __str__(self) -> str:
-        return f"of {self.what}: {self.judgement}"
+        return f"of {self.machine}: {self.judgement}"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A part of a machine, whose inputs are one of these pairs, or its reverse."""
+class Change:
+    """Something that is run for two data sets which differ so.
 
-    part: Machine
-    eps: Fraction
-    pairs: frozenset[tuple[Input, Input]]
+    Attributes:
+        what: A machine, or a mechanism.
+        eps: The machine's.
+        pairs: Its inputs are one of these pairs, or its reverse; None: any two adjacent ones.
+        sample: The rate of a Poisson sample, and whether a record is added to what is sampled, or
+            removed; None: there is no sample.
+    """
+
+    what: Machine | Mechanism
+    eps: Fraction | None
+    pairs: frozenset[Inputs] | None
+    sample: tuple[Fraction, bool] | None
 
     def __str__(self) -> str:
-        some = ", ".join(f"{_words(u)} to {_words(v)}" for u, v in sorted(self.pairs, key=repr)[:2])
-        more = f" or in one of {len(self.pairs) - 2} other ways" if len(self.pairs) > 2 else ""
-        return f"{self.part} where its inputs change from {some}{more}"
+        said = [] if self.eps is None else [f"at eps = {self.eps}"]
+        if self.pairs is not None:
+            some = sorted(self.pairs, key=repr)[:2]
+            told = ", ".join(f"{words_of(u)} to {words_of(v)}" for u, v in some)
+            more = f" or in one of {len(self.pairs) - 2} other ways" if len(self.pairs) > 2 else ""
+            said.append(f"where its inputs change from {told}{more}")
+        if self.sample is not None:
+            said.append(f"on a sample of rate {self.sample[0]}")
+            said.append("to which a record is added" * self.sample[1] or "without a record")
+        return " ".join([str(self.what), *said])
 
 
 @dataclass(frozen=True, slots=True)
 class LossesOf:
-    """Losses on one side of what so many of some runs or parts reveal, for some directions.
+    """Losses on one side of what so many changes reveal.
 
     From above that is all that they may reveal, chosen by what came before; from below it is what
-    some that are run independently do. Parts have no directions.
+    some that are run independently do.
     """
 
-    times: Mapping[str | Changed, int]
-    directions: frozenset[str]
+    times: Mapping[Change, int]
     losses: Losses
 
     def __str__(self) -> str:
         runs = " and ".join(f"{n} times {what}" for what, n in self.times.items())
         side = "all that they reveal is" if self.losses.above else "what they may reveal is"
-        record = " and ".join(sorted(self.directions))
-        when = f", a record is {record}" if record else ""
-        return f"{runs}{when}: {side} bounded from {self.losses}"
-
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """All that the pipeline may run is (eps_prv, delta)-private; or something is not."""
-
-    verdict: str
-    eps_prv: Fraction
-    delta: Fraction
-
-    def __str__(self) -> str:
-        said = f"({self.eps_prv}, {self.delta})-differentially private"
-        if self.verdict == "DP":
-            return f"whatever the pipeline runs, it is {said}"
-        return f"the pipeline may run what is not {said}"
+        return f"{runs}: {side} bounded from {self.losses}"
 
 
 Judgement = (
@@ -252,15 +249,22 @@ Judgement = (
     | Representatives
     | Violated
     | Sign
-    | ViolatedSomewhere
     | Budget
     | NoBudget
     | LeastBudget
     | Of
     | LossesOf
-    | Composed
 )
 
 
-def _words(values: Sequence[Value]) -> str:
+def words_of(values: Sequence[Value]) -> str:
+    """Write an input or an output."""
     return f"({', '.join(map(str, values))})"
+
+
+def _privacy(said: Private | Violated) -> str:
+    return f"({said.eps_prv}, {said.delta})-differentially private"
+
+
+def _at(eps: Fraction | Epsilons, some: str) -> str:
+    return f", at {some}{eps}" if isinstance(eps, Epsilons) else f", at eps = {eps}"

@@ -6,7 +6,7 @@
                  | {"mechanism": "approx_dp", "eps": number, "delta": number}
                  | {"mechanism": "rdp", "orders": [[order, divergence], …]}
                  | {"mechanism": "zcdp", "rho": number}
-    noise        "gaussian" | "laplace" | "discrete_laplace" | "discrete_gaussian"
+    noise        "Gauss" | "Lap" | "DLap" | "DGauss"
 
 A pair (P, Q) has the H of `losses`. It dominates a mechanism if its H is at least that of the
 outputs for any two adjacent data sets, at every a > 0. All pairs here dominate their reversal, so
@@ -38,10 +38,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel.balls import lower_at, spend_balls, to_ball
+from dipapprox.kernel.balls import lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -230,11 +231,8 @@ class Sampled(Pair):
         return ZERO if self.added else to_ball(self.rate) * self.pair.infinite
 
 
-_NOISE = {"gaussian": "Gauss", "laplace": "Lap", "discrete_laplace": "DLap"}
-_NOISE |= {"discrete_gaussian": "DGauss"}
-
 FIELDS = {
-    **dict.fromkeys(_NOISE, ("sensitivity", "scale")),
+    **dict.fromkeys(("Gauss", "Lap", "DLap", "DGauss"), ("sensitivity", "scale")),
     "randomised_response": ("probability", "values"),
     "exponential_mechanism": ("eps",),
     "approx_dp": ("eps", "delta"),
@@ -243,39 +241,59 @@ FIELDS = {
 }
 
 
-def read_mechanism(json: object, orders: Sequence[Fraction]) -> Pair:
-    """Read a mechanism, at the precision at which its pair is asked.
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A mechanism as above: the values of its fields, numbers or pairs of them."""
 
-    Args:
-        json: As above.
-        orders: At which the divergences of zCDP are used.
-    """
+    name: str
+    values: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.values}"
+
+    def pair(self, orders: Sequence[Fraction]) -> Pair:
+        """Return what is known of it, at this precision; zCDP is used at these orders."""
+        match self.name, self.values:
+            case "rdp", [known]:
+                return _renyi(known)
+            case "zcdp", [rho] if rho > 0:
+                return _renyi([(order, rho * order) for order in orders])
+            case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
+                likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
+                rest = 1 - likely - other if n > 2 else ZERO
+                return Finite([(likely, other), (other, likely), (rest, rest)])
+            case "exponential_mechanism", [eps] if eps > 0:
+                return BoundedRange(_two(eps / 2, ONE), eps)
+            case "approx_dp", [eps, delta] if eps >= 0 and 0 <= delta <= 1:
+                sure = to_ball(delta)
+                return Finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)], eps)
+            case family, [distance, scale] if family in FAMILIES and distance > 0 and scale > 0:
+                if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
+                    raise BadProof("a sensitivity of integers is none")
+                return Noise(family, distance, scale)
+        raise BadProof(f"parameters of '{self.name}' are out of range")
+
+
+def read_mechanism(json: object) -> Mechanism:
+    """Read a mechanism."""
     name = json.get("mechanism") if isinstance(json, dict) else None
     name = as_word(name, "a mechanism", tuple(FIELDS))
     record = as_record(json, "a mechanism", ("mechanism", *FIELDS[name]))
+    values = (record[each] for each in FIELDS[name])
     if name == "rdp":
-        listed = [as_list(each, "an order", 2) for each in as_list(record["orders"], "orders")]
-        known = [(as_number(a, "an order"), as_number(d, "a divergence")) for a, d in listed]
-        return _renyi(known)
-    values = {each: as_number(record[each], each) for each in FIELDS[name]}
-    match name, list(values.values()):
-        case "zcdp", [rho] if rho > 0:
-            return _renyi([(order, rho * order) for order in orders])
-        case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
-            likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
-            rest = 1 - likely - other if n > 2 else ZERO
-            return Finite([(likely, other), (other, likely), (rest, rest)])
-        case "exponential_mechanism", [eps] if eps > 0:
-            return BoundedRange(_two(eps / 2, ONE), eps)
-        case "approx_dp", [eps, delta] if eps >= 0 and 0 <= delta <= 1:
-            sure = to_ball(delta)
-            return Finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)], eps)
-        case _, [distance, scale] if name in _NOISE and distance > 0 and scale > 0:
-            family = _NOISE[name]
-            if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
-                raise BadProof("a sensitivity of integers is none")
-            return Noise(family, distance, scale)
-    raise BadProof(f"parameters of '{name}' are out of range")
+        found = Mechanism(
+            name, tuple(tuple(map(_order, as_list(each, "orders"))) for each in values)
+        )
+    else:
+        found = Mechanism(name, tuple(as_number(each, "a parameter") for each in values))
+    with precision(64):
+        found.pair(())
+    return found
+
+
+def _order(json: object) -> tuple[Fraction, Fraction]:
+    order, divergence = as_list(json, "an order", 2)
+    return as_number(order, "an order"), as_number(divergence, "a divergence")
 
 
 def _two(loss: Fraction, mass: arb) -> Cells:

@@ -43,7 +43,7 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Budget, Judgement
+from dipapprox.kernel.judgements import Budget
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
@@ -120,7 +120,7 @@ def read_places(json: object) -> list[Place]:
     return found
 
 
-def potential(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> Budget:
+def potential(machine: Rounds, step: Mapping[str, Any]) -> Budget:
     """V(source) >= cost of a path + V(target), for every path from every node: V(start) is enough.
 
     Theorem (`potential`): V is what the rest of a run may cost at most; a path costs what it costs
@@ -128,8 +128,6 @@ def potential(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str,
 
     Step: "nodes".
     """
-    if premises:
-        raise BadProof("potentials have no premises")
     places = read_places(step["nodes"])
     follower = Follower(machine)
     alike: dict[Head, object] = {}

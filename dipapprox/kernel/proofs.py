@@ -56,7 +56,7 @@ def outcomes(
         if step["inputs"] is None
         else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
     )
-    cuts = tuple(ascending(each) for each in as_list(step.get("cuts", []), "cuts"))
+    cuts = tuple(ascending(each) for each in as_list(step["cuts"], "cuts"))
     graph = Graph()
     run = Run(proof.machine, signs, graph)
     found: dict[Input, dict[Output, list[Node]]] = {}

@@ -46,8 +46,8 @@ from itertools import product
 from typing import Any
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
-from dipapprox.kernel.judgements import Judgement, NoBudget
+from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.judgements import NoBudget
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
@@ -70,7 +70,7 @@ from dipapprox.kernel.runs import (
 )
 
 
-def ray(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+def ray(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
     """Along a ray of inputs, or as eps grows, what is published becomes exponentially unlikely.
 
     Theorem (`rays`): Pr[S | u_t] <= K e^(-theta eps (c t - d)) for every theta < 1, u and u_1 are
@@ -80,8 +80,6 @@ def ray(machine: Rounds, premises: Sequence[Judgement], step: Mapping[str, Any])
     "noise" [z, y] at which it is possible, "inputs", "parts" [first turn, the one behind the
     last], "multipliers" of all turns of every run that publishes the same.
     """
-    if premises:
-        raise BadProof("rays have no premises")
     runs = Runs(machine)
     run = runs.along(step["paths"])
     large = as_word(step["eps"], "eps", ("every", "large")) == "large"

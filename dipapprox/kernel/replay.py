@@ -8,73 +8,161 @@
              "delta" are weights (`machine`) without cells
     step     {"rule": name, "from": [numbers of earlier steps], …}
 
-Claims of budgets are about machines of `rounds` and services. The last step has to conclude the
-claim. A premise whose number stands as -n - 1 is step n, which nobody needs any more: it is
-forgotten, so that memory does not grow with the number of steps.
+A rule is one function (about, step, *premises) -> judgement. A step has exactly the fields that its
+rule reads; with "of" it is about a run or a part (`compositions`), and so are its premises. Claims
+of budgets are about machines of `rounds` and services. The last step has to conclude the claim. A
+premise whose number stands as -n - 1 is step n, which nobody needs any more: it is forgotten, so
+that memory does not grow with the number of steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
+from inspect import signature
+from typing import Any, get_type_hints
 
-from dipapprox.kernel import budgets, compositions, parts
-from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.budget import budget
-from dipapprox.kernel.budgets import BudgetClaim, is_budget, read_budget
-from dipapprox.kernel.compositions import Pipeline, is_pipeline, read_composed, read_pipeline
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import (
-    Composed,
-    Judgement,
-    Private,
-    Violated,
-    ViolatedSomewhere,
+from dipapprox.kernel.budgets import BudgetClaim, is_budget, least_budget, read_budget
+from dipapprox.kernel.chances import chances
+from dipapprox.kernel.closed_forms import (
+    exact_distributions,
+    sign,
+    violated_somewhere,
 )
-from dipapprox.kernel.machine import Machine, Tree, read_machine, read_pairs, read_weight
-from dipapprox.kernel.proofs import Proof, claimed, positive
-from dipapprox.kernel.reading import as_record, as_word
+from dipapprox.kernel.compositions import (
+    Pipeline,
+    composed,
+    from_above,
+    from_below,
+    inside,
+    is_pipeline,
+    private,
+    read_composed,
+    read_pipeline,
+    violated,
+)
+from dipapprox.kernel.couplings import couplings
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.judgements import Judgement, LossesOf, Of, Private, Representatives, Violated
+from dipapprox.kernel.machine import Machine, read_machine, read_pairs, read_weight
+from dipapprox.kernel.potential import potential
+from dipapprox.kernel.proofs import Proof, Step, claimed, listed, positive
+from dipapprox.kernel.rays import ray
+from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.rounds import Rounds, read_rounds
-from dipapprox.kernel.rules import RULES, Rules, apply
+from dipapprox.kernel.rules import distributions, every_pair, published_pairs, violation
 from dipapprox.kernel.services import Service, is_service, read_service
+from dipapprox.kernel.sets import every_real_pair, representatives
+from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Epsilons, read_epsilons
+from dipapprox.kernel.traces import repetition, trace
 
 MOST_STEPS = 1_000_000
 
 
-OF_MACHINES: Rules = {**RULES, **parts.RULES}
-"""What proofs about machines may use."""
+_CLAIM = ("eps_prv", "delta")
+_LOSSES = ("step", "offset", "places", "knots", "sample")
+_PARTS = ("parts", "eps", *_CLAIM)
 
-ALL_RULES: Rules = {
-    **OF_MACHINES,
-    **compositions.RULES,
-    **budgets.RULES,
-    **budgets.OF_SERVICES,
+RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
+    "distributions": (distributions, ("eps", "inputs", "bits", "cuts")),
+    "exact distributions": (exact_distributions, ("eps", "inputs", "cuts")),
+    "every published pair": (published_pairs, ("eps", *_CLAIM, "bits", "cuts")),
+    "every pair": (every_pair, _CLAIM),
+    "sign": (sign, ("eps", "factors")),
+    "every pair throughout": (every_pair, (*_CLAIM, "cuts")),
+    "smaller eps": (smaller_eps, ("eps", *_CLAIM, "point")),
+    "representatives": (representatives, ("parts",)),
+    "every real pair": (every_real_pair, (*_CLAIM, "parts")),
+    "violated somewhere": (violated_somewhere, ("eps", *_CLAIM)),
+    "violation": (violation, (*_CLAIM, "input", "adjacent", "outputs")),
+    "losses from above": (from_above, (*_LOSSES, "orders")),
+    "losses from below": (from_below, (*_LOSSES, "lean", "input", "adjacent")),
+    "composed": (composed, ("cut",)),
+    "private composition": (private, _PARTS),
+    "violated composition": (violated, (*_PARTS, "input", "adjacent")),
+    "potential": (potential, ("nodes",)),
+    "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
+    "chances": (chances, ("eps", "bits", "paths", "inputs", "shown", "budget")),
+    "couplings": (
+        couplings,
+        ("budget", "held", "symbols", "exact", "stores", "changes", "pairs"),
+    ),
+    "trace": (trace, ("events", "budget", "eps")),
+    "repetition": (repetition, ("events", "turns", "store", "eps")),
+    "least budget": (least_budget, ()),
 }
+"""By name: the function, and the fields of its steps besides "rule", "from" and "of"."""
+
+REPRESENTED = ("every published pair", "every pair", "every pair throughout")
+"""Rules that may go through representatives in place of all pairs, if they are the last premise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a proof is said to prove.
+@cache
+def kinds_of(function: Callable[..., Judgement]) -> tuple[Any, list[Any], Any]:
+    """Return what a rule is about, its first premises, and any further ones: annotated types."""
+    kinds = get_type_hints(function)
+    about, _, *premises = signature(function).parameters.values()
+    first = [kinds[p.name] for p in premises if p.kind is not p.VAR_POSITIONAL]
+    # No object is one of no types.
+    return kinds[about.name], first, kinds[premises[-1].name] if len(first) < len(premises) else ()
 
-    Attributes:
-        verdict: "DP" or "Not_DP".
-        eps: The machine's, > 0: one, or an interval. Then eps_prv and delta are formulas in eps.
-        eps_prv: The budget, >= 0.
-        delta: In [0, 1].
-        pairs: The ordered pairs that are meant; None for all adjacent ones.
+
+def conclude(name: str, about: object, step: Step, premises: Sequence[Judgement]) -> Judgement:
+    """Apply a rule, if what it is given is of its kinds."""
+    match premises:
+        case [*others, Representatives(pairs)] if name in REPRESENTED and isinstance(about, Proof):
+            found = conclude(name, replace(about, pairs=pairs), step, others)
+            if isinstance(found, Private):
+                return replace(found, pairs=None, in_sets=True)
+    function, _ = RULES[name]
+    kind, first, more = kinds_of(function)
+    kinds = [kind, *first, *[more] * (len(premises) - len(first))]
+    if len(premises) < len(first) or not all(map(isinstance, (about, *premises), kinds)):
+        raise BadProof(f"the rule '{name}' is not about this, or rests on other premises")
+    return function(about, step, *premises)
+
+
+def apply(about: object, known: MutableMapping[int, Judgement], json: object) -> Judgement:
+    """Replay one step.
+
+    Args:
+        about: What it is about: a machine, with the pairs that are meant, or a pipeline.
+        known: What the steps before it concluded, by number.
+        json: The step; with "of" it is about a run or a part (`inside`), and so are its premises.
     """
+    if not isinstance(json, dict):
+        raise BadProof("a step is no object")
+    name = as_word(json.get("rule"), "a rule", tuple(RULES))
+    of = ("of",) if "of" in json else ()
+    step = as_record(json, "a step", ("rule", "from", *of, *RULES[name][1]))
+    premises = []
+    for number in as_list(step["from"], "premises"):
+        last_use = as_integer(number, "a premise") < 0
+        wanted = -number - 1 if last_use else number
+        if wanted not in known:
+            raise BadProof(f"there is no step {wanted} before, or it was forgotten")
+        premises.append(known.pop(wanted) if last_use else known[wanted])
+    with budget():
+        if not of:
+            return conclude(name, about, step, premises)
+        about = inside(about, step["of"])
+        machine = about.machine if isinstance(about, Proof) else None
+        own = [p.judgement for p in premises if isinstance(p, Of) and p.machine == machine]
+        if len(own) < len(premises):
+            raise BadProof("a premise is about something else")
+        found = conclude(name, about, step, own)
+        return found if isinstance(found, LossesOf) or machine is None else Of(machine, found)
 
-    verdict: str
-    eps: Fraction | Epsilons
-    eps_prv: Tree
-    delta: Tree
-    pairs: tuple[tuple[Input, Input], ...] | None
+
+Claim = Private | Violated | BudgetClaim
 
 
-def read_claim(json: object, machine: Machine) -> Claim:
-    """Read a claim about a machine."""
+def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proof]:
+    """Read a claim about a machine: the judgement that is claimed, and what steps are about."""
     record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
     pairs = None
@@ -82,10 +170,28 @@ def read_claim(json: object, machine: Machine) -> Claim:
         pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
-    if not isinstance(record["eps"], dict):
-        return Claim(verdict, positive(record["eps"], "eps"), *claimed(record), pairs)
-    eps_prv, delta = (read_weight(record[name]) for name in ("eps_prv", "delta"))
-    return Claim(verdict, read_epsilons(record["eps"]), eps_prv, delta, pairs)
+    eps: Fraction | Epsilons
+    if isinstance(record["eps"], dict):
+        weights = (read_weight(record[name]) for name in ("eps_prv", "delta"))
+        eps, (eps_prv, delta) = read_epsilons(record["eps"]), weights
+    else:
+        eps, (eps_prv, delta) = positive(record["eps"], "eps"), claimed(record)
+    about = Proof(machine, pairs)
+    if verdict == "DP":
+        return Private(eps, eps_prv, delta, listed(about)), about
+    # Rules ask whether the pair that is violated is meant.
+    return Violated(eps, eps_prv, delta), about
+
+
+def read(machine: object, claim: object) -> tuple[Claim, Proof | Rounds | Service | Pipeline]:
+    """Read a claim, and what it is about."""
+    if is_service(machine):
+        return read_budget(claim), read_service(machine)
+    if is_budget(claim):
+        return read_budget(claim), read_rounds(machine)
+    if is_pipeline(machine):
+        return read_composed(claim), read_pipeline(machine)
+    return read_claim(claim, read_machine(machine))
 
 
 def replay(
@@ -109,47 +215,16 @@ def replay(
     last: Judgement | None = None
     try:
         with budget():
-            stated: Claim | BudgetClaim | Composed
-            proof: Proof | Rounds | Service | Pipeline
-            rules: Rules
-            if is_service(machine):
-                stated, rules = read_budget(claim), budgets.OF_SERVICES
-                proof = read_service(machine)
-            elif is_budget(claim):
-                stated, rules = read_budget(claim), budgets.RULES
-                proof = read_rounds(machine)
-            elif is_pipeline(machine):
-                stated, rules = read_composed(claim), compositions.RULES
-                proof = read_pipeline(machine)
-            else:
-                read = read_machine(machine)
-                stated, rules = read_claim(claim, read), OF_MACHINES
-                proof = Proof(read, stated.pairs)
+            stated, about = read(machine, claim)
         for number, step in enumerate(steps):
             if number >= MOST_STEPS:
                 raise BadProof(f"more than {MOST_STEPS} steps")
-            last = apply(rules, proof, known, step)
+            last = apply(about, known, step)
             told(number, last)
             known[number] = last
     except RecursionError:
         raise Refused("what is nested is nested too deeply") from None
-    if last is None or not _concludes(last, stated):
+    holds = stated.follows_from(last) if isinstance(stated, BudgetClaim) else stated == last
+    if last is None or not holds:
         raise Refuted("the last step does not conclude the claim")
     return last
-
-
-def _concludes(judgement: Judgement, claim: Claim | BudgetClaim | Composed) -> bool:
-    if isinstance(claim, Composed):
-        return judgement == claim
-    if isinstance(claim, BudgetClaim):
-        return claim.follows_from(judgement)
-    match judgement:
-        case Private(eps, eps_prv, delta, pairs):
-            listed = None if claim.pairs is None else frozenset(claim.pairs)
-            same = pairs == listed and claim.verdict == "DP"
-        case Violated(eps, eps_prv, delta) | ViolatedSomewhere(eps, eps_prv, delta):
-            # The rule has asked whether the pair is meant.
-            same = claim.verdict == "Not_DP"
-        case _:
-            return False
-    return same and (eps, eps_prv, delta) == (claim.eps, claim.eps_prv, claim.delta)

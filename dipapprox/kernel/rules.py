@@ -1,29 +1,15 @@
-"""The rules of finite verdicts at one eps: steps to judgements.
-
-Each rule is one function (proof, premises, step) -> judgement. A step has exactly the fields that
-its rule reads. Rules raise `Refuted` where a step does not hold, `Refused` where it asks for more
-than the kernel spends.
-"""
+"""The rules of finite verdicts at one eps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import wraps
 
 from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.budget import budget, spend
-from dipapprox.kernel.closed_forms import (
-    Sums,
-    exact_distributions,
-    growth_of,
-    sign,
-    signs_of,
-    violated_somewhere,
-)
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.closed_forms import Sums, growth_of
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.excesses import Excess, Excesses
@@ -32,10 +18,8 @@ from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import (
     Distributions,
     ExactDistributions,
-    Judgement,
     Output,
     Private,
-    Representatives,
     Violated,
 )
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
@@ -55,14 +39,13 @@ from dipapprox.kernel.proofs import (
     rows_of,
 )
 from dipapprox.kernel.published import Label, Published
-from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
-from dipapprox.kernel.sets import every_real_pair, largest_of, representatives
-from dipapprox.kernel.shrinking import smaller_eps
-from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.reading import as_integer, as_list
+from dipapprox.kernel.sets import largest_of
+from dipapprox.kernel.signs import Epsilons, Sign, Signs
 from dipapprox.kernel.weights import formula_of
 
 
-def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Distributions:
+def distributions(proof: Proof, step: Step) -> Distributions:
     """The machine is run for some inputs, and what comes out is enclosed.
 
     Theorem: a run's states are disjoint and cover all runs up to null sets (`forward`), so the
@@ -73,7 +56,6 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     Step: "eps", "inputs" (null: all; or a list), "bits": the accuracy that is aimed at;
     for machines with real outputs "cuts" of each (`forward`).
     """
-    _no(premises)
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     graph, found, outputs = outcomes(proof, Signs.at(eps), step)
     wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
@@ -95,7 +77,9 @@ def distributions(proof: Proof, premises: Sequence[Judgement], step: Step) -> Di
     return Distributions(eps, places, outputs, bounds)
 
 
-def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+def every_pair(
+    proof: Proof, step: Step, found: Distributions | ExactDistributions, *known: Sign
+) -> Private:
     """delta_{u,u'} = sum over outputs of max(0, Pr[o | u] - e^eps_prv Pr[o | u']) <= delta.
 
     Theorem (DiPApprox, Lemma 2): the sum is the largest Pr[S | u] - e^eps_prv Pr[S | u'] over all
@@ -113,21 +97,20 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     stated: tuple[Tree, Tree] = (
         (read_weight(step["eps_prv"]), read_weight(step["delta"])) if throughout else claimed(step)
     )
-    match premises:
-        case [Distributions() as found] if not throughout:
-            eps, (eps_prv, delta) = found.eps, claimed(step)
-            largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
+    if isinstance(found, ExactDistributions):
+        signs, cuts = Signs(found.epsilons, known), ascending(step.get("cuts", []))
+        eps = found.epsilons if throughout else found.epsilons.point
+        claim = growth_of(stated[0], signs), formula_of(stated[1], signs)
+        hold = Sums(found, signs, claim, cuts).hold
+    elif throughout or known:
+        raise BadProof("closed forms are wanted")
+    else:
+        eps, (eps_prv, delta) = found.eps, claimed(step)
+        largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
 
-            def hold(first: Input, second: Input) -> bool:
-                return largest(first, second) <= most
+        def hold(first: Input, second: Input) -> bool:
+            return largest(first, second) <= most
 
-        case [ExactDistributions() as found, *rest]:
-            signs, cuts = Signs(found.epsilons, signs_of(rest)), ascending(step.get("cuts", []))
-            eps = found.epsilons if throughout else found.epsilons.point
-            claim = growth_of(stated[0], signs), formula_of(stated[1], signs)
-            hold = Sums(found, signs, claim, cuts).hold
-        case _:
-            raise BadProof("one premise is wanted first: distributions")
     if eps is None:
         raise BadProof("closed forms at one eps are wanted")
     count = 0
@@ -138,12 +121,11 @@ def every_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priva
     return Private(eps, stated[0], stated[1], listed(proof), count)
 
 
-def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+def published_pairs(proof: Proof, step: Step) -> Private:
     """For machines with real outputs every delta_{u,u'} is bounded as in `excesses`.
 
     Step: "eps", "eps_prv", "delta", "bits", "cuts".
     """
-    _no(premises)
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), cuts = claimed(step), ascending(step["cuts"])
     machine, graph = proof.machine, Graph()
@@ -178,13 +160,13 @@ def published_pairs(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     return Private(eps, eps_prv, delta, listed(proof), count)
 
 
-def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violated:
+def violation(proof: Proof, step: Step, found: Distributions | ExactDistributions) -> Violated:
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
     Step: "eps_prv", "delta", "input", "adjacent", "outputs";
     one premise: distributions for both inputs, as bounds or in closed form.
     """
-    found, (eps_prv, delta) = _either(premises), claimed(step)
+    eps_prv, delta = claimed(step)
     first, second = pair_of(proof, step)
     known = found.bounds if isinstance(found, Distributions) else found.values
     if first not in known or second not in known:
@@ -207,14 +189,14 @@ def violation(proof: Proof, premises: Sequence[Judgement], step: Step) -> Violat
         excess = sum((forms[p] + growth * forms[q] for p, q in rows), Ratio.constant(-delta))
         if not Signs(found.epsilons).tell(excess.numerator, positive=True):
             raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
-        return Violated(eps, eps_prv, delta, first, second, outputs)
+        return Violated(eps, eps_prv, delta, (first, second), outputs)
     factor, shift = growth_bound(eps_prv, found.places, above=True)
     low, high = found.bounds[first][0], found.bounds[second][1]
     likely = sum(low[number] for number in numbers)
     unlikely = -(-factor * sum(high[number] for number in numbers) >> shift)
     if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
         raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
-    return Violated(found.eps, eps_prv, delta, first, second, outputs)
+    return Violated(found.eps, eps_prv, delta, (first, second), outputs)
 
 
 def _output(machine: Machine, json: object) -> Output:
@@ -228,71 +210,3 @@ def _output(machine: Machine, json: object) -> Output:
 def _no_reals(proof: Proof) -> None:
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
-
-
-def _no(premises: Sequence[Judgement]) -> None:
-    if premises:
-        raise BadProof("a run has no premises")
-
-
-def _either(premises: Sequence[Judgement]) -> Distributions | ExactDistributions:
-    match premises:
-        case [Distributions() | ExactDistributions() as found]:
-            return found
-        case _:
-            raise BadProof("one premise is wanted: distributions")
-
-
-def _represented(rule: Callable[..., Private]) -> Callable[..., Judgement]:
-    """Let a rule go through representatives in place of all pairs, if they are its last premise."""
-
-    @wraps(rule)
-    def applied(proof: Proof, premises: Sequence[Judgement], step: Step) -> Judgement:
-        if not premises or not isinstance(found := premises[-1], Representatives):
-            return rule(proof, premises, step)
-        private = rule(replace(proof, pairs=found.pairs), premises[:-1], step)
-        return replace(private, pairs=None, in_sets=True)
-
-    return applied
-
-
-Rules = Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]]
-
-RULES: Rules = {
-    "distributions": (distributions, ("eps", "inputs", "bits")),
-    "exact distributions": (exact_distributions, ("eps", "inputs")),
-    "distributions by intervals": (distributions, ("eps", "inputs", "bits", "cuts")),
-    "exact distributions by intervals": (exact_distributions, ("eps", "inputs", "cuts")),
-    "every published pair": (
-        _represented(published_pairs),
-        ("eps", "eps_prv", "delta", "bits", "cuts"),
-    ),
-    "every pair": (_represented(every_pair), ("eps_prv", "delta")),
-    "sign": (sign, ("eps", "factors")),
-    "every pair throughout": (_represented(every_pair), ("eps_prv", "delta", "cuts")),
-    "smaller eps": (smaller_eps, ("eps", "eps_prv", "delta", "point")),
-    "representatives": (representatives, ("parts",)),
-    "every real pair": (every_real_pair, ("eps_prv", "delta", "parts")),
-    "violated somewhere": (violated_somewhere, ("eps", "eps_prv", "delta")),
-    "violation": (violation, ("eps_prv", "delta", "input", "adjacent", "outputs")),
-}
-"""By name: the function, and the fields of its steps besides "rule" and "from"."""
-
-
-def apply(
-    rules: Rules, proof: object, known: MutableMapping[int, Judgement], json: object
-) -> Judgement:
-    """Replay one step; `known` is what the steps before it concluded, by number."""
-    if not isinstance(json, dict):
-        raise BadProof("a step is no object")
-    rule, fields = rules[as_word(json.get("rule"), "a rule", tuple(rules))]
-    step = as_record(json, "a step", ("rule", "from", *fields))
-    premises = []
-    for number in as_list(step["from"], "premises"):
-        last_use = as_integer(number, "a premise") < 0
-        wanted = -number - 1 if last_use else number
-        if wanted not in known:
-            raise BadProof(f"there is no step {wanted} before, or it was forgotten")
-        premises.append(known.pop(wanted) if last_use else known[wanted])
-    with budget():
-        return rule(proof, premises, step)

@@ -36,7 +36,7 @@ from typing import Any
 from dipapprox.kernel.adjacency import Input, Number, Range
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Distributions, Judgement, Private, Representatives
+from dipapprox.kernel.judgements import Distributions, Private, Representatives
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound
@@ -236,7 +236,7 @@ def error_of(motion: Motion, pairs: Sets, eps: Fraction, growth: Fraction) -> Fr
     return error
 
 
-def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> Representatives:
+def representatives(proof: Proof, step: Step) -> Representatives:
     """Pairs of which one has at least the delta of any adjacent pair, at every eps and eps_prv.
 
     Theorem: where for every set S of outputs Pr[S | u] moves in one direction with u_i (`motion`),
@@ -246,7 +246,7 @@ def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
 
     Step: "parts": one for each of `all_sets`.
     """
-    motion, found = _motion(proof, premises), []
+    motion, found = _motion(proof), []
     for pairs in undivided(as_list(step["parts"], "parts"), motion):
         for low, high in (extent(zone, "change") for zone in pairs.zones if len(zone) > 1):
             if low < high or not motion.is_shift:
@@ -255,17 +255,13 @@ def representatives(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     return Representatives(tuple(dict.fromkeys(found)))
 
 
-def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+def every_real_pair(proof: Proof, step: Step, found: Distributions) -> Private:
     """delta of all adjacent pairs of real inputs, bounded part by part from vertices (`sets`).
 
     Step: "eps_prv", "delta", "parts": one for each of `all_sets`; one premise: distributions for
     all vertices.
     """
-    match premises:
-        case [Distributions() as found]:
-            motion = _motion(proof, [])
-        case _:
-            raise BadProof("one premise is wanted: distributions")
+    motion = _motion(proof)
     if proof.machine.reals:
         raise BadProof("intervals of real outputs do not bound delta")
     eps_prv, delta = claimed(step)
@@ -283,9 +279,7 @@ def every_real_pair(proof: Proof, premises: Sequence[Judgement], step: Step) -> 
     return Private(found.eps, eps_prv, delta, None, count, in_sets=True)
 
 
-def _motion(proof: Proof, premises: Sequence[Judgement]) -> Motion:
-    if premises:
-        raise BadProof("no premise is wanted")
+def _motion(proof: Proof) -> Motion:
     if proof.pairs is not None:
         raise BadProof("listed pairs are no sets")
     return Motion(proof.machine)

@@ -8,13 +8,12 @@ every norm. So what no pair exceeds at eps', no pair exceeds at eps, for the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Range
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.judgements import Judgement, Private
+from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step
@@ -23,7 +22,7 @@ from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
 from dipapprox.kernel.weights import formula_of
 
 
-def smaller_eps(proof: Proof, premises: Sequence[Judgement], step: Step) -> Private:
+def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:
     """A claim on an interval, as of every part of it the greatest eps keeps one that is as strong.
 
     Theorem: where all comparisons are ties at some inputs but for noise of scales c / eps, an eps
@@ -49,10 +48,8 @@ def smaller_eps(proof: Proof, premises: Sequence[Judgement], step: Step) -> Priv
     for each in premises:
         if isinstance(each, Sign):
             continue
-        if not isinstance(each, Private) or each.pairs is not None or each.eps is None:
-            raise BadProof("signs are wanted, and privacy of all pairs at single eps")
-        if not isinstance(each.eps, Fraction) or each.eps <= lower:
-            raise BadProof("privacy is wanted at ascending eps of the interval")
+        if each.pairs is not None or not isinstance(each.eps, Fraction) or each.eps <= lower:
+            raise BadProof("privacy of all pairs is wanted, at ascending eps of the interval")
         part, lower, count = Epsilons(lower, each.eps), each.eps, count + each.count
         for formula, value in zip(formulas, (each.eps_prv, each.delta), strict=True):
             slack = formula + Ratio.constant(-Fraction(value))

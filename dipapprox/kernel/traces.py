@@ -24,16 +24,15 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.closed_forms import signs_of
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.judgements import Judgement, NoBudget
+from dipapprox.kernel.judgements import NoBudget
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.services import ALL, NOTHING, Calls, Condition, Said, Service
-from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.signs import Sign, Signs
 
 MOST_STORES = 10_000
 
@@ -45,7 +44,7 @@ Belief = Mapping[Kept, Ratio]
 """The stores that a run may be in, with the probability to have got there, as is seen."""
 
 
-def trace(service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]) -> NoBudget:
+def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBudget:
     """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
 
     Theorem (`traces`): so no smaller budget serves; none does if only one run can reply so, or if
@@ -54,7 +53,7 @@ def trace(service: Service, premises: Sequence[Judgement], step: Mapping[str, An
     Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
     0 for the limit there, null for the one at infinity; premises: signs.
     """
-    runs = Runs(service, Signs(ALL, signs_of(premises)))
+    runs = Runs(service, Signs(ALL, signs))
     p, q = map(total_of, runs.adjacent(step["events"]))
     eps = None if step["eps"] is None else as_number(step["eps"], "eps")
     least = None if step["budget"] is None else as_number(step["budget"], "a budget")
@@ -76,16 +75,14 @@ def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> 
     return least > 0 and (jump > 0 if budget is None else jump == 0 <= slope)
 
 
-def repetition(
-    service: Service, premises: Sequence[Judgement], step: Mapping[str, Any]
-) -> NoBudget:
+def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBudget:
     """Turns that can be repeated, and that one run is likelier to reply to, whatever it was before.
 
     Theorem (`traces`): after k of them it is at least c (f / r)^k times as likely, with f > r.
 
     Step: "events", "turns": as of traces; "store": values of the first run; "eps"; premises: signs.
     """
-    runs, eps = Runs(service, Signs(ALL, signs_of(premises))), positive(step["eps"], "eps")
+    runs, eps = Runs(service, Signs(ALL, signs)), positive(step["eps"], "eps")
     first, second = runs.adjacent(step["events"])
     turns = as_list(step["turns"], "turns")
     store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))

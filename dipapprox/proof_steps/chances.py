@@ -73,7 +73,7 @@ def chances_step(
             }
             try:
                 with bounded():
-                    chances(machine, [], step)
+                    chances(machine, step)
             except NotProved as none:
                 missing = none
             else:

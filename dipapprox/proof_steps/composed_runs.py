@@ -11,6 +11,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.compositions import Pipeline
 from dipapprox.kernel.judgements import Distributions, Of
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
@@ -39,27 +40,27 @@ class ComposedProgram:
         assert isinstance(what, ProgramAt)
         if what.program.real_outputs or has_real_inputs(what.program):
             raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
-        self._number = number
+        self._of: dict[str, Json] = {"of": {"run": number}}
         self._bits = 80 + total.bit_length()
         accuracy = Fraction(1, 1 << self._bits)
         between, self.attained = simple_bounds(
             what.program, what.eps, adjacency, run.times, accuracy, options
         )
         self._run: dict[str, Json] = {
-            "rule": "distributions",
             "eps": number_json(what.eps),
             "inputs": None,
             "bits": self._bits,
+            "cuts": [],
         }
-        machine = pipeline.runs[number].machine
-        assert machine is not None
+        machine = pipeline.runs[number].what
+        assert isinstance(machine, Machine)
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]
         assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
         bounds = found.judgement.bounds
         rows = dict.fromkeys(
             tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
-            for u, v in adjacent_pairs(machine[0].adjacency, machine[0].domains)
+            for u, v in adjacent_pairs(machine.adjacency, machine.domains)
         )
         losses = {Fraction(0)}
         for mass in between.above.masses:
@@ -80,18 +81,17 @@ class ComposedProgram:
 
     def distributions(self, steps: ComposedSteps) -> int:
         """Write the step that runs the program."""
-        return steps.add("about run", [], {"run": self._number, "step": self._run})
+        return steps.add("distributions", [], {**self._of, **self._run})
 
     def points(self, steps: ComposedSteps) -> list[int]:
         """Write the steps that bound delta."""
         known, found = self.distributions(steps), []
         for loss, delta in self._deltas.items():
             inner: dict[str, Json] = {
-                "rule": "every pair",
                 "eps_prv": number_json(loss),
                 "delta": number_json(min(delta, Fraction(1))),
             }
-            found.append(steps.add("about run", [known], {"run": self._number, "step": inner}))
+            found.append(steps.add("every pair", [known], {**self._of, **inner}))
         return found
 
 
@@ -112,13 +112,13 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
 
     match mechanism:
         case catalogue.Gaussian(sensitivity, sigma):
-            return noise("gaussian", sensitivity, sigma)
+            return noise("Gauss", sensitivity, sigma)
         case catalogue.Laplace(sensitivity, scale):
-            return noise("laplace", sensitivity, scale)
+            return noise("Lap", sensitivity, scale)
         case catalogue.DiscreteLaplace(sensitivity, scale):
-            return noise("discrete_laplace", sensitivity, scale)
+            return noise("DLap", sensitivity, scale)
         case catalogue.DiscreteGaussian(sensitivity, sigma):
-            return noise("discrete_gaussian", sensitivity, sigma)
+            return noise("DGauss", sensitivity, sigma)
         case catalogue.RandomisedResponse(probability, values):
             return {
                 "mechanism": "randomised_response",

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.kernel.compositions import RULES, Pipeline
 from dipapprox.kernel.judgements import Judgement, LossesOf
-from dipapprox.kernel.rules import Rules, apply
+from dipapprox.kernel.replay import apply
 from dipapprox.proof_steps.machines import Json, number_json
 
 
@@ -44,13 +43,11 @@ class Steps:
     """Steps that are replayed while they are written.
 
     Args:
-        rules: Those of the proof.
-        proof: What it is about, as the kernel has it.
+        about: What they are about, as the kernel has it.
     """
 
-    def __init__(self, rules: Rules, proof: object) -> None:
-        self._rules = rules
-        self._proof = proof
+    def __init__(self, about: object) -> None:
+        self._about = about
         self._steps: list[dict[str, Json]] = []
         self._known: dict[int, Judgement] = {}
         self._places: dict[str, int] = {}
@@ -60,7 +57,7 @@ class Steps:
         step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
         key = repr(step)
         if key not in self._places:
-            self._known[len(self._steps)] = apply(self._rules, self._proof, self._known, step)
+            self._known[len(self._steps)] = apply(self._about, self._known, step)
             self._places[key] = len(self._steps)
             self._steps.append(step)
         return self._places[key]
@@ -99,9 +96,6 @@ class Steps:
 class ComposedSteps(Steps):
     """Steps about a pipeline."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        super().__init__(RULES, pipeline)
-
     def largest(self, ends: Sequence[int | None], eps_prv: Fraction) -> Fraction:
         """The delta of all directions."""
         found = [self.delta(end, eps_prv) for end in ends if end is not None]
@@ -113,13 +107,13 @@ class ComposedSteps(Steps):
         values = [(self.delta(end, goal.eps_prv), end) for end in known]
         if goal.kept:
             holds, used = max(values)[0] <= goal.delta, sorted(set(known))
-            rule = "private composition"
+            rule, more = "private composition", dict[str, Json]()
         else:
             holds, used = bool(values) and max(values)[0] > goal.delta, [max(values)[1]]
-            rule = "violated composition"
+            rule, more = "violated composition", {"input": None, "adjacent": None}
         if not holds:
             return None
-        self.add(rule, used, goal.stated)
+        self.add(rule, used, {"parts": None, "eps": None, **more, **goal.stated})
         return self.whole()
 
 

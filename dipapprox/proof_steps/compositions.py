@@ -20,7 +20,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.mechanisms import Known, Pair, Sampled, read_mechanism
+from dipapprox.kernel.mechanisms import Known, Mechanism, Pair, Sampled
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ProgramAt
@@ -185,7 +185,8 @@ class Written:
     def _one(self, steps: ComposedSteps, kept: bool, number: int, added: bool, grid: _Grid) -> int:
         """Write the step of one run."""
         run = self._runs[number]
-        fields = {"run": number, "added": added and run.rate is not None, **grid.fields}
+        sample: Json = None if run.rate is None else [number_json(run.rate), added]
+        fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid.fields}
         program = self._program(number)
         if kept:
             known = [] if program is None else program.points(steps)
@@ -197,10 +198,11 @@ class Written:
         smooth = isinstance(run.what, catalogue.Gaussian | catalogue.DiscreteGaussian)
         fields["lean"] = "1/2" if smooth else 1
         if program is None:
+            fields |= {"input": None, "adjacent": None}
             return steps.add("losses from below", [], fields)
         first, second = program.attained
-        inputs: dict[str, Json] = {"input": input_json(first), "adjacent": input_json(second)}
-        return steps.add("losses of inputs", [program.distributions(steps)], {**fields, **inputs})
+        fields |= {"input": input_json(first), "adjacent": input_json(second)}
+        return steps.add("losses from below", [program.distributions(steps)], fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 
@@ -265,7 +267,9 @@ class Written:
                 orders = _orders(
                     run.what.rho, _Grid(Fraction(1, 8), Fraction(0), 0, [[-200, 200, 1]])
                 )
-            pair = read_mechanism(self._read.runs[number].mechanism, orders)
+            what = self._read.runs[number].what
+            assert isinstance(what, Mechanism)
+            pair = what.pair(orders)
         return pair if run.rate is None else Sampled(pair, run.rate, added)
 
     def _program(self, number: int) -> ComposedProgram | None:

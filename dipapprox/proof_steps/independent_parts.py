@@ -17,11 +17,11 @@ from math import ceil, log, log2
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input, adjacent_pairs
+from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.judgements import Changed, Distributions, Of
+from dipapprox.kernel.judgements import Change, Distributions, Of
 from dipapprox.kernel.machine import Machine, read_input, read_machine
-from dipapprox.kernel.parts import RULES, Part, Parts, by_pair, turns_of
+from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, growth_bound, pairs_of
 from dipapprox.kernel.replay import read_claim
 from dipapprox.numerics.simplest import simplest
@@ -68,7 +68,7 @@ def parts_proof(
         NotProved: If a step does not hold.
     """
     read = read_machine(machine)
-    claim = read_claim(said, read)
+    claim, proof = read_claim(said, read)
     if not all(isinstance(each, Fraction) for each in (claim.eps, claim.eps_prv, claim.delta)):
         raise NoCertificate("parts are composed at one eps")
     domains = tuple(domain for _, domain in read.inputs)
@@ -76,7 +76,7 @@ def parts_proof(
     if witness is not None:
         first, second = (read_input(input_json(each), domains) for each in witness)
         pair = first, second
-    return _Prover(Proof(read, claim.pairs), said, pair).steps()
+    return _Prover(proof, said, pair).steps()
 
 
 def _ranges(machine: Machine) -> list[Json]:
@@ -136,12 +136,12 @@ class _Prover:
         self._parts: list[Part] = []
         self._place: dict[Machine, Json] = {}
         for each in self._ranges:
-            for part in turns_of(proof.machine, each):
+            for part in parts_of(proof.machine, each):
                 self._parts.append(part)
                 self._place.setdefault(part.machine, each)
         if len(self._parts) < 2:
             raise NoCertificate(_NO_PARTS)
-        self._all = Steps(RULES, proof)
+        self._all = Steps(proof)
 
     def steps(self) -> tuple[Json, ...]:
         known = {part: self._run(part, exact=False) for part in self._place}
@@ -157,19 +157,18 @@ class _Prover:
         raise failed
 
     def _run(self, part: Machine, exact: bool) -> int:
-        run: _Fields = {"eps": self._stated["eps"], "inputs": None}
-        run |= (
-            {"rule": "exact distributions"} if exact else {"rule": "distributions", "bits": _BITS}
-        )
-        fields: _Fields = {"part": self._place[part], "pairs": None, "step": run}
-        return self._all.add("about part", [], fields)
+        run: _Fields = {"eps": self._stated["eps"], "inputs": None, "cuts": []}
+        of: _Fields = {"of": {"part": self._place[part], "pairs": None}}
+        if exact:
+            return self._all.add("exact distributions", [], {**of, **run})
+        return self._all.add("distributions", [], {**of, **run, "bits": _BITS})
 
     # --- kept ------------------------------------------------------------------------------------
 
     def _kept(self, known: Mapping[Machine, int], exact: bool, fields: _Fields) -> tuple[Json, ...]:
         pure = not self._delta
         runs = {part: self._run(part, exact=True) for part in known} if exact else dict(known)
-        classes: dict[Changed, tuple[_Class, list[int]]] = {}
+        classes: dict[Change, tuple[_Class, list[int]]] = {}
         for part, number in known.items():
             found = self._all[number]
             assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
@@ -183,10 +182,10 @@ class _Prover:
                         ]
                         own = each
                         break
-                classes[Changed(part, self._eps, frozenset(own.pairs))] = own, points
-        told = [self._all[number] for number in runs.values()]
-        parts = Parts(self._machine, self._ranges, self._eps, told)
-        ways = [dict(each) for each in parts.reached(self._proof, by_pair(classes)) if each]
+                classes[Change(part, self._eps, frozenset(own.pairs), None)] = own, points
+        inputs = {part: frozenset(all_inputs(part.domains)) for part in known}
+        parts = Parts(self._proof, self._ranges, self._eps, inputs)
+        ways = [each for each in parts.ways(classes) if each]
         too_many = NoCertificate(f"parts differ in more than {_MOST_WAYS} ways")
         if len(ways) > 4 * _MOST_WAYS:
             raise too_many
@@ -199,15 +198,16 @@ class _Prover:
         for grid in self._grids([own for own, _ in classes.values()], most):
             base = {}
             for change, (own, points) in classes.items():
-                more = {"part": self._place[change.part], "eps": self._stated["eps"]}
-                losses = {**more, **grid(own), "pairs": own.json}
-                base[change] = self._all.add("losses of a part from above", points, losses)
+                assert isinstance(change.what, Machine)
+                more: _Fields = {"of": {"part": self._place[change.what], "pairs": own.json}}
+                more |= {**grid(own), "sample": None, "orders": []}
+                base[change] = self._all.add("losses from above", points, more)
             ends = []
             for way in largest:
                 ends.append(self._product({base[change]: n for change, n in way.items()}, most))
             if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
                 premises = [*runs.values(), *ends]
-                self._all.add("independent parts", premises, fields)
+                self._all.add("private composition", premises, fields)
                 return self._all.whole()
         raise Refused(_NO_GRID)
 
@@ -219,9 +219,9 @@ class _Prover:
         yield own
 
     def _point(self, part: Machine, run: int, own: _Class, t: Fraction, d: Fraction) -> int:
-        step: _Fields = {"rule": "every pair", "eps_prv": number_json(t), "delta": number_json(d)}
-        fields: _Fields = {"part": self._place[part], "pairs": own.json, "step": step}
-        return self._all.add("about part", [run], fields)
+        step: _Fields = {"eps_prv": number_json(t), "delta": number_json(d)}
+        of: _Fields = {"of": {"part": self._place[part], "pairs": own.json}}
+        return self._all.add("every pair", [run], {**of, **step})
 
     def _classes(self, part: Machine, found: Distributions, pure: bool) -> list[_Class]:
         """Pairs with their bounds; those that are below others join them."""
@@ -330,13 +330,15 @@ class _Prover:
                 else:
                     low = tops[part, own, other] - spare / (2 * number)
                     grid = _grid(Fraction(1), low - 1, min(64 + 40 * number, 1900), [[-1, 1, 2]])
-                more: _Fields = {"part": self._place[part], "eps": self._stated["eps"], **grid}
-                more |= {"lean": 1, "input": values_json(own), "adjacent": values_json(other)}
-                place = self._all.add("losses of a part from below", [known[part]], more)
+                named: _Fields = {"input": values_json(own), "adjacent": values_json(other)}
+                pairs: list[Json] = [[named["input"], named["adjacent"]]]
+                more: _Fields = {"of": {"part": self._place[part], "pairs": pairs}, **grid}
+                more |= {"lean": 1, "sample": None, **named}
+                place = self._all.add("losses from below", [known[part]], more)
                 ends[place] = ends.get(place, 0) + count
             end = self._product(ends, number)
             if self._all.delta(end, self._eps_prv) > self._delta:
-                self._all.add("violated parts", [*known.values(), end], last)
+                self._all.add("violated composition", [*known.values(), end], last)
                 return self._all.whole()
         raise Refused(_NO_GRID)
 
@@ -350,7 +352,7 @@ def _grid(step: Fraction, offset: Fraction, places: int, knots: list[Json]) -> _
     }
 
 
-def _covers(one: Mapping[Changed, int], other: Mapping[Changed, int]) -> bool:
+def _covers(one: Mapping[Change, int], other: Mapping[Change, int]) -> bool:
     return all(one.get(change, 0) >= n for change, n in other.items())
 
 

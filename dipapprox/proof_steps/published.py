@@ -100,16 +100,15 @@ def cuts_for(machine: Json, claim: Json, gap: Fraction | None, bits: int) -> lis
     if gap is None or gap <= 0:
         return []
     read, graph = read_machine(machine), Graph()
-    stated = read_claim(claim, read)
+    stated, proof = read_claim(claim, read)
     eps = stated.eps
     assert isinstance(eps, Fraction)
     run = Run(read, Signs.at(eps), graph)
     excesses = Excesses(graph, eps, stated.eps_prv)
     found: dict[Input, dict[Label, list[Published]]] = {}
     sums: dict[tuple[Excess, ...], None] = {}
-    for pair in (
-        adjacent_pairs(read.adjacency, read.domains) if stated.pairs is None else stated.pairs
-    ):
+    adjacent = adjacent_pairs(read.adjacency, read.domains)
+    for pair in adjacent if proof.pairs is None else proof.pairs:
         for input in pair:
             if input not in found:
                 found[input] = run.published(input)

@@ -13,11 +13,11 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, Range
 from dipapprox.kernel.errors import Refuted
-from dipapprox.kernel.judgements import Distributions
+from dipapprox.kernel.judgements import Distributions, Private, Violated
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, growth_bound
-from dipapprox.kernel.replay import Claim, read_claim
+from dipapprox.kernel.replay import read_claim
 from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import Sets, all_sets, error_of, extent, largest_of, representatives
 from dipapprox.proof_steps.machines import Json, number_json, value_json
@@ -78,7 +78,7 @@ def single_pairs(machine: Json) -> SinglePairs | None:
     parts = [root.json() for root in roots]
     step: dict[str, Json] = {"rule": "representatives", "from": [], "parts": parts}
     try:
-        return SinglePairs(step, representatives(Proof(read, None), [], step).pairs)
+        return SinglePairs(step, representatives(Proof(read, None), step).pairs)
     except Refuted:
         return None
 
@@ -96,7 +96,7 @@ def parts_for(machine: Json, claim: Json, bits: int) -> tuple[list[Json], list[J
         Refuted: If a pair does not keep the claim, as far as the bits tell.
     """
     read = read_machine(machine)
-    stated = read_claim(claim, read)
+    stated, _ = read_claim(claim, read)
     if not isinstance(stated.eps, Fraction):
         raise NoCertificate("sets of pairs of real inputs are bounded at one eps only")
     search = _Search(read, stated, stated.eps, bits)
@@ -120,7 +120,9 @@ def _ends(part: _Part, motion: Motion) -> list[_Part]:
 
 
 class _Search:
-    def __init__(self, machine: Machine, claim: Claim, eps: Fraction, bits: int) -> None:
+    def __init__(
+        self, machine: Machine, claim: Private | Violated, eps: Fraction, bits: int
+    ) -> None:
         self._proof = Proof(machine, None)
         self._claim = claim
         self._eps = eps
@@ -157,8 +159,8 @@ class _Search:
         if not new:
             return
         inputs = [values_json(each) for each in new]
-        step = {"eps": number_json(self._eps), "inputs": inputs, "bits": self._bits}
-        found = distributions(self._proof, [], step)
+        step = {"eps": number_json(self._eps), "inputs": inputs, "bits": self._bits, "cuts": []}
+        found = distributions(self._proof, step)
         for each, bounds in found.bounds.items():
             own = [0] * len(self._places), [0] * len(self._places)
             for row, known in zip(own, bounds, strict=True):

@@ -119,7 +119,7 @@ def _kept(
     machine: Json, claim: dict[str, Json], inputs: Json, epsilons: Epsilons, limits: Limits
 ) -> list[Json]:
     read = read_machine(machine)
-    pairs = read_claim(claim, read).pairs
+    pairs = read_claim(claim, read)[1].pairs
     single: list[Json] = []
     if pairs is None and has_real_inputs(read):
         reduced = single_pairs(machine)
@@ -127,7 +127,12 @@ def _kept(
             raise NoCertificate("a set of pairs of real inputs is bounded by none of them")
         single, pairs, inputs = [reduced.step], reduced.pairs, reduced.inputs
     proof = Proof(read, pairs)
-    run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
+    run: dict[str, Json] = {
+        "rule": "exact distributions",
+        "eps": claim["eps"],
+        "inputs": inputs,
+        "cuts": [],
+    }
     first, second = Finder(epsilons, limits), Finder(epsilons, limits)
     try:
         found = closed_forms(proof, first, run)
@@ -164,9 +169,14 @@ def _meaning(
 ) -> tuple[list[Json], list[Json]]:
     """Write why the claim has a meaning on all of its interval, and which steps say so."""
     read = read_machine(machine)
-    proof = Proof(read, read_claim(claim, read).pairs)
+    proof = read_claim(claim, read)[1]
     first, second = Finder(epsilons, limits), Finder(epsilons, limits)
-    run: dict[str, Json] = {"rule": "exact distributions", "eps": claim["eps"], "inputs": inputs}
+    run: dict[str, Json] = {
+        "rule": "exact distributions",
+        "eps": claim["eps"],
+        "inputs": inputs,
+        "cuts": [],
+    }
     try:
         if needs_meaning(read.body):
             closed_forms(proof, first, run)
@@ -230,7 +240,12 @@ def _violations(
             "adjacent": pair[1],
             "outputs": [input_json(each) for each in broken.outputs],
         }
-        run: dict[str, Json] = {"from": [], "eps": number_json(eps), "inputs": list(pair)}
+        run: dict[str, Json] = {
+            "from": [],
+            "eps": number_json(eps),
+            "inputs": list(pair),
+            "cuts": [],
+        }
         yield {**run, "rule": "exact distributions"}, step
         for bits in _BITS:
             yield {**run, "rule": "distributions", "bits": bits}, step

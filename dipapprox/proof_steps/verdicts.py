@@ -188,7 +188,7 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
     outputs: Json
     if program.real_outputs:
         ends, outputs = intervals(witness, len(program.outputs))
-        run |= {"cuts": list(ends), "rule": f"{run['rule']} by intervals"}
+        run["cuts"] = list(ends)
     else:
         outputs = [input_json(finite(row.output)) for row in witness.rows]
     step: dict[str, Json] = {"rule": "violation", "from": [-1], "input": first, "adjacent": second}
@@ -197,7 +197,7 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
 
 
 def _run(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
-    run: dict[str, Json] = {"from": [], "eps": said["eps"], "inputs": inputs}
+    run: dict[str, Json] = {"from": [], "eps": said["eps"], "inputs": inputs, "cuts": []}
     return run | (
         {"rule": "distributions", "bits": bits} if bits else {"rule": "exact distributions"}
     )

@@ -21,7 +21,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
-from dipapprox.kernel.replay import ALL_RULES, read_claim, replay
+from dipapprox.kernel.replay import RULES, read_claim, replay
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
@@ -175,8 +175,8 @@ class _Check:
 
     def _selection(self, program: Program) -> PairSelection:
         """Return the pairs that the claim lists, as values of the program."""
-        claimed = read_claim(self.content["claim"], read_machine(self.content["machine"]))
-        if claimed.pairs is None:
+        machine = read_machine(self.content["machine"])
+        if read_claim(self.content["claim"], machine)[1].pairs is None:
             return AllPairs()
         return OrderedPairs(
             tuple(
@@ -223,7 +223,7 @@ def meant_by(
 def step_of(step: Mapping[str, Any], judgement: Judgement, before: int = 0) -> ReplayedStep:
     """Say what a step concluded, and why; there were so many before its proof."""
     premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
-    theorem = (ALL_RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+    theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
     return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), str(judgement))
 
 

@@ -438,7 +438,7 @@ def attained() -> Iterator[tuple[str, Proof]]:
     }
     stated = {"eps_prv": "1/2", "delta": 0}
     claim = {"verdict": "DP", "eps": "1/2", "pairs": None, **stated}
-    run = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": None}
+    run = {"rule": "exact distributions", "from": [], "eps": "1/2", "inputs": None, "cuts": []}
     step = {"rule": "every pair", "from": [-1], **stated}
     yield "attained", (machine, claim, [run, step])
     (vectors,) = (small for small in SMALL if small.name == "sparse vectors")

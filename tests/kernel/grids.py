@@ -35,7 +35,9 @@ def largest_on_grid(
         for each in inputs
     ]
     proof = Proof(machine, None)
-    found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 30})
+    found = distributions(
+        proof, {"eps": number_json(eps), "inputs": listed, "bits": 30, "cuts": []}
+    )
     unit, growth = 2**found.places, exp(eps_prv) + 1e-12
     bounds = {
         each: ([x / unit for x in low], [x / unit for x in high])

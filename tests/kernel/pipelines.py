@@ -12,9 +12,9 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from dipapprox.kernel.compositions import RULES, read_pipeline
+from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.judgements import LossesOf
-from dipapprox.kernel.rules import apply
+from dipapprox.kernel.replay import apply
 
 Json = Any
 Outcomes = list[tuple[arb, arb]]
@@ -127,13 +127,14 @@ def steps_of(
         steps: list[Json] = []
         whole = None
         for number_of_run, run in enumerate(pipeline["runs"]):
-            fields = {"run": number_of_run, "added": added, **grid}
+            rate = run["subsample"]
+            of = {"of": {"run": number_of_run}}
+            fields = {**of, "sample": None if rate is None else [rate, added], **grid}
             premises: list[int] = []
             if "machine" in run["what"]:
                 what = run["what"]
-                first = {"eps": what["eps"], "inputs": None, "bits": 120}
-                inner = {"rule": "distributions", **first}
-                steps.append({"rule": "about run", "from": [], "run": number_of_run, "step": inner})
+                first = {"eps": what["eps"], "inputs": None, "bits": 120, "cuts": []}
+                steps.append({"rule": "distributions", "from": [], **of, **first})
                 source = len(steps) - 1
                 premises = [source]
                 if kept:
@@ -143,21 +144,13 @@ def steps_of(
                         alone = {**pipeline, "runs": [{**run, "times": 1, "subsample": None}]}
                         delta = above(least_delta(alone, eps_prv))
                         stated = {"eps_prv": number(eps_prv), "delta": number(min(delta, 1))}
-                        inner = {"rule": "every pair", **stated}
-                        steps.append(
-                            {
-                                "rule": "about run",
-                                "from": [source],
-                                "run": number_of_run,
-                                "step": inner,
-                            }
-                        )
+                        steps.append({"rule": "every pair", "from": [source], **of, **stated})
                         premises.append(len(steps) - 1)
                 else:
                     fields |= {"input": pair[0], "adjacent": pair[1]}
-            rule = "losses from above"
-            if not kept:
-                rule = "losses of inputs" if "machine" in run["what"] else "losses from below"
+            rule = "losses from above" if kept else "losses from below"
+            if not kept and "machine" not in run["what"]:
+                fields |= {"input": None, "adjacent": None}
             more = {"orders": []} if kept else {"lean": 1}
             steps.append({"rule": rule, "from": premises, **fields, **more})
             once = len(steps) - 1
@@ -180,7 +173,7 @@ def losses(pipeline: Json, steps: list[Json]) -> LossesOf:
     """What the steps conclude."""
     read, known = read_pipeline(pipeline), {}
     for place, step in enumerate(steps):
-        known[place] = apply(RULES, read, known, step)
+        known[place] = apply(read, known, step)
     found = known[len(steps) - 1]
     assert isinstance(found, LossesOf)
     return found

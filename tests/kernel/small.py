@@ -56,7 +56,8 @@ class Small:
         if self.pairs is not None:
             listed = [each for pair in self.pairs for each in pair]
             inputs = [u for k, u in enumerate(listed) if u not in listed[:k]]
-        run = {"rule": "distributions", "from": [], "eps": EPS, "inputs": inputs, "bits": 40}
+        run = {"rule": "distributions", "from": [], "eps": EPS, "bits": 40, "cuts": []}
+        run["inputs"] = inputs
         step = {"rule": "every pair", "from": [-1], **stated}
         if exactly:
             run["rule"] = "exact distributions"
@@ -69,7 +70,8 @@ class Small:
         claim = {"verdict": "Not_DP", "eps": EPS, "pairs": self.pairs, **stated}
         first, second, outputs = self.worst
         inputs = [first, second]
-        run = {"rule": "distributions", "from": [], "eps": EPS, "inputs": inputs, "bits": 40}
+        run = {"rule": "distributions", "from": [], "eps": EPS, "bits": 40, "cuts": []}
+        run["inputs"] = inputs
         pair = {"input": first, "adjacent": second, "outputs": outputs}
         return claim, [run, {"rule": "violation", "from": [-1], **stated, **pair}]
 

@@ -47,7 +47,7 @@ def asked(
         "adjacency": adjacency or {"norm": "all"},
         "body": body,
     }
-    run = {"rule": rule, "from": [], "eps": eps, "inputs": None, "bits": 30, **more}
+    run = {"rule": rule, "from": [], "eps": eps, "inputs": None, "cuts": [], "bits": 30, **more}
     if rule != "distributions":
         del run["bits"]
     exactly = " exactly" if rule != "distributions" else ""
@@ -200,15 +200,44 @@ class Whole(int):
         {},
         [],
         None,
-        {"rule": "distributions", "from": [], "eps": 1, "inputs": None},
-        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30, "more": 1},
-        {"rule": "distributions", "from": [], "eps": True, "inputs": None, "bits": 30},
-        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": True},
-        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": Whole(30)},
-        {"rule": "distributions", "from": [], "eps": 0, "inputs": None, "bits": 30},
-        {"rule": "distributions", "from": [], "eps": 1, "inputs": [[0], [0]], "bits": 30},
-        {"rule": "distributions", "from": [False], "eps": 1, "inputs": None, "bits": 30},
-        {"rule": "distributions", "from": [0], "eps": 1, "inputs": None, "bits": 30},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": []},
+        {
+            "rule": "distributions",
+            "from": [],
+            "eps": 1,
+            "inputs": None,
+            "cuts": [],
+            "bits": 30,
+            "more": 1,
+        },
+        {"rule": "distributions", "from": [], "eps": True, "inputs": None, "cuts": [], "bits": 30},
+        {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": [], "bits": True},
+        {
+            "rule": "distributions",
+            "from": [],
+            "eps": 1,
+            "inputs": None,
+            "cuts": [],
+            "bits": Whole(30),
+        },
+        {"rule": "distributions", "from": [], "eps": 0, "inputs": None, "cuts": [], "bits": 30},
+        {
+            "rule": "distributions",
+            "from": [],
+            "eps": 1,
+            "inputs": [[0], [0]],
+            "cuts": [],
+            "bits": 30,
+        },
+        {
+            "rule": "distributions",
+            "from": [False],
+            "eps": 1,
+            "inputs": None,
+            "cuts": [],
+            "bits": 30,
+        },
+        {"rule": "distributions", "from": [0], "eps": 1, "inputs": None, "cuts": [], "bits": 30},
         {"rule": "every pair", "from": [], **STATED},
     ],
 )
@@ -233,7 +262,7 @@ def test_no_pairs_are_no_claim() -> None:
         "adjacency": {"norm": "all"},
         "body": [["set", OUT, ["cell", "q"]]],
     }
-    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 30}
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "cuts": [], "bits": 30}
     step = {"rule": "every pair", "from": [-1], **STATED}
     for pairs in ([], [[[0], [0]], [[0], [0]]]):
         claim = {"verdict": "DP", "eps": 1, "pairs": pairs, **STATED}

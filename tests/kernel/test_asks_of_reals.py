@@ -60,7 +60,7 @@ def finite(*body: Json, inputs: Json = (), parts: Json = None) -> Proof:
     }
     stated = {"eps_prv": 1, "delta": "1/2"}
     claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
-    run = {"rule": "distributions", "from": [], "eps": 1, "bits": 30}
+    run = {"rule": "distributions", "from": [], "eps": 1, "bits": 30, "cuts": []}
     run["inputs"] = None if parts is None else []
     step = {"rule": "every pair", "from": [-1], **stated}
     if parts is not None:

@@ -18,7 +18,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.judgements import Composed, Judgement, LossesOf
+from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.compositions import ComposedGoal, Written
@@ -44,6 +44,8 @@ def accurate() -> Iterator[None]:
 
 
 HALF = Fraction(1, 2)
+WHOLE: dict[str, None] = {"parts": None, "eps": None}
+"""Of a pipeline."""
 RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "values": 3}
 APPROXIMATE = {"mechanism": "approx_dp", "eps": "1/3", "delta": "1/50"}
 ROWS = [[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 4)] * 2 + [Fraction(1, 2)]]
@@ -155,7 +157,7 @@ def test_gaussian_noise_composes_to_gaussian_noise(sigma: int, times: int, eps_p
         claimed, gap = Fraction(delta * (1 + sign * 2e-3)), Fraction(delta * 1e-3)
         *_, whole, last = _written(runs, ComposedGoal(kept, Fraction(eps_prv), claimed, gap, None))
         assert isinstance(whole, LossesOf)
-        assert isinstance(last, Composed)
+        assert isinstance(last, Private | Violated)
         found = float(whole.losses.delta(Fraction(eps_prv)))
         assert 0 < sign * (found - delta * (1 - sign * 1e-9)) < 2e-3 * delta
 
@@ -183,23 +185,27 @@ def test_greatest_losses_add_up(run: dict[str, object], loss: Fraction) -> None:
 def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
     given = PIPELINES["sampled responses"]
     removed, _ = steps_of(given, True, Fraction(1, 8), 24)
-    last = {"rule": "private composition", "from": [2], "eps_prv": 3, "delta": "1/2"}
+    last = {"rule": "private composition", "from": [2], **WHOLE, "eps_prv": 3, "delta": "1/2"}
     claim = {"verdict": "DP", "eps_prv": 3, "delta": "1/2"}
-    with pytest.raises(Refuted, match="direction"):
+    with pytest.raises(Refuted, match="all that may change"):
         replay(given, claim, [*removed, last])
-    with pytest.raises(Refuted, match="not all runs"):
+    with pytest.raises(Refuted, match="all that may change"):
         replay(given, claim, [*removed, {**last, "from": [1]}])
     with pytest.raises(BadProof):
         replay({**given, "adjacency": "substitution"}, claim, [*removed, last])
     runs = given["runs"]
     assert isinstance(runs, list)
     whole = {**given, "runs": [{**runs[0], "subsample": None}]}
-    assert replay(whole, claim, [*removed, last])
+    with pytest.raises(Refuted, match="all that may change"):
+        replay(whole, claim, [*removed, last])
+    alone = [{**each, "sample": None} if "sample" in each else each for each in removed]
+    assert replay(whole, claim, [*alone, last])
     below, _ = steps_of(whole, False, Fraction(1, 8), 24)
     more = {"rule": "composed", "from": [2, 0], "cut": [0, 0]}
     broken = {"eps_prv": 1, "delta": "1/100"}
-    end = {"rule": "violated composition", "from": [len(below)], **broken}
-    with pytest.raises(Refuted, match="not so many"):
+    more_fields = {**WHOLE, "input": None, "adjacent": None}
+    end = {"rule": "violated composition", "from": [len(below)], **more_fields, **broken}
+    with pytest.raises(Refuted, match="not so much"):
         replay(whole, {"verdict": "Not_DP", **broken}, [*below, more, end])
 
 
@@ -220,7 +226,8 @@ def _proofs() -> list[tuple[str, tuple[object, object, list[object]]]]:
             stated = {"eps_prv": "1/2", "delta": number(Fraction(round(delta * 10**6), 10**6))}
             rule = "private composition" if kept else "violated composition"
             claim = {"verdict": "DP" if kept else "Not_DP", **stated}
-            steps.append({"rule": rule, "from": ends, **stated})
+            more = {} if kept else {"input": None, "adjacent": None}
+            steps.append({"rule": rule, "from": ends, **WHOLE, **more, **stated})
             found.append((f"{name}: {claim['verdict']}", (given, claim, steps)))
     return found
 

@@ -16,8 +16,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import RULES, apply
+from dipapprox.kernel.replay import apply, replay
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.probabilities import output_distribution
@@ -55,10 +54,10 @@ def distributions(
 ) -> Distributions | ExactDistributions:
     """What the kernel says of some inputs."""
     proof = Proof(read_machine(machine_json(program)), None)
-    step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs}
+    step = {"rule": rule, "from": [], "eps": "1/2", "inputs": inputs, "cuts": []}
     if rule == "distributions":
         step["bits"] = 40
-    found = apply(RULES, proof, {}, step)
+    found = apply(proof, {}, step)
     assert isinstance(found, Distributions | ExactDistributions)
     return found
 
@@ -260,9 +259,16 @@ def test_what_has_no_meaning_is_not_proved() -> None:
     ]
     for body in bodies:
         proof = Proof(read_machine({**start, "body": body}), None)
-        step = {"rule": "distributions", "from": [], "eps": 1, "inputs": None, "bits": 20}
+        step = {
+            "rule": "distributions",
+            "from": [],
+            "eps": 1,
+            "inputs": None,
+            "cuts": [],
+            "bits": 20,
+        }
         with pytest.raises(NotProved):
-            apply(RULES, proof, {}, step)
+            apply(proof, {}, step)
 
 
 def test_proved_verdicts_say_so_and_others_are_unknown() -> None:

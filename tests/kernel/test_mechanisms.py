@@ -26,6 +26,11 @@ def accurate() -> Iterator[None]:
         yield
 
 
+def pair_of(json: object, *orders: Fraction) -> Pair:
+    """What is known of a mechanism."""
+    return read_mechanism(json).pair(orders)
+
+
 def upper(value: arb) -> float:
     """A bound, as a number."""
     return float(value.upper())
@@ -72,7 +77,7 @@ def test_laplace_noise_has_no_loss_beyond_its_greatest() -> None:
 
 
 def test_bounded_range_is_the_largest_of_its_pairs() -> None:
-    pair = read_mechanism({"mechanism": "exponential_mechanism", "eps": "3/2"}, ())
+    pair = pair_of({"mechanism": "exponential_mechanism", "eps": "3/2"})
     eps = 1.5
     for loss in LOSSES:
         best = 0.0
@@ -93,7 +98,7 @@ def test_bounded_range_is_the_largest_of_its_pairs() -> None:
 def test_statements_have_the_bounds_of_their_orders() -> None:
     """The conversion of Canonne, Kamath and Steinke 2020, at each order; either way round."""
     orders = [[2, "1/10"], [5, "1/3"], [9, 2]]
-    pair = read_mechanism({"mechanism": "rdp", "orders": orders}, ())
+    pair = pair_of({"mechanism": "rdp", "orders": orders})
 
     def bound(loss: float) -> float:
         found = 1.0
@@ -108,8 +113,8 @@ def test_statements_have_the_bounds_of_their_orders() -> None:
         x = float(loss)
         expected = min(bound(x), 1 - exp(x) + exp(x) * bound(-x), 1.0)
         assert upper(pair.most(loss)) == pytest.approx(expected, rel=1e-9)
-    concentrated = read_mechanism({"mechanism": "zcdp", "rho": "1/8"}, [Fraction(3), Fraction(7)])
-    alike = read_mechanism({"mechanism": "rdp", "orders": [[3, "3/8"], [7, "7/8"]]}, ())
+    concentrated = pair_of({"mechanism": "zcdp", "rho": "1/8"}, Fraction(3), Fraction(7))
+    alike = pair_of({"mechanism": "rdp", "orders": [[3, "3/8"], [7, "7/8"]]})
     gaussian = Noise("Gauss", Fraction(1), Fraction(2))
     for loss in LOSSES:
         assert upper(concentrated.most(loss)) == upper(alike.most(loss))
@@ -140,7 +145,7 @@ def test_samples_mix_outcomes(rate: Fraction, added: bool) -> None:
 
 
 def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
-    pair = read_mechanism({"mechanism": "approx_dp", "eps": 1, "delta": "1/8"}, ())
+    pair = pair_of({"mechanism": "approx_dp", "eps": 1, "delta": "1/8"})
     assert pair.infinite == ball(Fraction(1, 8))
     assert pair.most(Fraction(1)) == ball(Fraction(1, 8))
     assert pair.most(Fraction(99, 100)) > ball(Fraction(1, 8))
@@ -173,9 +178,9 @@ def test_known_deltas_bound_what_lies_between() -> None:
 
 
 BAD = [
-    {"mechanism": "gaussian", "sensitivity": 0, "scale": 1},
-    {"mechanism": "laplace", "sensitivity": 1, "scale": -1},
-    {"mechanism": "discrete_laplace", "sensitivity": "1/2", "scale": 1},
+    {"mechanism": "Gauss", "sensitivity": 0, "scale": 1},
+    {"mechanism": "Lap", "sensitivity": 1, "scale": -1},
+    {"mechanism": "DLap", "sensitivity": "1/2", "scale": 1},
     {"mechanism": "randomised_response", "probability": 1, "values": 2},
     {"mechanism": "randomised_response", "probability": "1/2", "values": 1},
     {"mechanism": "randomised_response", "probability": "1/2", "values": "5/2"},
@@ -194,12 +199,12 @@ BAD = [
 @pytest.mark.parametrize("json", BAD, ids=str)
 def test_what_is_no_mechanism_is_refused(json: object) -> None:
     with pytest.raises(BadProof):
-        read_mechanism(json, ())
+        read_mechanism(json)
 
 
 def test_responses_have_the_losses_of_their_odds() -> None:
     json = {"mechanism": "randomised_response", "probability": "3/4", "values": 4}
-    pair = read_mechanism(json, ())
+    pair = pair_of(json)
     loss = log(9)
     just = Fraction(int(loss * 2**30), 2**30)
     assert 0 < upper(pair.most(just)) < 1e-8
@@ -208,5 +213,5 @@ def test_responses_have_the_losses_of_their_odds() -> None:
 
 
 def test_what_diverges_from_nothing_reveals_nothing() -> None:
-    pair = read_mechanism({"mechanism": "rdp", "orders": [[1000, 0]]}, ())
+    pair = pair_of({"mechanism": "rdp", "orders": [[1000, 0]]})
     assert upper(pair.most(Fraction(1, 10))) < 1e-3

@@ -51,7 +51,9 @@ def probabilities(
 ) -> dict[tuple[Fraction, ...], Mapping[Output, float]]:
     listed: list[Any] = [[number_json(value) for value in each] for each in inputs]
     proof = Proof(machine, None)
-    found = distributions(proof, [], {"eps": number_json(eps), "inputs": listed, "bits": 50})
+    found = distributions(
+        proof, {"eps": number_json(eps), "inputs": listed, "bits": 50, "cuts": []}
+    )
     return {
         each: {
             output: low / 2**found.places
@@ -534,7 +536,7 @@ def changes(text: str) -> set[tuple[Fraction, ...]]:
     machine = machine_of(text)
     step = single_pairs(json_of(text))
     assert step is not None
-    found = representatives(Proof(machine, None), [], step.step)
+    found = representatives(Proof(machine, None), step.step)
     domains = [domain for _, domain in machine.inputs]
     for pair in found.pairs:
         assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))

@@ -122,7 +122,7 @@ def test_the_worst_pair_is_bounded_closely(seed: int, norm: Json, adjacent: Any)
     assert steps
     assert replay(given, said, steps)
     told: list[float] = []
-    ends = [each for each in steps if each["rule"] == "independent parts"]
+    ends = [each for each in steps if each["rule"] == "private composition"]
     assert len(ends) == 1
     with pytest.raises((NoCertificate, NotProved)):
         parts_proof(given, claim("DP", HALF, true * 0.999), None)
@@ -194,8 +194,8 @@ def test_parts_that_are_not_independent_are_refused(why: str) -> None:
         changed = []
         for each in steps:
             own = dict(each)
-            if "part" in own:
-                own["part"] = ranges[int(own["part"][0] > 0)]
+            if "of" in own:
+                own["of"] = {**own["of"], "part": ranges[int(own["of"]["part"][0] > 0)]}
             if "parts" in own:
                 own["parts"] = ranges
             changed.append(own)
@@ -206,18 +206,16 @@ def test_parts_that_are_not_independent_are_refused(why: str) -> None:
 def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
     said = claim("DP", HALF, 0.9)
     steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    place = next(
-        k for k, each in enumerate(steps) if each["pairs" if "pairs" in each else "rule"] is None
-    )
-    inner = {**steps[place]["step"], "inputs": [[0]]}
+    place = next(k for k, each in enumerate(steps) if "inputs" in each)
+    fewer = {**steps[place], "inputs": [[0]]}
     with pytest.raises(Refuted, match=r"all its inputs|not bound|no distribution"):
-        replay(PLAIN, said, [*steps[:place], {**steps[place], "step": inner}, *steps[place + 1 :]])
+        replay(PLAIN, said, [*steps[:place], fewer, *steps[place + 1 :]])
 
 
 def test_ways_in_which_parts_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     said = claim("DP", HALF, 0.9)
     steps = parts_proof(PLAIN, said, None)
-    monkeypatch.setattr(parts, "MOST_REACHED", 3)
+    monkeypatch.setattr(parts, "MOST_WAYS", 3)
     with pytest.raises(Refused, match="differ in more than 3 ways"):
         replay(PLAIN, said, steps)
 

@@ -184,8 +184,14 @@ def violation_of(text: str, cuts: Json, outputs: Json, delta: Json) -> tuple[Jso
     """The claim that the pair 0, 1 breaks it at eps_prv = 1/2."""
     stated = {"eps_prv": "1/2", "delta": delta}
     claim = {"verdict": "Not_DP", "eps": 1, "pairs": None, **stated}
-    rule = "distributions by intervals"
-    run = {"rule": rule, "from": [], "eps": 1, "inputs": [[0], [1]], "bits": 40, "cuts": cuts}
+    run = {
+        "rule": "distributions",
+        "from": [],
+        "eps": 1,
+        "inputs": [[0], [1]],
+        "bits": 40,
+        "cuts": cuts,
+    }
     pair = {"input": [0], "adjacent": [1], "outputs": outputs}
     return (
         machine_json(program_of(text)),
@@ -226,11 +232,11 @@ def test_intervals_of_integers_are_refused() -> None:
 
 def test_intervals_prove_no_privacy() -> None:
     machine, claim, (step,) = proof_of(GAUSS, "1/2", "1/2")
-    run = {"rule": "distributions by intervals", "from": [], "eps": 1, "inputs": None}
+    run = {"rule": "distributions", "from": [], "eps": 1, "inputs": None}
     last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
     with pytest.raises(BadProof):
         replay(machine, claim, [{**run, "bits": 40, "cuts": [[]]}, last])
-    exactly = {**run, "rule": "exact distributions by intervals", "cuts": [[]]}
+    exactly = {**run, "rule": "exact distributions", "cuts": [[]]}
     with pytest.raises(NotProved):
         replay(machine, claim, [exactly, last])
     assert step["rule"] == "every published pair"

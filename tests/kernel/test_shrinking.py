@@ -172,10 +172,10 @@ def test_the_point_is_an_input() -> None:
         machine = read_machine(machine_json(program_of(text_of(domain=domain))))
         about = Steps(machine, None)
         if is_input:
-            assert smaller_eps(about, [private], step).eps == Epsilons(LOW, HIGH)
+            assert smaller_eps(about, step, private).eps == Epsilons(LOW, HIGH)
             continue
         with pytest.raises(NotProved):
-            smaller_eps(about, [private], step)
+            smaller_eps(about, step, private)
 
 
 def test_listed_pairs_do_not_shrink() -> None:
@@ -190,4 +190,4 @@ def test_listed_pairs_do_not_shrink() -> None:
         (Steps(machine, None), replace(private, eps=Epsilons(LOW, HIGH))),
     ):
         with pytest.raises(NotProved):
-            smaller_eps(about, [premise], step)
+            smaller_eps(about, step, premise)

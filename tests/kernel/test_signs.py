@@ -25,7 +25,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.rules import RULES, apply
+from dipapprox.kernel.replay import apply
 from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
 from dipapprox.proof_steps.signs import Finder, interval_of
 from kernel.forgeries import paths, put, variants
@@ -56,7 +56,7 @@ def as_function(function: Sum) -> ExponentialPolynomial:
 
 
 def replayed(step: Any) -> Sign:
-    found = apply(RULES, Proof(NOTHING, None), {}, json.loads(json.dumps(step)))
+    found = apply(Proof(NOTHING, None), {}, json.loads(json.dumps(step)))
     assert isinstance(found, Sign)
     return found
 

@@ -16,11 +16,10 @@ from dipapprox import Answer, Limits, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.judgements import ExactDistributions, Private, ViolatedSomewhere
+from dipapprox.kernel.judgements import ExactDistributions, Private, Violated
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import RULES, apply
+from dipapprox.kernel.replay import apply, replay
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.language.formula import parse_formula
 from dipapprox.pairs.adjacency import AllPairs
@@ -46,7 +45,7 @@ def test_what_is_decided_is_replayed(name: str) -> None:
     asked = ASKED[name]
     assert asked.decision().answer.value == asked.answer
     found = replay(*BY_NAME[name])
-    kind = Private if asked.answer == "DP" else ViolatedSomewhere
+    kind = Private if asked.answer == "DP" else Violated
     assert isinstance(found, kind)
     assert outcome(BY_NAME[name]) in {"true", "undecided"}
 
@@ -135,7 +134,7 @@ def run_of(name: str, **more: Any) -> ExactDistributions:
     for number, step in enumerate(steps[:-1]):
         if step["rule"] == "exact distributions":
             step = {**step, **more}
-        known[number] = apply(RULES, proof, known, step)
+        known[number] = apply(proof, known, step)
     found = known[len(steps) - 2]
     assert isinstance(found, ExactDistributions)
     return found
@@ -230,9 +229,10 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
             "from": [],
             "eps": {"from": 0, "to": to},
             "inputs": None,
+            "cuts": [],
         }
         with pytest.raises(NotProved):
-            apply(RULES, Proof(read_machine(machine), None), {}, step)
+            apply(Proof(read_machine(machine), None), {}, step)
     with pytest.raises(UserError):
         Asked(TURNING, "DP", interval="0..3").decision()
 
@@ -260,7 +260,7 @@ HALVES = "0 : 1/2, 1 : 1/2"
 def fair(weights: str, delta: Any, interval: tuple[Any, Any]) -> object:
     """Replay that a program whose inputs do nothing is private."""
     eps = {"from": interval[0], "to": interval[1]}
-    run = {"rule": "exact distributions", "from": [], "eps": eps, "inputs": None}
+    run = {"rule": "exact distributions", "from": [], "eps": eps, "inputs": None, "cuts": []}
     stated = {"eps_prv": ["eps"], "delta": delta}
     step = {"rule": "every pair throughout", "from": [0], "cuts": [], **stated}
     claim = {"verdict": "DP", "eps": eps, "pairs": None, **stated}

@@ -17,8 +17,8 @@ Json = Any
 def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list[Json]]:
     """Losses of one run from above."""
     run = {"what": mechanism, "subsample": None, "times": 1}
-    step = {"rule": "losses from above", "from": [], "run": 0, "added": False, "orders": []}
-    step |= {"step": "1/1000", "offset": 0, "places": 2000, "knots": knots, **more}
+    step = {"rule": "losses from above", "from": [], "of": {"run": 0}, "sample": None}
+    step |= {"orders": [], "step": "1/1000", "offset": 0, "places": 2000, "knots": knots, **more}
     claim = {"verdict": "DP", "eps_prv": 1, "delta": "1/2"}
     return {"adjacency": "add/remove", "runs": [run]}, claim, [step]
 
@@ -39,11 +39,11 @@ def parted(turns: int) -> tuple[Json, Json, list[Json]]:
         ],
     }
     numbers = {"eps": 1, "eps_prv": 1, "delta": 0}
-    step = {"rule": "independent parts", "from": [], "parts": [[0, 1], [1, 2]], **numbers}
+    step = {"rule": "private composition", "from": [], "parts": [[0, 1], [1, 2]], **numbers}
     return machine, {"verdict": "DP", "pairs": None, **numbers}, [step]
 
 
-NOISE = {"mechanism": "discrete_gaussian", "sensitivity": 1, "scale": 3000}
+NOISE = {"mechanism": "DGauss", "sensitivity": 1, "scale": 3000}
 PAIR = {"mechanism": "approx_dp", "eps": 1, "delta": 0}
 ORDERS = [f"{k}/7" for k in range(8, 110) if k % 7]
 SPARSE = losses([[0, 0, 1], [500, 500, 1]], PAIR)
@@ -120,7 +120,13 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPat
     numbers = {"eps_prv": ["eps"], "delta": 0}
     claim = {"verdict": "DP", "eps": {"from": 0, "to": None}, "pairs": None, **numbers}
     steps = [
-        {"rule": "exact distributions", "from": [], "eps": claim["eps"], "inputs": None},
+        {
+            "rule": "exact distributions",
+            "from": [],
+            "eps": claim["eps"],
+            "inputs": None,
+            "cuts": [],
+        },
         {"rule": "every pair throughout", "from": [0], **numbers, "cuts": []},
     ]
     counts, before = [0], Ratio.__hash__
