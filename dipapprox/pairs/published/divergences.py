@@ -9,6 +9,7 @@ line, or of products of them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
@@ -29,7 +30,16 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.growth import Factor
-from dipapprox.pairs.published.normal_form import NormalForm, Place, Sides, in_order, normal_form
+from dipapprox.pairs.published.normal_form import (
+    NormalForm,
+    Place,
+    Sides,
+    Unmoved,
+    in_order,
+    moved,
+    normal_form,
+    unmoved,
+)
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.linear import LinearForm
 
@@ -91,6 +101,14 @@ class Excess:
 Terms = tuple[tuple[Sides, int], ...]
 """The outcomes of a pair in normal form, equal ones counted: they tell all its divergences."""
 
+_Apart = tuple[int, int, tuple[tuple[Fraction, ...], ...]]
+"""Two measures of one outcome up to shifts of its coordinates: the numbers of their parts without
+constants, and the constants of these parts less those of the first of them."""
+
+_ABSENT = 0
+_NO_PARTS = _ABSENT, Unmoved((), ())
+"""Of an outcome that an input cannot have."""
+
 
 class PublishedDivergences:
     """Divergences between inputs of one program at one eps.
@@ -109,7 +127,11 @@ class PublishedDivergences:
         self._products = ProductMeasures(method, limits)
         self._masses = Masses(method, limits)
         self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
-        self._forms: Cache[Sides, NormalForm] = Cache(_REMEMBERED)
+        self._unmoved: Cache[Input, Mapping[Outcome, tuple[int, Unmoved]]] = Cache(_REMEMBERED)
+        self._numbers: Cache[tuple[Part, ...], int] = Cache(_REMEMBERED)
+        self._next = itertools.count(_ABSENT + 1)
+        self._forms: Cache[_Apart, NormalForm] = Cache(_REMEMBERED)
+        self._terms: Cache[tuple[_Apart, ...], Terms] = Cache(_REMEMBERED)
         self._known: Cache[tuple[Sides, Factor, int], Term | NotEnclosed] = Cache(_REMEMBERED)
 
     @property
@@ -132,13 +154,18 @@ class PublishedDivergences:
 
     def terms(self, pair: Pair) -> Terms | NoProduct:
         """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
-        sides = self.sides(pair)
-        if isinstance(sides, NoProduct):
-            return sides
-        counts: dict[Sides, int] = {}
-        for _, form in sides:
-            counts[form.sides] = counts.get(form.sides, 0) + 1
-        return in_order(tuple(counts.items()))
+        found = self._apart(pair)
+        if isinstance(found, NoProduct):
+            return found
+
+        def counted() -> Terms:
+            counts: dict[Sides, int] = {}
+            for outcome, apart in found:
+                sides = self._form(pair, outcome, apart).sides
+                counts[sides] = counts.get(sides, 0) + 1
+            return in_order(tuple(counts.items()))
+
+        return self._terms.find(tuple([apart for _, apart in found]), counted)
 
     def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""
@@ -273,20 +300,65 @@ class PublishedDivergences:
 
     def sides(self, pair: Pair) -> list[tuple[Outcome, NormalForm]] | NoProduct:
         """Return the measures of each outcome that the first input may have, in normal form."""
-        first, second = map(self.measures, pair)
+        found = self._apart(pair)
+        if isinstance(found, NoProduct):
+            return found
+        return [(outcome, self._shifted(pair, outcome, apart)) for outcome, apart in found]
+
+    def _apart(self, pair: Pair) -> list[tuple[Outcome, _Apart]] | NoProduct:
+        """Return what decides the normal form of each outcome that the first input may have."""
+        first, second = map(self._without_shifts, pair)
         if isinstance(first, NoProduct):
             return first
         if isinstance(second, NoProduct):
             return second
         found = []
-        for outcome, parts in first.items():
-            sides = Sides(parts, second.get(outcome, ()))
-            form = self._forms.get(sides)
-            if form is None:
-                form = self._forms.put(sides, normal_form(sides))
-            found.append((outcome, form))
+        for outcome, (number, own) in first.items():
+            partner, other = second.get(outcome, _NO_PARTS)
+            base = own.constants[0]
+            differences = [
+                tuple([c - b for c, b in zip(each, base, strict=True)])
+                for each in (*own.constants, *other.constants)
+            ]
+            found.append((outcome, (number, partner, tuple(differences))))
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
+
+    def _without_shifts(self, input: Input) -> Mapping[Outcome, tuple[int, Unmoved]] | NoProduct:
+        """Return what an input publishes, equal parts numbered, and where it lies."""
+        known = self._unmoved.get(input)
+        if known is not None:
+            return known
+        measures = self.measures(input)
+        if isinstance(measures, NoProduct):
+            return measures
+        found = {}
+        for outcome, parts in measures.items():
+            own = unmoved(parts)
+            # What was forgotten gets another number: then two numbers stand for the same.
+            found[outcome] = self._numbers.find(own.parts, lambda: next(self._next)), own
+        return self._unmoved.put(input, found)
+
+    def _form(self, pair: Pair, outcome: Outcome, apart: _Apart) -> NormalForm:
+        """Return a normal form, of the measures moved to where the first part of the first is 0."""
+        form = self._forms.get(apart)
+        if form is None:
+            first, second = map(self._without_shifts, pair)
+            assert not isinstance(first, NoProduct) and not isinstance(second, NoProduct)
+            own, other = first[outcome][1], second.get(outcome, _NO_PARTS)[1]
+            size = len(own.parts)
+            sides = Sides(moved(own, apart[2][:size]), moved(other, apart[2][size:]))
+            form = self._forms.put(apart, normal_form(sides))
+        return form
+
+    def _shifted(self, pair: Pair, outcome: Outcome, apart: _Apart) -> NormalForm:
+        """Return the normal form of the measures where they are."""
+        form = self._form(pair, outcome, apart)
+        first = self._without_shifts(pair[0])
+        assert not isinstance(first, NoProduct)
+        base = first[outcome][1].constants[0]
+        places = [replace(each, shift=each.shift + base[each.coordinate]) for each in form.places]
+        return NormalForm(form.sides, tuple(places))
 
     def _term(self, sides: Sides, factor: Factor, bits: int) -> Term | NotEnclosed:
         key = sides, factor, bits

@@ -65,6 +65,37 @@ class NormalForm:
     places: tuple[Place, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unmoved:
+    """The parts of one outcome at one input without the constants of their coordinates.
+
+    Attributes:
+        parts: As of a normal form but for their order, all constants 0.
+        constants: For each part those of its coordinates.
+    """
+
+    parts: tuple[Part, ...]
+    constants: tuple[tuple[Fraction, ...], ...]
+
+
+def unmoved(parts: Sequence[Part]) -> Unmoved:
+    """Take the constants out of the coordinates of parts."""
+    centred = [_centred_part(part) for part in parts]
+    constants = [tuple([each.form.constant for each in part.marginals]) for part in centred]
+    back = [[-each for each in own] for own in constants]
+    return Unmoved(tuple(map(_moved, centred, back)), tuple(constants))
+
+
+def moved(measure: Unmoved, constants: Sequence[Sequence[Fraction]]) -> tuple[Part, ...]:
+    """Return parts with other constants."""
+    return tuple([_moved(part, own) for part, own in zip(measure.parts, constants, strict=True)])
+
+
+def _moved(part: Part, constants: Sequence[Fraction]) -> Part:
+    pairs = zip(part.marginals, constants, strict=True)
+    return Part(part.events, tuple([replace(m, form=_plus(m.form, c)) for m, c in pairs]))
+
+
 def normal_form(sides: Sides) -> NormalForm:
     """Bring two measures into normal form: equal ones have equal divergences at every factor."""
     kept = Sides(*(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second)))

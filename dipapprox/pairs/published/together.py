@@ -235,9 +235,14 @@ class PublishedPairs:
             if self._total is None or self._total > MOST_PAIRS:
                 raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
             found: dict[object, tuple[Terms | NoProduct, Pair]] = {}
+            seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
             for pair in self._pairs:
                 self._limits.check()
                 terms = self._divergences.terms(pair)
+                if seen.get(id(terms)) is terms:
+                    continue
+                if not isinstance(terms, NoProduct):
+                    seen[id(terms)] = terms
                 alike = (terms, self.budget(pair)) if isinstance(terms, NoProduct) else terms
                 found.setdefault(alike, (terms, pair))
             self._classes = list(found.values())
