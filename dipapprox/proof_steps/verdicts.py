@@ -12,11 +12,14 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.proofs import MOST_PAIRS
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.notation import finite
+from dipapprox.privacy.options import Engine
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
@@ -49,12 +52,14 @@ class Goal:
         gap: How far the largest δ, or that of the witness, lies from the claimed one, on the right
             side; 0 or less if it may be attained, None if nobody knows.
         outputs: How many the program has.
+        exactly: Whether closed forms decided some pair.
     """
 
     claim: Claim
     witness: Witness | None
     gap: Fraction | None
     outputs: int
+    exactly: bool = False
 
 
 def goal_of(verdict: Verdict) -> Goal:
@@ -64,14 +69,15 @@ def goal_of(verdict: Verdict) -> Goal:
         NoCertificate: If there is no witness.
     """
     claim, found = verdict.claim, verdict.delta_enclosure
+    outputs, exactly = verdict.run.outputs, Engine.EXACT.value in verdict.engine.split(" + ")
     if verdict.answer is Answer.DP:
         gap = None if found is None else claim.delta - found.upper
-        return Goal(claim, None, gap, verdict.run.outputs)
+        return Goal(claim, None, gap, outputs, exactly)
     witness = verdict.witness
     if witness is None:
         raise NoCertificate("there is no witness")
     gap = witness.delta_enclosure.lower - claim.delta
-    return Goal(claim, witness, gap, verdict.run.outputs)
+    return Goal(claim, witness, gap, outputs, exactly)
 
 
 def attempts(goal: Goal) -> Iterator[int]:
@@ -83,14 +89,14 @@ def attempts(goal: Goal) -> Iterator[int]:
         # Well below what decides it.
         spare = 8 + goal.outputs.bit_length() + 2 * int(goal.claim.growth.rate)
         bits = max(bits, (1 / goal.gap).__ceil__().bit_length() + spare)
-    yield bits
-    attained = goal.gap is None or goal.gap <= 0
-    if attained:
+    first: list[int] = []
+    if goal.exactly:
+        # Enclosures did not tell.
+        first = [IN_CLOSED_FORM]
+    elif goal.gap is None or goal.gap <= 0:
         # Where the bound is attained, or nearly, only closed forms tell.
-        yield IN_CLOSED_FORM
-    yield from (times * bits for times in _FINER)
-    if not attained:
-        yield IN_CLOSED_FORM
+        first = [bits, IN_CLOSED_FORM]
+    yield from dict.fromkeys([*first, bits, *(k * bits for k in _FINER), IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS
 
@@ -142,7 +148,7 @@ def written(
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = list(parts_proof(machine, said, broken))
     elif witness is None:
-        steps = _kept(program, machine, said, inputs, goal.gap, bits)
+        steps = _kept(program, selection, machine, said, inputs, goal.gap, bits)
     else:
         steps = _broken(program, witness, said, bits)
     return WrittenProof(machine, said, tuple(steps))
@@ -150,6 +156,7 @@ def written(
 
 def _kept(
     program: Program,
+    selection: PairSelection,
     machine: Json,
     said: dict[str, Json],
     inputs: Json,
@@ -157,6 +164,8 @@ def _kept(
     bits: int,
 ) -> list[Json]:
     """Steps to a claim that is kept, for all adjacent pairs or those that it lists."""
+    if (count_selected(program, selection) or 0) > MOST_PAIRS:
+        raise Refused(f"more than {MOST_PAIRS} pairs")
     stated = {name: said[name] for name in ("eps_prv", "delta")}
     before: list[Json] = []
     meant = said
