@@ -302,6 +302,7 @@ def _image(form: Form, shifts: Sequence[Form], constant: Fraction = ZERO) -> For
     """How much a form is shifted when its atoms are; plus a number."""
     found = Form(constant)
     for atom, coefficient in form.terms:
-        found = found.plus(shifts[atom].scaled(coefficient))
-        spend(size_of(found) + size_of(found.constant))
+        if shifts[atom].terms or shifts[atom].constant:
+            found = found.plus(shifts[atom].scaled(coefficient))
+            spend(size_of(found) + size_of(found.constant))
     return found

@@ -22,9 +22,10 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.chances import chances_step
-from dipapprox.proof_steps.heads import Changes, Way
+from dipapprox.proof_steps.heads import Way
 from dipapprox.proof_steps.large import large_step
 from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
 from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proof_steps.rounds import machines_of
@@ -120,17 +121,22 @@ def replayed(
     wanted = [bounds]
     if bounds.serves is not None and bounds.fails is not None:
         wanted.append(replace(bounds, fails=None))
-    for own, machine in product(wanted, machines_of(subject, stops_are_seen)):
-        try:
-            with asking(limits.check):
-                claim, steps = _written(machine, own, limits)
-                start = perf_counter()
-                replay(machine, claim, steps)
-        except (NoCertificate, NotProved) as none:
-            missing = none
-        else:
-            seconds = perf_counter() - start
-            return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
+    machines = list(machines_of(subject, stops_are_seen))
+    for own in wanted:
+        waiting, machines = machines, []
+        for machine in waiting:
+            try:
+                with asking(limits.check):
+                    claim, steps = _written(machine, own, limits)
+                    # Where nothing can be written, nothing can be written of less.
+                    machines.append(machine)
+                    start = perf_counter()
+                    replay(machine, claim, steps)
+            except (NoCertificate, NotProved) as none:
+                missing = none
+            else:
+                seconds = perf_counter() - start
+                return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
     raise missing
 
 

@@ -18,14 +18,9 @@ from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json
+from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.orders import NOTHING, Reason, closure
 from dipapprox.proof_steps.regions import joined
-
-Shift = tuple[int, ...]
-"""Of the held cells, in units."""
-
-Changes = tuple[Fraction, ...]
-"""Of the inputs that a path reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +52,7 @@ class Way:
         ends: Its inputs, by number, with the changes that are looked at.
         known: For a shift of the cells at its beginning and changes: shifts at the end, what they
             cost, and the shifts of its samples.
+        moves: What finds these; None before it is asked.
     """
 
     numbers: list[int]
@@ -68,6 +64,7 @@ class Way:
     known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
         default_factory=dict
     )
+    moves: Moves | None = None
 
     @property
     def levels(self) -> range:

@@ -13,21 +13,21 @@ or a sample and a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.heads import START, Changes, Head, Heads, Shift, Way, number_form
+from dipapprox.proof_steps.heads import START, Head, Heads, Way, number_form
 from dipapprox.proof_steps.machines import Json, number_json, value_json
+from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.orders import (
     form_json,
     reason_json,
@@ -161,59 +161,16 @@ class Search:
         """Return all ways to shift the samples of a path."""
         known = way.known.get((shift, case))
         if known is None:
-            known = list(self._all_moves(way, shift, case))
+            if way.moves is None:
+                names = [] if way.target is None else way.target.held
+                held = [number_form(way.path.store[name]) for name in names]
+                way.moves = Moves(way.path, held, way.levels, self._unit, self._budget)
             best: dict[Shift, tuple[Shift, Fraction, Shift]] = {}
-            for each in known:
+            for each in way.moves.after(shift, case):
                 if each[0] not in best or each[1] < best[each[0]][1]:
                     best[each[0]] = each
             known = way.known[shift, case] = list(best.values())
         return known
-
-    def _all_moves(
-        self, way: Way, shift: Shift, case: Changes
-    ) -> Iterator[tuple[Shift, Fraction, Shift]]:
-        path, unit = way.path, self._unit
-        demands: dict[int, list[tuple[Form, bool]]] = {}
-        for form, _ in path.guards:
-            demands.setdefault(form.terms[-1][0], []).append((form, False))
-        for said in path.said:
-            if isinstance(said, Form):
-                demands.setdefault(said.terms[-1][0], []).append((said, True))
-        start = [unit * each for each in shift]
-        changes = iter(case)
-        partial: list[tuple[list[Fraction], Fraction, Shift]] = [([], Fraction(0), ())]
-        for number, atom in enumerate(path.atoms):
-            grown = []
-            change = next(changes) if isinstance(atom, Read) else None
-            for shifts, cost, chosen in partial:
-                if change is not None:
-                    options = [(change, cost, chosen)]
-                elif isinstance(atom, Sample):
-                    options = []
-                    moved = _image(atom.mean, shifts)
-                    signs = FAMILIES[atom.family].shifts
-                    for level in way.levels:
-                        by = level * unit - moved
-                        if by and (1 if by > 0 else -1) not in signs:
-                            continue
-                        total = cost + abs(by) / atom.size
-                        if total <= self._budget:
-                            options.append((level * unit, total, (*chosen, level)))
-                else:
-                    options = [(start[number], cost, chosen)]
-                for value, total, levels in options:
-                    after = [*shifts, value]
-                    if all(
-                        not (moved := _image(form, after)) or (moved > 0 and not exact)
-                        for form, exact in demands.get(number, ())
-                    ):
-                        grown.append((after, total, levels))
-            partial = grown
-        held = [] if way.target is None else way.target.held
-        for shifts, cost, chosen in partial:
-            ends = [_image(number_form(path.store[name]), shifts) / unit for name in held]
-            if all(end.denominator == 1 for end in ends):
-                yield tuple(map(int, ends)), cost, chosen
 
     def _walk(self, number: int) -> list[tuple[Way, Changes]]:
         """Return the walk that led to a member."""
@@ -378,10 +335,6 @@ def _fraction(value: Stored) -> Fraction:
     if isinstance(value, str | Form):
         raise ValueError("a number is wanted")
     return Fraction(value)
-
-
-def _image(form: Form, shifts: Sequence[Fraction]) -> Fraction:
-    return sum((c * shifts[atom] for atom, c in form.terms), Fraction(0))
 
 
 def _within(vector: Vector, other: Vector) -> bool:

@@ -15,10 +15,12 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Limits, Options
 from dipapprox.automata.analysis import RunBound
+from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Budget, LeastBudget, NoBudget
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
+from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.budgets import Bounds, replayed
 from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proof_steps.rounds import machines_of
@@ -88,6 +90,23 @@ def test_budgets_are_replayed(name: str) -> None:
     else:
         assert judged == Budget(plain.upper)
     assert "replayed by the kernel" in str(proof)
+
+
+def test_where_nothing_can_be_written_that_is_found_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether a lesser budget fails, too, is asked only where one serves."""
+    asked: list[Any] = []
+
+    def none(machine: Any, _bounds: Bounds, _limits: Limits) -> Any:
+        asked.append(str(machine))
+        raise NoCertificate("nothing is found")
+
+    monkeypatch.setattr(budgets, "_written", none)
+    with pytest.raises(NoCertificate):
+        replayed(SUBJECTS["svt_laplace"], True, Bounds(Fraction(1), Fraction(1), None), Limits())
+    assert asked
+    assert len(set(asked)) == len(asked)
 
 
 @pytest.mark.parametrize("seed", range(12))
