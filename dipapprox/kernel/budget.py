@@ -13,8 +13,8 @@ from contextvars import ContextVar
 
 from dipapprox.kernel.errors import Refused
 
-MOST_WORK = 200_000_000
-"""Of one step."""
+MOST_WORK = 60_000_000
+"""Of one step: about a minute."""
 
 BETWEEN_ASKS = 1_000
 

@@ -34,7 +34,7 @@ class State:
 
 def copied(store: Store) -> dict[str, Stored]:
     """Return a copy; copies are what takes the most memory."""
-    spend(50 + 16 * len(store))
+    spend(50 + 4 * len(store))
     return dict(store)
 
 

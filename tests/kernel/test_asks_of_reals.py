@@ -88,7 +88,7 @@ ASKS: dict[str, Proof] = {
         *[["if", ["<", X, 0], [], []]] * 6,
     ),
     "comparisons of sums": finite(*summed(), repeat(3000, ["if", ["<", S, S], [], []])),
-    "states with sums": finite(*summed(), COIN, repeat(2000, ["set", ["cell", "d"], 0])),
+    "states with sums": finite(*summed(), COIN, repeat(2000, ["forget", ["d"]])),
     "pairs of values": finite(inputs=[REAL, ["a", {"from": 1, "to": 150}]], parts=[]),
 }
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dipapprox
 from dipapprox.kernel import budget
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
+from dipapprox.proof_steps.machines import machine_json
 
 Json = Any
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 
 def losses(knots: Json, mechanism: Json, **more: Json) -> tuple[Json, Json, list[Json]]:
@@ -150,3 +155,16 @@ def test_long_numbers_are_told() -> None:
     with pytest.raises(Refuted, match="does not conclude"):
         replay(machine, claim, [step], lambda _, judgement: told.append(str(judgement)))
     assert "a number of 3" in told[0] and told[0].endswith("> 0 for eps = 1")
+
+
+def test_a_thousand_queries_cost_half_of_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of programs that ship no step costs more: a bound of a minute refuses none of them."""
+    program = dipapprox.parse(PROGRAMS / "svt_gauss.dpg", {"N": 1000})
+    inputs: list[list[Json]] = [[0] * 1000, [0] * 999 + [1]]
+    stated = {"eps_prv": "31/25", "delta": "1/100"}
+    claim = {"verdict": "DP", "eps": "1/2", **stated, "pairs": [inputs, inputs[::-1]]}
+    run = {"rule": "distributions", "from": [], "eps": "1/2", "bits": 40, "inputs": inputs}
+    monkeypatch.setattr(budget, "MOST_WORK", budget.MOST_WORK // 2)
+    assert replay(
+        machine_json(program), claim, [run, {"rule": "every pair", "from": [0], **stated}]
+    )
