@@ -106,7 +106,9 @@ class Walk(ABC, Generic[S]):
         for number, statement in enumerate(block):
             if not states:
                 break
-            states = self._joined(self._statement(statement, states, (*where, number)))
+            states = self._statement(statement, states, (*where, number))
+            if statement[0] in ("if", "while", "forget"):
+                states = self._joined(states)
         return states
 
     def _statement(self, statement: Tree, states: list[S], where: Where) -> list[S]:
