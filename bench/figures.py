@@ -12,11 +12,12 @@ from statistics import median
 
 from bench.automata import PROVED
 from bench.cases import Case, Chain
+from bench.commands import COMMANDS, CommandMeasured
 from bench.comparison import LITERAL, NESTED
 from bench.polyhedra import ENCLOSED as BOUNDED
 from bench.real_inputs import MOST_TIMES
 from bench.real_outputs import ENCLOSED
-from bench.replays import LARGEST_FILE, MOST_TO_WRITE, ProofMeasured
+from bench.replays import LARGEST_FILE, MOST_TO_WRITE, REPLAYED, ProofMeasured
 from bench.replays import MOST_TIMES as MOST_TIMES_REPLAYED
 from bench.suite import FOUR_UNMERGED, NOISY, PRECISE, REALS, SUMS, SVT, Results
 from bench.timing import Outcome, Ratio
@@ -109,6 +110,7 @@ def judge(results: Results) -> list[Figure]:
         *_budgets(results),
         *_real_inputs(results),
         *_proofs(results),
+        *_commands(results),
         *_services(results),
         *_compositions(results),
     ]
@@ -284,27 +286,37 @@ def _real_inputs(results: Results) -> list[Figure]:
 
 
 def _proofs(results: Results) -> list[Figure]:
-    within = [each for each in results.proofs if not each.in_processes]
-    commands = [each for each in results.proofs if each.in_processes]
+    measured = results.proofs
+    replaying = [(times.value, each.name) for each in measured if (times := each.replaying())]
+    writing = [(times.value, each.name) for each in measured if (times := each.writing())]
     return [
-        *_replayed("proofs", within),
-        *_replayed("proofs, whole commands", commands),
-        *_written(within),
+        *(
+            Figure(each.name, "a replay", each.timings[REPLAYED].reason, Standing.MISSED)
+            for each in measured
+            if each.replaying() is None
+        ),
+        *_replayed("proofs", replaying),
+        *_written("proofs", writing),
+        *_largest(measured),
     ]
 
 
-def _replayed(name: str, measured: Sequence[ProofMeasured]) -> list[Figure]:
-    ratios = [(times.value, each.name) for each in measured if (times := each.replaying())]
-    figures = [
-        Figure(each.name, "a replay", each.replayed.reason, Standing.MISSED)
-        for each in measured
-        if each.replaying() is None
-    ]
+def _commands(results: Results) -> list[Figure]:
+    figures = []
+    for command in COMMANDS:
+        measured = [each for each in results.commands if each.words[0] == command]
+        name = f"whole commands, {command}"
+        adding = [(added, each.name) for each in measured if (added := each.proving()) is not None]
+        checking = [(times.value, each.name) for each in measured if (times := each.checking())]
+        figures += [*_written(name, adding), *_replayed(name, checking)]
+    return [*figures, *_largest(results.commands)]
+
+
+def _replayed(name: str, ratios: Sequence[tuple[float, str]]) -> list[Figure]:
     if not ratios:
-        return figures
+        return []
     middle, (worst, case) = median(times for times, _ in ratios), max(ratios)
     return [
-        *figures,
         Figure(
             name,
             "replaying no longer than finding (median)",
@@ -320,24 +332,31 @@ def _replayed(name: str, measured: Sequence[ProofMeasured]) -> list[Figure]:
     ]
 
 
-def _written(measured: Sequence[ProofMeasured]) -> list[Figure]:
-    ratios = [times.value for each in measured if (times := each.writing())]
+def _written(name: str, ratios: Sequence[tuple[float, str]]) -> list[Figure]:
     if not ratios:
         return []
-    middle, largest = median(ratios), max(measured, key=lambda each: each.size)
+    middle, (worst, case) = median(times for times, _ in ratios), max(ratios)
     return [
         Figure(
-            "proofs",
+            name,
             "writing at most a third of finding (median)",
-            f"{middle:.2g} times, at most {max(ratios):.2g}",
+            f"{middle:.2g} times, at most {worst:.2g}: {case}",
             _standing(middle <= MOST_TO_WRITE),
-        ),
+        )
+    ]
+
+
+def _largest(measured: Sequence[ProofMeasured | CommandMeasured]) -> list[Figure]:
+    largest = max(measured, key=lambda each: each.size, default=None)
+    if largest is None or not largest.size:
+        return []
+    return [
         Figure(
             largest.name,
             f"the largest file below {LARGEST_FILE // 10**6} MB",
             f"{largest.size / 10**6:.2g} MB",
             _standing(largest.size < LARGEST_FILE),
-        ),
+        )
     ]
 
 

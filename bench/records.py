@@ -90,6 +90,15 @@ def records(results: Results, machine: Mapping[str, str]) -> Iterator[Record]:
             "writing": _ratio(proof.writing()),
             "bytes": proof.size,
         }
+    for command_case in results.commands:
+        yield {
+            "kind": "proof of a command",
+            "case": command_case.name,
+            "timings": _timings(command_case.timings),
+            "proving": command_case.proving(),
+            "checking": _ratio(command_case.checking()),
+            "bytes": command_case.size,
+        }
     for served in results.services:
         yield {
             "kind": "service",

@@ -1,26 +1,19 @@
 """Verdicts at one eps: what finding one, writing its proof down and replaying that take.
 
 Everything begins with a program that has been read. Found: `verify`, without a proof. Written: the
-whole file, as text. Replayed: by the kernel, from that text. The commands `verify` and `check`
-start a Python of their own.
+whole file, as text. Replayed: by the kernel, from that text.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from bench.cases import DELTA, EPSILON, single_pair
 from bench.timing import NoAnswer, Outcome, Patience, Ratio, Run, Timing, ratio, side_by_side
-from dipapprox.errors import LimitReached
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
@@ -37,7 +30,7 @@ from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proof_steps.verdicts import written as written_proof
 from dipapprox.replays.files import certify_answer
 
-FOUND, WRITTEN, REPLAYED, CHECKED = "verify", "write", "replay", "check"
+FOUND, WRITTEN, REPLAYED = "verify", "write", "replay"
 
 MOST_TIMES = 3.0
 """Of one case; half of them may take no longer than finding."""
@@ -86,7 +79,7 @@ class ProofMeasured:
     """What was measured.
 
     Attributes:
-        timings: FOUND, WRITTEN and REPLAYED; of commands FOUND and CHECKED.
+        timings: FOUND, WRITTEN and REPLAYED.
         size: Of the file, in bytes; 0 if there is none.
     """
 
@@ -95,28 +88,17 @@ class ProofMeasured:
     size: int
 
     @property
-    def in_processes(self) -> bool:
-        """Whether whole commands were measured."""
-        return CHECKED in self.timings
-
-    @property
     def name(self) -> str:
         """Unique, for tables and records."""
-        return f"{'commands: ' if self.in_processes else ''}{self.case.name}"
-
-    @property
-    def replayed(self) -> Timing:
-        """The kernel's time, or that of the command that calls it."""
-        return self.timings[CHECKED if self.in_processes else REPLAYED]
+        return self.case.name
 
     def replaying(self) -> Ratio | None:
         """Return how many times longer replaying took than finding."""
-        return ratio(self.replayed, self.timings[FOUND])
+        return ratio(self.timings[REPLAYED], self.timings[FOUND])
 
     def writing(self) -> Ratio | None:
-        """Return how long writing took, in times of finding; None for commands."""
-        written = self.timings.get(WRITTEN)
-        return None if written is None else ratio(written, self.timings[FOUND])
+        """Return how long writing took, in times of finding."""
+        return ratio(self.timings[WRITTEN], self.timings[FOUND])
 
 
 _HAIR = Fraction(1, 10**9)
@@ -164,15 +146,6 @@ def proof_cases() -> tuple[ProofCase, ...]:
         _attained("exponential_mechanism", N=3),
         _attained("dipc/rand1", N=3),
         ProofCase("literature/median", _ROOM),
-    )
-
-
-def proof_commands() -> tuple[ProofCase, ...]:
-    """Return what is measured as whole commands."""
-    return (
-        _with_room("svt_gauss", N=5),
-        _inside("noisy_max_gauss", N=4),
-        _with_room("svt_gauss", single=True, N=1000),
     )
 
 
@@ -247,46 +220,3 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
     runs: dict[str, Run] = {FOUND: find, WRITTEN: write, REPLAYED: replay_it}
     size = len(prepared.text.encode())
     return ProofMeasured(case, side_by_side(runs, patience), size)
-
-
-def measure_proof_commands(case: ProofCase, programs: Path, patience: Patience) -> ProofMeasured:
-    """Measure `verify`, and `check` of its proof, in new processes.
-
-    The modules are compiled beforehand, as those of installed packages are.
-    """
-    prepared = _prepare(case, programs)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "proof.json"
-        file.write_text(prepared.text, encoding="utf-8")
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**kept, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
-        words = ["verify", str(programs / f"{case.file}.dpg"), *_claimed(case, prepared.claim)]
-        runs = {
-            FOUND: _command(words, environment, 1 if case.answer is Answer.NOT_DP else 0),
-            CHECKED: _command(["check", str(file)], environment, 0),
-        }
-        for run in runs.values():
-            run(patience.cap)
-        timings = side_by_side(runs, patience)
-    return ProofMeasured(case, timings, len(prepared.text.encode()))
-
-
-def _claimed(case: ProofCase, claim: Claim) -> list[str]:
-    numbers = {"--eps": claim.eps, "--eps-prv": claim.eps_prv, "--delta": claim.delta}
-    words = [word for flag, value in numbers.items() for word in (flag, str(value))]
-    words += [each for name, value in case.parameters.items() for each in ("-p", f"{name}={value}")]
-    return words + (["--pairs", "single"] if case.single else [])
-
-
-def _command(words: list[str], environment: Mapping[str, str], status: int) -> Run:
-    def run(cap: float) -> None:
-        command = [sys.executable, "-m", "dipapprox", *words]
-        options: dict[str, Any] = {"capture_output": True, "text": True, "env": environment}
-        try:
-            done = subprocess.run(command, check=False, timeout=cap, **options)
-        except subprocess.TimeoutExpired:
-            raise LimitReached(f"time limit: {cap:g} s") from None
-        if done.returncode != status:
-            raise NoAnswer(done.stderr.strip() or f"exit status {done.returncode}")
-
-    return run

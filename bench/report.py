@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from bench import commands
 from bench.automata import CHECKED, PROVED, READ
 from bench.comparison import (
     AFRESH,
@@ -72,8 +73,13 @@ replays: "times" compares the two."""
 _PROOFS = """## Finding, writing and replaying
 
 A verdict at one ε without a proof, the file of its proof, and the kernel's replay of the file. The
-program is read before; "replay" and "check" of whole commands include reading it, in a new process.
-"times": how many times longer replaying took than finding, and writing."""
+program is read before. "times": how many times longer replaying took than finding, and writing."""
+
+_COMMANDS = """## Whole commands with proofs
+
+An answer, the same with the proof that the kernel has replayed, and `check` of its file; profiles
+have no file. Processor time, the start of Python included. "added": what proving adds, in times of
+finding; "times": how many times longer checking took than finding."""
 
 _COMPOSITIONS = """## What many runs cost
 
@@ -125,6 +131,8 @@ def page(
         parts += [_REAL_INPUTS, _real_inputs(results)]
     if results.proofs:
         parts += [_PROOFS, _proofs(results)]
+    if results.commands:
+        parts += [_COMMANDS, _commands(results)]
     if results.services:
         parts += [_SERVICES, _services(results)]
     if results.compositions:
@@ -279,19 +287,37 @@ def _real_inputs(results: Results) -> str:
 def _proofs(results: Results) -> str:
     rows = []
     for each in results.proofs:
-        written = each.timings.get(WRITTEN)
         rows.append(
             (
                 each.name,
                 milliseconds(each.timings[FOUND]),
-                "" if written is None else milliseconds(written),
+                milliseconds(each.timings[WRITTEN]),
                 _times(each.writing()),
-                milliseconds(each.replayed),
+                milliseconds(each.timings[REPLAYED]),
                 _times(each.replaying()),
                 str(each.size),
             )
         )
     return table(("claim", FOUND, WRITTEN, "times", REPLAYED, "times", "bytes"), rows)
+
+
+def _commands(results: Results) -> str:
+    rows = []
+    for each in results.commands:
+        added, checked = each.proving(), each.timings.get(commands.CHECKED)
+        rows.append(
+            (
+                each.name,
+                milliseconds(each.timings[commands.FOUND]),
+                milliseconds(each.timings[commands.PROVED]),
+                "" if added is None else f"{added:.2g}",
+                "" if checked is None else milliseconds(checked),
+                _times(each.checking()),
+                str(each.size or ""),
+            )
+        )
+    heads = (commands.FOUND, commands.PROVED, "added", commands.CHECKED, "times", "bytes")
+    return table(("command", *heads), rows)
 
 
 def _services(results: Results) -> str:

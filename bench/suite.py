@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.automata import AutomatonCase, Budgeted, automata, measure_automaton
 from bench.cases import AnyCase, Batch, Case, Chain
+from bench.commands import CommandMeasured, measure_proved_command, proved_commands
 from bench.comparison import (
     Comparison,
     TierComparison,
@@ -42,9 +43,7 @@ from bench.replays import (
     ProofCase,
     ProofMeasured,
     measure_proof,
-    measure_proof_commands,
     proof_cases,
-    proof_commands,
 )
 from bench.services import ServedBudget, ServiceCase, measure_service, servers
 from bench.sweeping import Swept, measure_sweep
@@ -68,7 +67,8 @@ class Suite:
         automata: Least budgets.
         real_inputs: Verdicts about all real inputs, and checks of their certificates.
         proofs: Verdicts, and the kernel's replays of their proofs.
-        proof_commands: The same as whole commands.
+        every: Of every so many programs whole commands are measured, with and without proofs; 0
+            for none.
         services: Least budgets of query servers.
         compositions: What many runs cost.
         comparing: Patience for `compared`.
@@ -86,12 +86,13 @@ class Suite:
     automata: tuple[AutomatonCase, ...]
     real_inputs: tuple[RealCase, ...]
     proofs: tuple[ProofCase, ...]
-    proof_commands: tuple[ProofCase, ...]
+    every: int
     services: tuple[ServiceCase, ...]
     compositions: tuple[RunsCase, ...]
     comparing: Patience
     batching: Patience
     growing: Patience
+    commanding: Patience
     starts: int
     blocks: int
 
@@ -197,12 +198,13 @@ FULL = Suite(
     automata=automata(),
     real_inputs=real_cases(),
     proofs=proof_cases(),
-    proof_commands=proof_commands(),
+    every=4,
     services=servers(),
     compositions=many_runs(),
     comparing=Patience(runs=15, seconds=8.0, cap=15.0),
     batching=Patience(runs=15, seconds=3.0, cap=60.0),
     growing=Patience(runs=5, seconds=1.0, cap=60.0, least=3),
+    commanding=Patience(runs=2, seconds=1.0, cap=60.0),
     starts=7,
     blocks=40,
 )
@@ -225,12 +227,13 @@ QUICK = Suite(
     automata=automata()[:10],
     real_inputs=real_cases()[:1],
     proofs=proof_cases()[:2],
-    proof_commands=(),
+    every=0,
     services=servers()[:3],
     compositions=many_runs()[:1],
     comparing=Patience(runs=5, seconds=2.0, cap=8.0),
     batching=Patience(runs=7, seconds=1.0, cap=20.0),
     growing=Patience(runs=3, seconds=1.0, cap=10.0),
+    commanding=Patience(runs=1, seconds=1.0, cap=10.0),
     starts=3,
     blocks=4,
 )
@@ -248,6 +251,7 @@ class Results:
     automata: list[Budgeted] = field(default_factory=list)
     real_inputs: list[RealMeasured] = field(default_factory=list)
     proofs: list[ProofMeasured] = field(default_factory=list)
+    commands: list[CommandMeasured] = field(default_factory=list)
     services: list[ServedBudget] = field(default_factory=list)
     compositions: list[RunsMeasured] = field(default_factory=list)
     alone: list[tuple[str, AnyCase, Growth]] = field(default_factory=list)
@@ -293,9 +297,9 @@ def measure_suite(suite: Suite, programs: Path, tell: Callable[[str], None]) -> 
     for proof in suite.proofs:
         tell(f"found, written and replayed: {proof.name}")
         results.proofs.append(measure_proof(proof, programs, suite.batching))
-    for proof in suite.proof_commands:
-        tell(f"found and checked: {proof.name}")
-        results.proofs.append(measure_proof_commands(proof, programs, suite.batching))
+    for asked in proved_commands(programs, suite.every) if suite.every else ():
+        tell(f"found, proved and checked: {' '.join(asked)}")
+        results.commands.append(measure_proved_command(asked, programs, suite.commanding))
     for service in suite.services:
         tell(f"least budget: {service.name}")
         results.services.append(measure_service(service, suite.batching))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.data_classes import dataclass
 from dipapprox.kernel.laws import FAMILIES
@@ -20,7 +21,8 @@ Shift = tuple[int, ...]
 Changes = tuple[Fraction, ...]
 """Of the inputs that a path reads."""
 
-_Number = int | Fraction
+_Number = Any
+"""An integer, or a fraction that is none."""
 
 _Terms = tuple[tuple[int, _Number], ...]
 """Of a form; its constant is the same in both runs."""
