@@ -34,7 +34,7 @@ class _Sampled:
 
     mean: _Terms
     price: _Number
-    signs: frozenset[int]
+    signs: tuple[int, ...]
 
 
 class Moves:
