@@ -14,14 +14,14 @@ from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.grid import Accuracy, Leaves
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
-from dipapprox.kernel.sampled import Leaves, Sampled, Space, mixed
+from dipapprox.kernel.sampled import Sampled, Space, mixed, rise
 
 MOST_VALUES = 10**7
 """Of all functions that are kept at a time: a gigabyte."""
@@ -122,16 +122,16 @@ class _Evaluation:
             found = self.values[number] = self._value(number)
             if isinstance(found, Sampled):
                 running = self.graph.nodes[number].kind == "running"
-                costs = (len(found.values) // 4 + 10) * (1 + len(self.parts[number]) // 2)
-                spend(costs * self.accuracy.nodes if running else costs)
-                held += len(found.values)
+                costs = (len(found.cells) // 4 + 10) * (1 + len(self.parts[number]) // 2)
+                spend(costs * self.accuracy.terms if running else costs)
+                held += len(found.cells)
                 if held > MOST_VALUES:
                     raise Refused(f"more than {MOST_VALUES} values of functions at a time")
             for part in self.parts[number]:
                 self.uses[part] -= 1
                 if not self.uses[part]:
                     value = self.values.pop(part)
-                    held -= len(value.values) if isinstance(value, Sampled) else 0
+                    held -= len(value.cells) if isinstance(value, Sampled) else 0
         return {number: self.values[number] for number in self.wanted}
 
     def _value(self, number: Node) -> Any:
@@ -145,13 +145,15 @@ class _Evaluation:
             case "running":
                 return self._space(number).running(*known, *data)
             case "rise":
-                return self._space(number).rise(*known)
+                return rise(*known)
             case "convolved":
                 return self._space(number).convolved(*known, *data)
             case "total":
                 return self._space(*parts).total(*known)
             case "mix":
                 return mixed(zip(known[::2], known[1::2], strict=True))
+            case "product" if self.graph.discrete[number] is not None:
+                return self._space(number).product(*known)
             case "product":
                 return known[0] * known[1]
             case "sum":

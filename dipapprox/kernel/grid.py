@@ -1,42 +1,112 @@
-"""Where panels end: at kinks and bounds, close together around means, wider away from them."""
+"""How finely functions are sampled, and where panels end. No choice makes an answer wrong.
+
+A bad one makes it wide, or is refused: panels end at kinks and bounds, are narrow around means, and
+wider away from them.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 
-from dipapprox.kernel.accuracy import Accuracy
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.sampled import Leaves
+from dipapprox.kernel.laws import Law
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """What one evaluation asks for.
+
+    Attributes:
+        bits: Laws are followed to where about 2^-bits of their mass is left.
+        terms: Of polynomials on panels, >= 1.
+        smooth: How wide panels are at most at the means of laws with analytic densities, as a part
+            of their scale, > 0.
+        kinked: Those around other laws.
+        growth: How much more for each unit of their distance from there, in [0, 1].
+        panels: How many there may be.
+        integers: How many may be between the first and the last.
+    """
+
+    bits: int
+    terms: int
+    smooth: Fraction
+    kinked: Fraction
+    growth: Fraction
+    panels: int = 2000
+    integers: int = 50_000
+
+    @property
+    def precision(self) -> int:
+        """The precision of balls, in bits."""
+        return self.bits + 32
+
+
+def accuracy(bits: int, factors: int = 1) -> Accuracy:
+    """Return what encloses typical probabilities within about 2^-bits, 1 to 500 bits.
+
+    A product of n functions, of as many factors at most, may fall n times as fast as one where it
+    begins to, at a kink.
+    """
+    if not 1 <= bits <= 500:
+        raise Refused(f"{bits} bits are not in [1, 500]")
+    return Accuracy(
+        bits=bits + 6,
+        terms=8 + bits // 3,
+        smooth=Fraction(24, bits + 8),
+        kinked=min(Fraction(24, bits + 8), Fraction(16, factors)),
+        growth=Fraction(1, 8),
+    )
+
+
+@dataclass(slots=True)
+class Leaves:
+    """What the functions on one grid are made of.
+
+    Attributes:
+        laws: Of densities, at least one.
+        bounds: Of restrictions.
+        added: Those of samples, with the mean 0, that are added to others.
+        samples: How many are added to one at most.
+    """
+
+    laws: set[Law]
+    bounds: set[Fraction]
+    added: set[Law]
+    samples: int = 0
+
+    def span(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+        """Return from where to where laws, and about sums, have all but 2^-bits of their mass.
+
+        All means are in between. Spreads add up as squares.
+        """
+        reaches = [max(law.reach(eps, bits)) for law in self.added]
+        further = max(reaches, default=Fraction(0)) * Fraction(isqrt(16 * self.samples) + 1, 4)
+        ends = [(law.mean - left, law.mean + right) for law in self.laws for left, right in [law.reach(eps, bits)]]
+        return min(left for left, _ in ends) - further, max(right for _, right in ends) + further
 
 
 def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fraction]:
-    """Return the ends of neighbouring panels, ascending, at least two.
+    """Return the ends of neighbouring panels, ascending, at least two: of the span of the leaves.
 
-    They span where all laws have all but a negligible part of their mass; kinks are among them,
-    and all bounds in between.
+    Kinks and bounds that are in it are among them.
     """
     marks = set(leaves.bounds)
     means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
-    reached: list[Fraction] = []
     for law in leaves.laws:
-        family, scale = law.on_reals, law.scale(eps)
-        left, right = family.reach(accuracy.bits)
-        reached += [law.mean - left * scale, law.mean + right * scale]
-        widths = accuracy.kinked if family.has_kink else accuracy.smooth
-        means.setdefault((widths.spacing * scale, widths.growth), set()).add(law.mean)
-        if family.has_kink:
+        kinked = law.on_reals.has_kink
+        width = (accuracy.kinked if kinked else accuracy.smooth) * law.scale(eps)
+        means.setdefault((width, accuracy.growth), set()).add(law.mean)
+        if kinked:
             marks.add(law.mean)
-    reaches = []
     for law in leaves.added:
-        scale = law.scale(eps)
-        reaches.append(max(law.on_reals.reach(accuracy.bits)) * scale)
         # Nowhere is far from where such a density is large.
-        width = 2 * accuracy.smooth.spacing * scale
+        width = law.scale(eps) / 2
         means.setdefault((width, Fraction(0)), set()).add(Fraction(0))
-    further = leaves.further(reaches)
-    first, last = min(reached) - further, max(reached) + further
+    first, last = leaves.span(eps, accuracy.bits)
     around = {widths: sorted(found) for widths, found in means.items()}
     ends = [first]
     for mark in [*sorted(mark for mark in marks if first < mark < last), last]:
@@ -45,10 +115,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
             spend(1 + 4 * len(around))
             width = _width(ends[-1], around)
-            if gap <= width:
-                ends.append(mark)
-            else:
-                ends.append(ends[-1] + _rounded(min(width, gap / 2)))
+            ends.append(mark if gap <= width else ends[-1] + _rounded(min(width, gap / 2)))
     return ends
 
 
@@ -57,8 +124,7 @@ def _width(start: Fraction, around: dict[tuple[Fraction, Fraction], list[Fractio
 
     A law with the width w at its mean and the growth g allows w(t) = w + g * distance from it.
     That falls by at most g times the way: a panel of the width w(start) / (1 + g) is nowhere wider
-    than w(t). So on the ellipses around panels, densities are hardly larger than on the panel, and
-    where the distance is large, tiny.
+    than w(t).
     """
     return min(
         (width + growth * _distance(start, means)) / (1 + growth)

@@ -1,266 +1,180 @@
-"""The laws of samples: one class a family, which owns everything the kernel knows of it.
+"""The laws of samples: everything the kernel knows of each family.
 
 A family that is not in `FAMILIES` does not exist here: nothing is decided by what a family is not.
-Families answer about standard laws, mean 0 and (on the reals) scale 1, with balls.
+Standard laws have the mean 0 and (on the reals) the scale 1. With w(z) = exp(-|z|^p / p),
 
-    Gauss       density exp(-z^2 / 2) / sqrt(2 pi)
-    Lap         density exp(-|z|) / 2
-    LapPlus     density exp(-z) for z >= 0, else 0
-    LapMinus    density exp(z) for z <= 0, else 0
-    DLap        on the integers, mass of k proportional to exp(-|k| / scale)
-    DGauss      on the integers, mass of k proportional to exp(-k^2 / (2 scale^2))
+    Gauss       p = 2    density w(z) / sqrt(2 pi)
+    Lap         p = 1    density w(z) / 2
+    LapPlus     p = 1    density w(z) for z >= 0, else 0
+    LapMinus    p = 1    density w(z) for z <= 0, else 0
+    DLap        p = 1    on the integers, mass of k proportional to w(k / scale)
+    DGauss      p = 2    on the integers, mass of k proportional to w(k / scale)
 
 All of them are log-concave: for f(t) and g(t) = f(t - d), d >= 0, f(s) g(t) >= f(t) g(s) if s < t.
+They rise up to 0 and fall from there.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from flint import arb, ctx
+from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.taylor import exponential, times
 
 MOST_TERMS = 200_000
 """Of a sum over integers."""
 
 
-class RealFamily(ABC):
-    """Laws with a density.
-
-    A density with a kink or jump at z = 0 has two branches, each the restriction of an entire
-    function: `side` -1 says z <= 0, 1 says z >= 0, 0 that this is not known.
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What laws of real numbers and of integers have in common.
 
     Attributes:
-        has_kink: Whether the density is not entire: then 0 is the only such place.
+        p: 1 or 2.
+        left, right: How much of the mass of w is left of it on either side of 0, up to a factor.
         mirror: The family of -Z.
-        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density. Where
-            there are such, E exp(s |Z|) < inf for s < 1, and f > 0 on these sides of 0.
-        is_light: Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere.
-        norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
     """
 
-    has_kink = False
+    p: int
+    sides: tuple[int, ...]
     mirror: str
-    shifts: tuple[int, ...] = ()
-    is_light = False
-    norms: tuple[Fraction, Fraction] | None = None
 
-    @abstractmethod
-    def reach(self, bits: int) -> tuple[int, int]:
-        """Return l, r >= 0 with Pr[Z < -l] + Pr[Z > r] <= 2^-bits.
+    @property
+    def is_light(self) -> bool:
+        """Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere."""
+        return self.p == 2
 
-        The density rises up to -l and falls from r on.
+    @property
+    def shifts(self) -> tuple[int, ...]:
+        """The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density or mass.
+
+        d is in units of the scale. Where there are such, E exp(s |Z|) < inf for s < 1, and f > 0 on
+        these sides of 0. For p = 1, |z| <= |z - d| + |d|; what is on one side has to stay there.
         """
-
-    @abstractmethod
-    def densities(self, points: list[arb], side: int) -> list[arb]:
-        """Enclose the density at points on one side, which is known if there is a kink."""
-
-    @abstractmethod
-    def above(self, z: arb, side: int = 0) -> arb:
-        """Enclose Pr[Z >= z], with a small relative error where it is small."""
-
-    def below(self, z: arb, side: int = 0) -> arb:
-        """Enclose Pr[Z <= z] likewise."""
-        return _real(self.mirror).above(-z, -side)
-
-    @abstractmethod
-    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
-        """Return a ball not below |density(x + iy)| where low <= x <= high and |y| <= height.
-
-        Its upper end, that is. The branch at `side` is meant, continued to the plane; it is the
-        density itself only where x is on that side.
-        """
-
-
-class Gauss(RealFamily):
-    """Entire.
-
-    Pr[Z >= z] = erfc(z / sqrt 2) / 2. Radius: Pr[|Z| > T] <= exp(-T^2 / 2), as (T >= 0)
-    Pr[Z > T] = int_0^inf phi(T + u) du <= exp(-T^2 / 2) int_0^inf phi(u) du; and
-    T^2 / 2 >= (7 / 10) bits >= bits ln 2. Majorant: |exp(-(x + iy)^2 / 2)| = exp((y^2 - x^2) / 2),
-    x the one nearest to 0; where the signs of the ends are not certain that is 0. Norms: 2 phi(0) <
-    0.798 and, as phi' turns at -1 and 1, 4 phi(1) < 0.968.
-    """
-
-    mirror, is_light = "Gauss", True
-    norms = Fraction(399, 500), Fraction(121, 125)
+        return self.sides if self.p == 1 else ()
 
     def reach(self, bits: int) -> tuple[int, int]:
-        radius = isqrt(7 * bits // 5 + 1) + 1
-        return radius, radius
-
-    def densities(self, points: list[arb], side: int) -> list[arb]:
-        factor, rate = 1 / (2 * arb.pi()).sqrt(), -arb(1) / 2
-        return [(rate * z * z).exp() * factor for z in points]
-
-    def above(self, z: arb, side: int = 0) -> arb:
-        return (z / arb(2).sqrt()).erfc() / 2
-
-    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
-        nearest = low if low > 0 else high if high < 0 else arb(0)
-        return ((height * height - nearest * nearest) / 2).exp() / (2 * arb.pi()).sqrt()
-
-
-class Exponential(RealFamily):
-    """Exponential decay on both sides of 0, l of the mass to the left and r = 1 - l to the right.
-
-    Density l exp(z) and r exp(-z), so Pr[Z >= z] = 1 - l exp(z) and r exp(-z), and
-    Pr[|Z| > T] = exp(-T), with T >= (7 / 10) bits >= bits ln 2. |exp(x + iy)| = exp(x).
-    If l = r, norms are 2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises.
-    """
-
-    has_kink = True
-
-    def __init__(self, left: Fraction, mirror: str) -> None:
-        self.mirror = mirror
-        self._mass = {-1: left, 1: 1 - left}
-        # |z| <= |z - d| + |d|; what is on one side has to stay there.
-        self.shifts = tuple([side for side in (1, -1) if self._mass[side]])
-        if left == 1 - left:
-            self.norms = Fraction(1), Fraction(2)
-
-    def _branch(self, side: int) -> tuple[arb, int]:
-        """The mass on a side, and the sign of the exponent there."""
-        if not side:
-            raise ValueError("the side is not known")
-        return to_ball(self._mass[side]), -side
-
-    def reach(self, bits: int) -> tuple[int, int]:
-        left, right = (7 * bits // 10 + 1 if self._mass[side] else 0 for side in (-1, 1))
+        """Return how far from 0, to the left and to the right, w(z) is above about 2^-bits."""
+        far = 7 * bits // 10 + 1 if self.p == 1 else isqrt(7 * bits // 5 + 1) + 1
+        left, right = (far if side in self.sides else 0 for side in (-1, 1))
         return left, right
 
-    def densities(self, points: list[arb], side: int) -> list[arb]:
-        mass, sign = self._branch(side)
-        return [mass * (sign * z).exp() for z in points]
 
-    def above(self, z: arb, side: int = 0) -> arb:
-        side = side or int(z >= 0) - int(z < 0)
-        if not side:
-            return between(self.above(z, -1), self.above(z, 1))
-        mass, sign = self._branch(side)
-        tail = mass * (sign * z).exp()
-        return tail if side > 0 else 1 - tail
+@dataclass(frozen=True, slots=True)
+class RealFamily(Family):
+    """Laws with a density.
 
-    def majorant(self, low: arb, high: arb, height: arb, side: int) -> arb:
-        mass, sign = self._branch(side)
-        return mass * (sign * (high if side < 0 else low)).exp()
-
-
-class IntegerFamily(ABC):
-    """Laws of integers, symmetric about the mean 0; `scale` > 0 is exact.
+    For p = 1 it has two branches, each the restriction of an entire function: `side` -1 says
+    z <= 0, 1 says z >= 0. For p = 2 it is entire.
 
     Attributes:
-        mirror: The family of -Z.
-        shifts: The signs of d for which the mass of k - d is at most e^|d / scale| that of k.
-            Where there are such, E exp(s |Z| / scale) < inf for s < 1.
-        is_light: Whether E exp(s |Z|) < inf for every s.
+        norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
+            Gauss: 2 phi(0) < 0.798 and, as phi' turns at -1 and 1, 4 phi(1) < 0.968. Lap:
+            2 f(0) = 1, and 1/2 + 1 + 1/2 = 2: f' rises to 1/2, jumps to -1/2, rises.
+    """
+
+    norms: tuple[Fraction, Fraction] | None
+
+    @property
+    def has_kink(self) -> bool:
+        """Whether the density is not entire: then 0 is the only such place."""
+        return self.p == 1
+
+    def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
+        """Return what holds t -> f(centre + half * t) (`taylor`), which is on one side of 0.
+
+        (c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2.
+        """
+        if self.p == 2:
+            linear = exponential(-centre * half, terms)
+            both = times(linear, exponential(-half * half / 2, terms, 2), terms)
+            return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
+        if side not in self.sides:
+            return arb_poly()
+        return exponential(-side * half, terms) * ((-side * centre).exp() / len(self.sides))
+
+    def above(self, z: arb) -> arb:
+        """Enclose Pr[Z >= z], with a small relative error where it is small.
+
+        For p = 2 it is erfc(z / sqrt 2) / 2; for p = 1 and s sides with mass exp(-z) / s or
+        1 - exp(z) / s. It falls.
+        """
+        if self.p == 2:
+            return (z / arb(2).sqrt()).erfc() / 2
+        side = int(z >= 0) - int(z < 0)
+        if not side:
+            return between(self.above(z.lower()), self.above(z.upper()))
+        tail = (-side * z).exp() / len(self.sides) if side in self.sides else arb(0)
+        return tail if side > 0 else 1 - tail
+
+    def below(self, z: arb) -> arb:
+        """Enclose Pr[Z <= z] likewise."""
+        return _real(self.mirror).above(-z)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerFamily(Family):
+    """Laws of integers, symmetric about the mean 0; `scale` > 0 is exact.
+
+    The sum of w(j / scale) over j >= k >= 1 is w(k / scale) / (1 - r) at most, r the quotient of
+    its first two terms, as quotients fall; it is that for p = 1, where they are all the same.
     """
 
     has_kink = False
-    is_light = False
-    mirror: str
-    shifts: tuple[int, ...] = ()
 
-    @abstractmethod
-    def radius(self, bits: int) -> int:
-        """Return T with Pr[|Z| > T * scale] <= 2^-bits."""
-
-    @abstractmethod
     def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
         """Enclose Pr[Z = k] for k = first, ..., last."""
+        _bounded(last - first)
+        rate, norm = self._rate(scale), self._norm(scale)
+        return [(rate * abs(k) ** self.p).exp() / norm for k in range(first, last + 1)]
 
-    @abstractmethod
     def above(self, k: int, scale: Fraction) -> arb:
         """Enclose Pr[Z >= k], with a small relative error where it is small."""
+        if k < 1:
+            return 1 - self.above(1 - k, scale)
+        return self._sum_from(k, scale) / self._norm(scale)
 
     def below(self, k: int, scale: Fraction) -> arb:
         """Enclose Pr[Z <= k] likewise."""
         return self.above(-k, scale)
 
-
-class DiscreteLaplace(IntegerFamily):
-    """With q = exp(-1 / scale): mass (1 - q) / (1 + q) * q^|k|, as the sum of q^|k| shows.
-
-    Pr[Z >= k] = q^k / (1 + q) for k >= 0, a geometric series, and 1 - Pr[Z >= 1 - k] for k <= 0.
-    Radius: Pr[|Z| > T scale] <= 2 q^(T scale) = 2 exp(-T), with T >= (bits + 1) ln 2.
-    """
-
-    mirror, shifts = "DLap", (1, -1)
-
-    def radius(self, bits: int) -> int:
-        return 7 * (bits + 1) // 10 + 1
-
-    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
-        _bounded(last - first)
-        rate = to_ball(-1 / scale)
-        factor = (-rate / 2).tanh()
-        return [factor * (rate * abs(k)).exp() for k in range(first, last + 1)]
-
-    def above(self, k: int, scale: Fraction) -> arb:
-        if k < 0:
-            return 1 - self.above(1 - k, scale)
-        return to_ball(-k / scale).exp() / (1 + to_ball(-1 / scale).exp())
-
-
-class DiscreteGauss(IntegerFamily):
-    """Mass w(k) / W, where w(k) = exp(-k^2 / (2 scale^2)) and W is the sum of w(k).
-
-    Tails: for j >= k >= 1, w(j + 1) / w(j) = exp(-(2 j + 1) / (2 scale^2)) <= r = exp(-(2 k + 1) /
-    (2 scale^2)), so the sum of w(j) over j >= k is at least w(k) and at most w(k) / (1 - r).
-
-    Radius: E exp(t Z) = exp(t^2 scale^2 / 2) * sum_k w(k - t scale^2) / W, and the quotient is at
-    most 1 (Poisson summation: the sum of w(k - s) is a cosine series in s with positive
-    coefficients, so largest at s = 0). By Markov with t = T / scale, Pr[Z >= T scale] <=
-    exp(-T^2 / 2), twice that for both sides; T^2 / 2 >= (7 / 10) (bits + 1) >= (bits + 1) ln 2.
-    """
-
-    mirror, is_light = "DGauss", True
-
-    def radius(self, bits: int) -> int:
-        return isqrt(7 * (bits + 1) // 5 + 1) + 1
-
-    def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
-        _bounded(last - first)
-        rate, norm = to_ball(-1 / (2 * scale * scale)), self._norm(scale)
-        return [(rate * (k * k)).exp() / norm for k in range(first, last + 1)]
-
-    def above(self, k: int, scale: Fraction) -> arb:
-        if k < 1:
-            return 1 - self.above(1 - k, scale)
-        return self._sum_from(k, scale) / self._norm(scale)
+    def _rate(self, scale: Fraction) -> arb:
+        """-1 / (p scale^p): w(k / scale) is exp of this times |k|^p."""
+        return to_ball(-1 / (self.p * scale**self.p))
 
     def _norm(self, scale: Fraction) -> arb:
         return 1 + 2 * self._sum_from(1, scale)
 
     def _sum_from(self, k: int, scale: Fraction) -> arb:
-        """Enclose the sum of w(j) over j >= k, for k >= 1."""
-        rate = to_ball(-1 / (2 * scale * scale))
-        found = arb(0)
-        enough = (rate * (k * k)).exp() * arb(2) ** -ctx.prec
+        """Enclose the sum of w(j / scale) over j >= k, for k >= 1."""
+        rate, p = self._rate(scale), self.p
+        found, enough = arb(0), (rate * k**p).exp() * arb(2) ** -ctx.prec
         for j in range(k, k + MOST_TERMS):
             spend_balls(1)
-            weight = (rate * (j * j)).exp()
-            if weight < enough:
-                # Every j is a place to stop; here the rest is small next to what is there.
-                return found + between(weight, weight / (1 - (rate * (2 * j + 1)).exp()))
+            weight = (rate * j**p).exp()
+            # Every j is a place to stop; where the rest is small next to what is there is a good one.
+            if p == 1 or weight < enough:
+                most = weight / -(rate * ((j + 1) ** p - j**p)).expm1()
+                return most if p == 1 else found + between(weight, most)
             found += weight
-        raise Refused("a discrete Gaussian has too many terms")
+        raise Refused("a sum over integers has too many terms")
 
+
+_GAUSS, _LAP = (Fraction(399, 500), Fraction(121, 125)), (Fraction(1), Fraction(2))
 
 FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
-    "Gauss": Gauss(),
-    "Lap": Exponential(Fraction(1, 2), mirror="Lap"),
-    "LapPlus": Exponential(Fraction(0), mirror="LapMinus"),
-    "LapMinus": Exponential(Fraction(1), mirror="LapPlus"),
-    "DLap": DiscreteLaplace(),
-    "DGauss": DiscreteGauss(),
+    "Gauss": RealFamily(2, (1, -1), "Gauss", _GAUSS),
+    "Lap": RealFamily(1, (1, -1), "Lap", _LAP),
+    "LapPlus": RealFamily(1, (1,), "LapMinus", None),
+    "LapMinus": RealFamily(1, (-1,), "LapPlus", None),
+    "DLap": IntegerFamily(1, (1, -1), "DLap"),
+    "DGauss": IntegerFamily(2, (1, -1), "DGauss"),
 }
 """By their names in programs."""
 
@@ -301,6 +215,11 @@ class Law:
     def scale(self, eps: Fraction) -> Fraction:
         """Return the scale at eps > 0."""
         return self.coefficient * eps**self.power
+
+    def reach(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+        """Return how far from the mean, on both sides, all but about 2^-bits of the mass is."""
+        left, right = FAMILIES[self.family].reach(bits)
+        return left * self.scale(eps), right * self.scale(eps)
 
     @property
     def is_discrete(self) -> bool:

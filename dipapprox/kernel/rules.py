@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
@@ -15,6 +14,7 @@ from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forward import Run
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import (
     Distributions,
     ExactDistributions,

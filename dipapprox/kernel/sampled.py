@@ -1,21 +1,18 @@
-"""Functions >= 0 by balls around their values at the points of a grid, and what lies between.
+"""Functions >= 0 on the cells of a grid, and beyond.
 
-A grid is made of cells. On the reals cells are panels, with the points of a Gauss-Legendre rule on
-each, and f is the restriction of an analytic function on each: besides its values, bounds of its
-modulus on growing ellipses around each panel are known, the first of which is the panel itself. On
-the integers the cells are (k - 1/2, k + 1/2), with the point k, from a first to a last one. Beyond
-the grid, to the left and to the right, a tail says what is known.
+On the reals cells are panels, and a polynomial holds f on each (`taylor`). On the integers they are
+(k - 1/2, k + 1/2), from a first to a last k, with a ball around f(k). Beyond the grid, to the left
+and to the right, a tail says what is known.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
-from operator import add, mul
-from typing import NamedTuple
+from operator import add, mul, sub
+from typing import Any, NamedTuple
 
 from flint import arb
 
@@ -49,41 +46,32 @@ class Sampled:
     """A function on the grid of a `Space`.
 
     Attributes:
-        values: At each point.
-        bounds: bounds[k][p] is not below its modulus on ellipse k of panel p; the upper ends
-            count, and those that are not finite say nothing. Empty on the integers.
+        cells: What is known of it on each: a ball, or a polynomial.
         left, right: Beyond the grid.
     """
 
-    values: list[arb]
-    bounds: list[list[arb]]
+    cells: list[Any]
     left: Tail
     right: Tail
 
-    def __mul__(self, other: Sampled) -> Sampled:
-        """Return t -> f(t) * g(t); moduli multiply."""
-        rows = zip(self.bounds, other.bounds, strict=True)
-        return Sampled(
-            list(map(mul, self.values, other.values)),
-            [list(map(mul, ours, theirs)) for ours, theirs in rows],
-            _product(self.left, other.left),
-            _product(self.right, other.right),
-        )
-
 
 def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
-    """Return the sum of scalar * f, scalars >= 0; moduli add up to no less."""
+    """Return the sum of scalar * f, scalars >= 0."""
     scalars, functions = zip(*terms, strict=True)
 
-    def summed(rows: Iterable[Sequence[arb]]) -> list[arb]:
-        return [sum(map(mul, scalars, column), ZERO) for column in zip(*rows, strict=True)]
+    def summed(rows: Iterable[Iterable[Any]]) -> list[Any]:
+        return [sum(map(mul, column, scalars), ZERO) for column in zip(*rows, strict=True)]
 
     return Sampled(
-        summed(f.values for f in functions),
-        [summed(rows) for rows in zip(*(f.bounds for f in functions), strict=True)],
+        summed(f.cells for f in functions),
         Tail(*summed(f.left for f in functions)),
         Tail(*summed(f.right for f in functions)),
     )
+
+
+def rise(upper: Sampled, lower: Sampled) -> Sampled:
+    """Return upper - lower, where 0 <= lower <= upper on the line."""
+    return Sampled(list(map(sub, upper.cells, lower.cells)), upper.left, upper.right)
 
 
 def _product(a: Tail, b: Tail) -> Tail:
@@ -93,46 +81,32 @@ def _product(a: Tail, b: Tail) -> Tail:
     return Tail(a.values * b.values, whole)
 
 
-@dataclass(slots=True)
-class Leaves:
-    """What the functions on one grid are made of.
-
-    Attributes:
-        laws: Of densities, at least one.
-        bounds: Of restrictions.
-        added: Those of samples, with the mean 0, that are added to others.
-        samples: How many are added to one at most.
-    """
-
-    laws: set[Law]
-    bounds: set[Fraction]
-    added: set[Law]
-    samples: int = 0
-
-    def further(self, reaches: Iterable[Fraction]) -> Fraction:
-        """How much further than laws, about, sums reach if samples that are added reach so far.
-
-        Spreads add up as squares.
-        """
-        return max(reaches, default=Fraction(0)) * Fraction(isqrt(16 * self.samples) + 1, 4)
-
-
 class Space(ABC):
-    """Functions on one grid; results are >= 0, as all functions are.
+    """Functions on one grid.
 
     Attributes:
-        n: How many points are in each cell.
+        nothing: What is known of 0 on a cell.
+        terms: How many numbers that is at most, of any function.
     """
 
-    n: int
+    nothing: Any
+    terms: int
 
     @abstractmethod
     def density(self, law: Law, factor: Fraction) -> Sampled:
         """Return a law's density, or its masses, times a factor."""
 
     @abstractmethod
-    def convolved(self, f: Sampled, law: Law) -> Sampled:
-        """Return the density of X + Y, where f is that of X, and Y has a law with the mean 0."""
+    def times(self, one: Any, other: Any) -> Any:
+        """Return what is known of a product on a cell."""
+
+    @abstractmethod
+    def partial(self, place: int, cell: Any, from_left: bool) -> Any:
+        """Return the integral of f from an end of a cell on."""
+
+    @abstractmethod
+    def whole(self, place: int, cell: Any) -> arb:
+        """Enclose the integral of f over a cell."""
 
     @abstractmethod
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
@@ -142,20 +116,18 @@ class Space(ABC):
         """
 
     @abstractmethod
-    def inside(self, f: Sampled) -> arb:
-        """Enclose the integral of f over the grid."""
+    def summed(self, f: Sampled, law: Law) -> tuple[list[Any], arb]:
+        """Return what of the density of X + Y comes from X on the grid; and Y's largest density."""
 
-    @abstractmethod
-    def partial(self, f: Sampled, start: arb, from_left: bool) -> tuple[Sampled, arb]:
-        """Return `start` plus the integral of f from one end of the grid, and at the other end.
-
-        Tails are not looked at.
-        """
+    def product(self, f: Sampled, g: Sampled) -> Sampled:
+        """Return t -> f(t) * g(t)."""
+        cells = list(map(self.times, f.cells, g.cells))
+        return Sampled(cells, _product(f.left, g.left), _product(f.right, g.right))
 
     def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
         """Return f between two constants, 0 elsewhere; those on the grid are ends of cells."""
-        n, cells, left, right = self.n, len(f.values) // self.n, f.left, f.right
-        first, last = 0, cells
+        count, left, right = len(f.cells), f.left, f.right
+        first, last = 0, count
         if lower is not None:
             first, side = self.place(lower, False)
             left = left if side < 0 else NOTHING
@@ -163,40 +135,45 @@ class Space(ABC):
             last, side = self.place(upper, True)
             right = right if side > 0 else NOTHING
         last = max(first, last)
-        before, after = [ZERO] * first, [ZERO] * (cells - last)
-        return Sampled(
-            before * n + f.values[first * n : last * n] + after * n,
-            [before + row[first:last] + after for row in f.bounds],
-            left,
-            right,
-        )
+        before, after = [self.nothing] * first, [self.nothing] * (count - last)
+        return Sampled(before + f.cells[first:last] + after, left, right)
 
     def running(self, f: Sampled, from_left: bool) -> Sampled:
         """Return the integral of f up to t, or from t on."""
         near, far = (f.left, f.right) if from_left else (f.right, f.left)
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
-        found, reached = self.partial(f, between(ZERO, near.whole).nonnegative_part(), from_left)
+        reached = between(ZERO, near.whole).nonnegative_part()
+        cells, wholes = list(f.cells), self.wholes(f)
+        for place in range(len(cells)) if from_left else reversed(range(len(cells))):
+            cells[place] = self.partial(place, cells[place], from_left) + reached
+            reached += wholes[place]
         first = Tail(near.whole, ZERO if near.whole.is_zero() else arb.pos_inf())
         last = Tail(reached + far.whole, arb.pos_inf())
-        return Sampled(found.values, found.bounds, *((first, last) if from_left else (last, first)))
+        return Sampled(cells, *((first, last) if from_left else (last, first)))
 
     def total(self, f: Sampled) -> arb:
         """Enclose the integral of f over everything."""
-        found = self.inside(f) + between(ZERO, f.left.whole + f.right.whole)
+        found = sum(self.wholes(f), between(ZERO, f.left.whole + f.right.whole))
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()
 
-    def rise(self, upper: Sampled, lower: Sampled) -> Sampled:
-        """Return upper - lower, where 0 <= lower <= upper on the line.
+    def wholes(self, f: Sampled) -> list[arb]:
+        """Enclose the integrals of f over all cells; they are >= 0."""
+        found = map(self.whole, range(len(f.cells)), f.cells)
+        return [whole.nonnegative_part() for whole in found]
 
-        So on a panel itself it is at most upper; on ellipses moduli add up to no less.
+    def convolved(self, f: Sampled, law: Law) -> Sampled:
+        """Return the density of X + Y, where f is that of X, and Y has a law.
+
+        The density of X + Y is nowhere above the largest one of Y times the integral of f; what
+        comes from X beyond the grid is at most as large times its integral there. As the integral
+        of f is that of the density of X + Y, what is not on the grid is beyond it.
         """
-        rows = zip(upper.bounds[1:], lower.bounds[1:], strict=True)
-        return Sampled(
-            [(a - b).nonnegative_part() for a, b in zip(upper.values, lower.values, strict=True)],
-            [*map(list, upper.bounds[:1]), *(list(map(add, a, b)) for a, b in rows)],
-            upper.left,
-            upper.right,
-        )
+        total, beyond = self.total(f), f.left.whole + f.right.whole
+        cells, most = self.summed(f, law)
+        more = between(ZERO, beyond * most)
+        found = Sampled([cell + more for cell in cells], NOTHING, NOTHING)
+        tail = Tail(total * most, total - sum(self.wholes(found), ZERO))
+        return Sampled(found.cells, tail, tail)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.forward import Run
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.published import Label, Published

@@ -9,9 +9,9 @@ from fractions import Fraction
 from flint import arb
 from hypothesis import strategies as st
 
-from dipapprox.kernel.accuracy import Accuracy, Widths, accuracy
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.grid import Accuracy, accuracy
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from kernel.ends import lower, upper
@@ -20,24 +20,19 @@ ONE = Fraction(1)
 FINE = accuracy(60)
 
 
-def widths(spacing: int | str, growth: int | str) -> Widths:
-    """Widths of panels."""
-    return Widths(Fraction(spacing), Fraction(growth))
-
-
 COARSE = (
     # Exact but for what is beyond the grid.
     replace(FINE, bits=1),
     *(
-        Accuracy(bits, nodes, smooth, kinked, tuple(map(Fraction, ellipses)))
-        for bits, nodes, smooth, kinked, ellipses in [
-            (3, 2, widths(2, 1), widths(3, 1), [1]),
-            (8, 3, widths(1, 1), widths(2, 0), [1, 2]),
-            (20, 5, widths(4, 0), widths(1, 1), [1, "3/2", 3]),
-            (40, 9, widths(1, "1/2"), widths(1, "1/2"), [1, 4]),
-            # Whose ellipses say nothing, and whose say as much as they can.
-            (60, 3, widths(4, 1), widths(4, 1), [1, 100]),
-            (60, 2, widths(3, 1), widths(3, 1), [1, "3/2", 2, 3, 4, 6, 9, 14]),
+        Accuracy(bits, terms, Fraction(smooth), Fraction(kinked), Fraction(growth))
+        for bits, terms, smooth, kinked, growth in [
+            (3, 2, 2, 3, 1),
+            (8, 3, 1, 2, 0),
+            (20, 5, 4, 1, 0),
+            (40, 9, 1, 1, "1/2"),
+            # Whose polynomials are constant, and whose are short.
+            (60, 1, 1, 1, "1/8"),
+            (60, 3, 4, 4, 1),
         ]
     ),
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forward import Run
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.evaluate import evaluate
+from dipapprox.kernel.grid import Leaves
 from dipapprox.kernel.lattice import Lattice
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.sampled import Leaves
 from kernel.graphs import COARSE, FINE, ONE, enclosed, holds, law, meet, totals
 
 FAMILIES = ["DLap", "DGauss"]
@@ -101,9 +101,9 @@ def test_restrictions_around_the_ends_of_few_integers(family: str) -> None:
     with precision(100):
         window = Lattice(Leaves({laws}, set(), set()), ONE, replace(FINE, bits=1))
         masses = window.density(laws, ONE)
-        radius = laws.on_integers.radius(1) * Fraction(7, 4)
+        radius = laws.on_integers.reach(1)[0] * Fraction(7, 4)
         first, last = floor(1 - radius), ceil(1 + radius)
-        assert len(masses.values) == last - first + 1
+        assert len(masses.cells) == last - first + 1
         places = [*range(first - 3, first + 2), *range(last - 1, last + 4)]
         for low in [None, *places]:
             for high in [*places, None]:

@@ -43,6 +43,11 @@ def close(ball: arb, value: float) -> bool:
         return bool(abs(ball - arb(float(value))) < slack)
 
 
+def density(name: str, z: arb, side: int) -> arb:
+    """The density at a place."""
+    return REAL[name].density(z, arb(0), side, 1)(arb(0))
+
+
 @pytest.mark.parametrize("name", REAL)
 @given(z=fractions)
 def test_densities_and_distribution_functions(name: str, z: Fraction) -> None:
@@ -50,7 +55,7 @@ def test_densities_and_distribution_functions(name: str, z: Fraction) -> None:
     with precision(100):
         point = to_ball(z)
         if z:
-            assert close(REAL[name].densities([point], 1 if z > 0 else -1)[0], pdf(float(z)))
+            assert close(density(name, point, 1 if z > 0 else -1), pdf(float(z)))
         assert close(REAL[name].below(point), cdf(float(z)))
         assert close(REAL[name].above(point), survival(float(z)))
 
@@ -65,41 +70,39 @@ def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: 
             if abs(point - z) <= radius and point:
                 thin = to_ball(point)
                 side = 1 if point > 0 else -1
-                densities = family.densities([wide, thin], side)
-                assert densities[0].overlaps(densities[1])
+                assert density(name, wide, side).overlaps(density(name, thin, side))
                 assert family.below(wide).overlaps(family.below(thin))
                 assert family.above(wide).overlaps(family.above(thin))
 
 
 @pytest.mark.parametrize("name", REAL)
-@given(low=fractions, width=fractions, height=fractions, at=st.tuples(fractions, fractions))
-def test_majorants(
-    name: str, low: Fraction, width: Fraction, height: Fraction, at: tuple[Fraction, Fraction]
-) -> None:
-    high, height = low + abs(width), abs(height)
-    x = low + abs(at[0]) / 30 * (high - low)
-    y = at[1] / 30 * height
-    with precision(100), mpmath.workprec(200):
-        z = mpmath.mpc(*(mpmath.mpf(part.numerator) / part.denominator for part in (x, y)))
-        branches = {
-            "Gauss": [(0, mpmath.npdf(0) * mpmath.exp(-z * z / 2))],
-            "Lap": [(-1, mpmath.exp(z) / 2), (1, mpmath.exp(-z) / 2)],
-            "LapPlus": [(-1, mpmath.mpf(0)), (1, mpmath.exp(-z))],
-            "LapMinus": [(-1, mpmath.exp(z)), (1, mpmath.mpf(0))],
-        }
-        for side, value in branches[name]:
-            bound = REAL[name].majorant(to_ball(low), to_ball(high), to_ball(height), side)
-            assert bound.upper() * (1 + arb(2) ** -90) >= arb(str(abs(value)))
+@given(centre=fractions, half=st.fractions(min_value=0, max_value=3), terms=st.integers(1, 40))
+def test_densities_on_panels(name: str, centre: Fraction, half: Fraction, terms: int) -> None:
+    with precision(200):
+        for side in (-1, 1):
+            found = REAL[name].density(to_ball(centre), to_ball(half), side, terms)
+            assert found.length() <= terms
+            for step in range(-4, 5):
+                z = to_ball(centre + half * step / 4)
+                branches = {
+                    "Gauss": (-z * z / 2).exp() / (2 * arb.pi()).sqrt(),
+                    "Lap": (-side * z).exp() / 2,
+                    "LapPlus": (-z).exp() if side > 0 else arb(0),
+                    "LapMinus": z.exp() if side < 0 else arb(0),
+                }
+                assert found(to_ball(Fraction(step, 4))).overlaps(branches[name])
+            if terms == 40 and abs(centre) < 5 and half < 1:
+                assert found(arb(1)).rad() < arb("1e-12")
 
 
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("bits", [1, 10, 53, 300, 1900])
-def test_radii(name: str, bits: int) -> None:
+def test_reaches(name: str, bits: int) -> None:
     with precision(2 * bits + 100):
         left, right = REAL[name].reach(bits)
         assert (left == 0) == (name == "LapPlus")
         assert (right == 0) == (name == "LapMinus")
-        outside = REAL[name].below(arb(-left), -1) + REAL[name].above(arb(right), 1)
+        outside = REAL[name].below(arb(-left)) + REAL[name].above(arb(right))
         assert outside <= arb(2) ** -bits
         if bits > 50:
             assert outside >= arb(2) ** (-bits * 5 // 4)
@@ -130,10 +133,11 @@ def test_masses_of_integers(name: str, scale: Fraction) -> None:
 @pytest.mark.parametrize("name", INTEGER)
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1), Fraction(50)])
 @pytest.mark.parametrize("bits", [1, 53, 300])
-def test_radii_on_the_integers(name: str, scale: Fraction, bits: int) -> None:
+def test_reaches_on_the_integers(name: str, scale: Fraction, bits: int) -> None:
     with precision(2 * bits + 100):
-        first = int(INTEGER[name].radius(bits) * scale) + 1
-        assert 2 * INTEGER[name].above(first, scale) <= arb(2) ** -bits
+        left, right = INTEGER[name].reach(bits)
+        assert left == right
+        assert INTEGER[name].above(int(left * scale) + 1, scale) <= arb(2) ** -bits
 
 
 def test_masses_beyond_limits_are_refused() -> None:
