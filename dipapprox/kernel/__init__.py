@@ -7,10 +7,10 @@ one variable and of numbers, which an evaluator encloses with balls or gives exa
 turn such numbers into divergences, and divergences into the claim. To be read in this order, in
 which modules import those before them:
 
-    ground              errors, budget, reading, balls, exponentials, laws
+    ground              errors, budget, reading, balls, exponentials, taylor, laws
     machines            adjacency, machine, signs
     graphs              nodes
-      in balls          accuracy, sampled, grid, legendre, convolutions, panels, lattice, evaluate
+      in balls          grid, sampled, panels, lattice, evaluate
       in closed form    exact
     runs                measures, integration, states, expressions, walk, weights, loops,
                         published, forward

@@ -57,7 +57,7 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         bits=bits + 6,
         terms=8 + bits // 3,
         smooth=Fraction(24, bits + 8),
-        kinked=min(Fraction(24, bits + 8), Fraction(16, factors)),
+        kinked=min(Fraction(24, bits + 8), Fraction(8, factors)),
         growth=Fraction(1, 8),
     )
 
@@ -85,7 +85,11 @@ class Leaves:
         """
         reaches = [max(law.reach(eps, bits)) for law in self.added]
         further = max(reaches, default=Fraction(0)) * Fraction(isqrt(16 * self.samples) + 1, 4)
-        ends = [(law.mean - left, law.mean + right) for law in self.laws for left, right in [law.reach(eps, bits)]]
+        ends = [
+            (law.mean - left, law.mean + right)
+            for law in self.laws
+            for left, right in [law.reach(eps, bits)]
+        ]
         return min(left for left, _ in ends) - further, max(right for _, right in ends) + further
 
 

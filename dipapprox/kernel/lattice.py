@@ -18,13 +18,14 @@ from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
 class Lattice(Space):
     """Functions made of some laws of integers at one eps; bounds are of no interest."""
 
-    nothing, terms = ZERO, 1
+    nothing = ZERO
 
     def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
         self._eps = eps
         first, last = leaves.span(eps, accuracy.bits)
         self._first, self._last = floor(first), ceil(last)
-        if self._last - self._first >= accuracy.integers:
+        self.size = self._last - self._first + 1
+        if self.size > accuracy.integers:
             raise Refused(f"the functions need more than {accuracy.integers} integers")
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
@@ -51,12 +52,11 @@ class Lattice(Space):
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
         # Both bounds count: the end of a cell that is meant is half an integer away.
         place = (floor(bound) + 1 if is_upper else ceil(bound)) - self._first
-        count = self._last - self._first + 1
-        return min(max(place, 0), count), (place > count) - (place < 0)
+        return min(max(place, 0), self.size), (place > self.size) - (place < 0)
 
     def summed(self, f: Sampled, law: Law) -> tuple[list[arb], arb]:
         # Sums of products are coefficients of products of polynomials.
-        count = len(f.cells)
+        count = self.size
         spend(20 * count)
         masses = law.on_integers.masses(1 - count, count - 1, law.scale(self._eps))
         sums = (arb_poly(f.cells) * arb_poly(masses)).coeffs()

@@ -158,7 +158,7 @@ class IntegerFamily(Family):
         for j in range(k, k + MOST_TERMS):
             spend_balls(1)
             weight = (rate * j**p).exp()
-            # Every j is a place to stop; where the rest is small next to what is there is a good one.
+            # Every j is a place to stop; at a good one the rest is next to nothing.
             if p == 1 or weight < enough:
                 most = weight / -(rate * ((j + 1) ** p - j**p)).expm1()
                 return most if p == 1 else found + between(weight, most)

@@ -33,9 +33,10 @@ class Panels(Space):
     nothing = arb_poly()
 
     def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
-        self._eps, self.terms = eps, accuracy.terms
+        self._eps, self._terms = eps, accuracy.terms
         self.ends = ends_of_panels(leaves, eps, accuracy)
         self._panels = [((a + b) / 2, (b - a) / 2) for a, b in pairwise(self.ends)]
+        self.size = len(self._panels) * self._terms
         self._halves = [to_ball(half) for _, half in self._panels]
 
     def density(self, law: Law, factor: Fraction) -> Sampled:
@@ -48,7 +49,7 @@ class Panels(Space):
                 raise NotProved("a density is expanded across its kink")
             # In units of the standard law; differences are exact, so nothing cancels.
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
-            cells.append(family.density(z, width, side, self.terms) * height)
+            cells.append(family.density(z, width, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (
             family.density(z, ZERO, side, 1)(ZERO) for z, side in ((first, -1), (last, 1))
@@ -60,10 +61,10 @@ class Panels(Space):
         )
 
     def times(self, one: arb_poly, other: arb_poly) -> arb_poly:
-        return times(one, other, self.terms)
+        return times(one, other, self._terms)
 
     def partial(self, place: int, cell: arb_poly, from_left: bool) -> arb_poly:
-        return running(cell * self._halves[place], from_left, self.terms)
+        return running(cell * self._halves[place], from_left, self._terms)
 
     def whole(self, place: int, cell: arb_poly) -> arb:
         return whole(cell) * self._halves[place]
@@ -88,7 +89,7 @@ class Panels(Space):
 
         before x^i: sums of products, as in products of polynomials.
         """
-        family, scale, n = law.on_reals, law.scale(self._eps), self.terms
+        family, scale, n = law.on_reals, law.scale(self._eps), self._terms
         if family.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
         spend(n * len(self._panels) ** 2)
@@ -103,17 +104,16 @@ class Panels(Space):
             sources.append((centre, arb_poly(terms[::-1]), moments[0].nonnegative_part()))
         cells = []
         for centre, half in self._panels:
-            sums, wrong = arb_poly(), ZERO
-            for other, moments, mass in sources:
+            sums, wrong, a = arb_poly(), ZERO, to_ball(half / width)
+            for other, source, mass in sources:
                 if (gap := centre - other) not in held:
                     z = to_ball(gap / scale)
                     balls = (family.density(z, to_ball(width / scale), 0, n) * unit).coeffs()
                     fixed = [c.mid() * k for c, k in zip(balls, factorials, strict=False)]
                     held[gap] = arb_poly(fixed), sum((c.rad() for c in balls), ZERO)
-                fixed, radius = held[gap]
-                sums += fixed * moments
-                wrong += radius * mass
-            a, sums = to_ball(half / width), sums.right_shift(n - 1).coeffs()
-            terms = [a**i * c / k for i, (c, k) in enumerate(zip(sums, factorials, strict=False))]
-            cells.append(arb_poly(terms) + error(wrong))
+                sums += held[gap][0] * source
+                wrong += held[gap][1] * mass
+            found = zip(sums.right_shift(n - 1).coeffs(), factorials, strict=False)
+            cell = arb_poly([a**i * c / k for i, (c, k) in enumerate(found)])
+            cells.append(cell + error(wrong))
         return cells, unit * family.density(ZERO, ZERO, 0, 1)(ZERO)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import add, mul, sub
+from operator import mul, sub
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -86,11 +86,11 @@ class Space(ABC):
 
     Attributes:
         nothing: What is known of 0 on a cell.
-        terms: How many numbers that is at most, of any function.
+        size: How many numbers are kept of a function at most.
     """
 
     nothing: Any
-    terms: int
+    size: int
 
     @abstractmethod
     def density(self, law: Law, factor: Fraction) -> Sampled:

@@ -1,16 +1,17 @@
 """Functions on [-1, 1] in polynomials whose coefficients are balls.
 
-C holds f if for every t in [-1, 1] there are c_k in the coefficients C_k with f(t) = sum of c_k t^k;
-they need not be the same for all t. If D holds g, then, computed with balls,
+C holds f if for every t in [-1, 1] there are c_k in the coefficients C_k such that f(t) is the sum
+of c_k t^k; they need not be the same for all t. If D holds g, then, computed with balls,
 
 1. C + D holds f + g, C * D holds f * g, and s * C holds s * f for s in a ball: for each t alone.
-2. If V contains sum of c_k t^(k - n) over k >= n for all c_k in C_k and t in [-1, 1], then the terms
+2. If V contains the sum of c_k t^(k - n) over k >= n for all c_k in C_k and t in [-1, 1], the terms
    of C below n hold f once every x with |x| <= |v|, v in V, is added to C_0, as |t^n| <= 1.
 3. Let m_k and r_k be the midpoint and radius of C_k, P the antiderivative of C with P_0 = 0. The
-   integral of f from -1 to t is that of the midpoints, give or take sum of r_k |s|^k over s in
-   [-1, t], which is sum of r_k (1 + t |t|^k) / (k + 1): at most the radius of P(t) - P(-1) as the
-   difference of two balls, r_k (1 + |t|^(k + 1)) / (k + 1) each. So P minus the ball P(-1) holds
-   it; likewise P(1) minus P that from t to 1, and P(1) - P(-1) contains the whole integral.
+   integral of f from -1 to t is that of the midpoints, give or take that of the sum of r_k |s|^k
+   over s in [-1, t], which is the sum of r_k (1 + t |t|^k) / (k + 1): at most the radius of
+   P(t) - P(-1) as the difference of two balls, r_k (1 + |t|^(k + 1)) / (k + 1) for each k. So P
+   minus the ball P(-1) holds it; likewise P(1) minus P that from t to 1, and P(1) - P(-1) contains
+   the whole integral.
 4. |e^v - sum of v^k / k! over k < n| <= |v|^n / n! e^|v| for real v (Lagrange).
 """
 
@@ -46,10 +47,8 @@ def whole(held: arb_poly) -> arb:
 def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
     """Return what holds t -> e^(rate * t^step), with the terms of t^0, t^step, ... (4)."""
     coefficients, power = [arb(0)] * terms, arb(1)
-    count = 0
-    for place in range(0, terms, step):
+    for count, place in enumerate(range(0, terms, step), 1):
         coefficients[place] = power
-        count += 1
         power *= rate / count
     coefficients[0] += power * abs(rate).exp() * _PLACES
     return arb_poly(coefficients)

@@ -37,7 +37,7 @@ BOUNDS_FIRST = (
     "rules",
     "laws",
     "panels",
-    "legendre",
+    "taylor",
     "lattice",
     "sampled",
     "signs",
@@ -59,7 +59,6 @@ BOUNDS_FIRST = (
     "shrinking",
     "reading",
     "judgements",
-    "accuracy",
     "grid",
     "expressions",
     "paths",
@@ -81,8 +80,8 @@ BOUNDS_FIRST = (
 
 NEAREST = {
     "laws": ["laws", "lattice", "panels"],
-    "panels": ["panels"],
-    "legendre": ["panels"],
+    "panels": ["panels", "sums"],
+    "taylor": ["taylor", "panels"],
     "grid": ["panels"],
     "sampled": ["panels", "lattice"],
     "lattice": ["lattice"],

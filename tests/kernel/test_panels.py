@@ -295,8 +295,7 @@ def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(20):
         product = graph.times(product, running)
         scalars.append(graph.total(product))
-    panels = Panels(Leaves({law("Gauss")}, set(), set()), ONE, FINE)
-    one = len(panels.density(law("Gauss"), ONE).cells) * FINE.terms
+    one = Panels(Leaves({law("Gauss")}, set(), set()), ONE, FINE).size
     # The running integral and two products, the first of which is the density.
     monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 3 * one)
     assert len(evaluate(graph, scalars, ONE, FINE)) == 20

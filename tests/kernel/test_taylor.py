@@ -37,7 +37,7 @@ def held(draw: st.DrawFn) -> tuple[arb_poly, list[Callable[[Fraction], Polynomia
     size = draw(st.integers(1, 6))
     middles = [draw(fractions) for _ in range(size)]
     radii = [abs(draw(fractions)) for _ in range(size)]
-    balls = [to_ball(m).union(to_ball(m - r)).union(to_ball(m + r)) for m, r in zip(middles, radii)]
+    balls = [to_ball(m) + to_ball(r) * arb(0, 1) for m, r in zip(middles, radii, strict=True)]
 
     def function(k: int) -> Callable[[Fraction], Polynomial]:
         def at(t: Fraction) -> Polynomial:
