@@ -19,13 +19,13 @@ from functools import reduce
 from math import factorial
 from typing import Any
 
-from dipapprox.kernel.accuracy import accuracy
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.judgements import NoBudget
 from dipapprox.kernel.laws import Law
