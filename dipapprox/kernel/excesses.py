@@ -40,37 +40,34 @@ class Excess:
     Attributes:
         scalars: p and q, times the masses of functions that are the same.
         functions: f_1 and g_1, if they differ.
-        falls: Whether their ratio falls; else it rises.
+        way: Whether their ratio falls (-1) or rises (1).
     """
 
     scalars: tuple[Node, Node]
     functions: tuple[Node, Node] | None = None
-    falls: bool = True
+    way: int = -1
 
     def cells(self, graph: Graph, cuts: Sequence[Fraction]) -> list[tuple[Node, Node]]:
         """Return (F_i, G_i) for ascending cuts, in the order in which the ratio falls."""
         if self.functions is None:
             return [self.scalars]
-        (p, q), (f, g) = self.scalars, self.functions
-        found = [
-            (
-                graph.times(p, graph.total(graph.restrict(f, low, high))),
-                graph.times(q, graph.total(graph.restrict(g, low, high))),
-            )
-            for low, high in pairwise([None, *cuts, None])
-        ]
-        return found if self.falls else found[::-1]
+        found = []
+        for low, high in pairwise([None, *cuts, None]):
+            parts = (graph.total(graph.restrict(f, low, high)) for f in self.functions)
+            mass, other = map(graph.times, self.scalars, parts)
+            found.append((mass, other))
+        return found[:: -self.way]
 
     def bound(self, cells: Sequence[tuple[arb, arb]], growth: arb) -> arb:
         """Return a ball whose upper end is not below the integral, if `growth` is at most a."""
         largest, before, factor = arb(0), arb(0), arb(1)
         for mass, other in cells:
-            point = self.functions is None
-            reached = mass - growth * other if point else before + mass * factor
-            largest = largest.max(reached.upper())
-            before += mass - growth * other
             ratio = growth * other / mass
-            factor = (1 - ratio).nonnegative_part() if ratio.is_finite() else arb(1)
+            own = (1 - ratio).nonnegative_part() if ratio.is_finite() else arb(1)
+            # Without functions the ratio is the same everywhere.
+            reached = before + mass * (own if self.functions is None else factor)
+            largest, factor = largest.max(reached.upper()), own
+            before += mass - growth * other
         return largest
 
 
@@ -101,11 +98,8 @@ class Excesses:
                 parts += [] if excess is None else [excess]
             if parts and None not in label:
                 # One point. What was left out is not above 0.
-                first_sum, second_sum = (
-                    reduce(self._graph.plus, own_scalars)
-                    for own_scalars in zip(*(each.scalars for each in parts), strict=True)
-                )
-                parts = [Excess((first_sum, second_sum))]
+                p, q = zip(*(each.scalars for each in parts), strict=True)
+                parts = [Excess((reduce(self._graph.plus, p), reduce(self._graph.plus, q)))]
             found += parts
         return tuple(found)
 
@@ -116,24 +110,19 @@ class Excesses:
         return Published((), f.scalar, tuple(moved))
 
     def _excess(self, f: Published, g: Published | None) -> Excess | None:
-        whole = Excess((self._mass(f.scalar, f.functions), self._graph.zero))
         if g is None:
-            return whole
+            return Excess((self._mass(f.scalar, f.functions), self._graph.zero))
         pairs = list(zip(f.functions, g.functions, strict=True))
-        found = [self._ratios.compare(*pair) for pair in [(f.scalar, g.scalar), *pairs]]
-        prices = [each.price for each in found if each.price is not None]
-        if len(prices) == len(found) and sum(prices) <= self._eps_prv:
+        price = self._ratios.compare_all([(f.scalar, g.scalar), *pairs]).price
+        if price is not None and price <= self._eps_prv:
             return None
+        ways = self._ratios.compare_all(pairs).ways
+        differ = [(one, other) for one, other in pairs if one != other]
+        if len(differ) > 1 or not ways:
+            return self._excess(f, None)
         same = [one for one, other in pairs if one == other]
         scalars = self._mass(f.scalar, same), self._mass(g.scalar, same)
-        if len(same) == len(pairs):
-            return Excess(scalars)
-        falls, rises = all(each.falls for each in found[1:]), all(each.rises for each in found[1:])
-        if len(same) == len(pairs) - 1 and (falls or rises):
-            (differ,) = [pair for pair in pairs if pair[0] != pair[1]]
-            return Excess(scalars, differ, falls)
-        return whole
+        return Excess(scalars, differ[0] if differ else None, min(ways))
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
-        totals = [self._graph.total(function) for function in functions]
-        return reduce(self._graph.times, totals, scalar)
+        return reduce(self._graph.times, map(self._graph.total, functions), scalar)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.errors import Refused
@@ -97,19 +98,19 @@ def parted(
             raise Refused("integer samples are published as real numbers")
     found: list[tuple[tuple[Value, ...], Measure]] = [((), measure)]
     for value, own in zip(reals, cuts, strict=True):
-        before, found = found, []
-        for cells, part in before:
+        whole, found = found, []
+        for cells, part in whole:
             if not isinstance(value, Form):
                 found.append(((*cells, value), part))
                 continue
-            low, rest = "-inf", [part]
             if len(found) > MOST_PARTS:
                 raise Refused(f"real outputs are parted into more than {MOST_PARTS}")
-            for cut in own:
-                form, above = value.plus(Form(-cut)), rest
-                name, low = f"{low} to {cut}", str(cut)
-                inside = [part for each in above for part in assume(graph, each, form, "<")]
-                rest = [part for each in above for part in assume(graph, each, form, ">=")]
+            for low, high in pairwise([None, *own, None]):
+                inside = [part]
+                for cut, relation in ((low, ">="), (high, "<")):
+                    if cut is not None:
+                        form = value.plus(Form(-cut))
+                        inside = [p for each in inside for p in assume(graph, each, form, relation)]
+                name = f"{'-inf' if low is None else low} to {'inf' if high is None else high}"
                 found += [((*cells, name), each) for each in inside]
-            found += [((*cells, f"{low} to inf"), each) for each in rest]
     return found

@@ -99,6 +99,13 @@ def cuts_for(machine: Json, claim: Json, gap: Fraction | None, bits: int) -> lis
     """
     if gap is None or gap <= 0:
         return []
+    try:
+        return _cuts(machine, claim, gap, bits)
+    except RecursionError:
+        raise NoCertificate("published numbers are functions too deep in each other") from None
+
+
+def _cuts(machine: Json, claim: Json, gap: Fraction, bits: int) -> list[Json]:
     read, graph = read_machine(machine), Graph()
     stated, proof = read_claim(claim, read)
     eps = stated.eps
@@ -166,5 +173,5 @@ class _Search:
             growth = to_ball(self._eps_prv).exp()
             found = [(float(values[f].mid()), float((growth * values[g]).mid())) for f, g in masses]
         ends: list[Cell] = list(pairwise([None, *cuts, None]))
-        order = ends if self._part.falls else ends[::-1]
+        order = ends[:: -self._part.way]
         return [(*pair, own) for pair, own in zip(found, order, strict=True)]
