@@ -2,8 +2,8 @@
 
 A sample is c + a·u + z: u are the real inputs, a the slopes of its mean in them, c the rest of its
 mean, z noise of the mean 0. Noise that one and the same execution of a `draw` asks for is one, in
-whatever run; what is chosen has weights that do not depend on u. `Courses` are those of one run, or
-of two with the same noise, through all decisions that are not seen to be impossible together.
+whatever run; what is chosen has weights that do not depend on u. `Motion` follows one run, or two
+with the same noise, through all decisions that are not seen to be impossible together.
 
 1. Directions. Let two runs differ in u_i, which is larger by d > 0 in the second. Let them end
    alike, but that the second may end with e, whatever the first ends with. Who ends with o != e in
@@ -81,30 +81,85 @@ class Runs:
         return replace(self, stores=tuple([copied(store) for store in self.stores]))
 
 
-class Courses(Walk[Runs]):
-    """What one run may do, or two, of which the second has a larger real input.
+class Motion(Walk[Runs]):
+    """How the real inputs of a machine, by their places among all inputs, move its outputs.
 
-    The runs take each statement of the body in turn. Forms are over the inputs, d, and noise.
+    That is told by all that one run may do; or two, of which the second has a larger input. Forms
+    are over the inputs, d, and noise.
 
     Attributes:
-        noise: By the draw, the law around 0 and the slopes of its mean: the atom.
-        reads_eps: Whether a weight does.
+        ends: All that the runs can end with, and perhaps others.
     """
 
     def __init__(self, machine: Machine, larger: int | None = None) -> None:
         super().__init__()
         self.machine = machine
-        self.noise: dict[tuple[Where, Noise, Form], int] = {}
-        self.reads_eps = False
-        self._larger = larger
+        # By the draw, the law around 0 and the slopes of its mean: the atom.
+        self._noise: dict[tuple[Where, Noise, Form], int] = {}
+        # All that is compared with 0, once.
+        self._forms: dict[Form, None] = {}
+        self._published: set[tuple[Form, ...]] = set()
+        self._chooses = self._reads_eps = False
+        self._ordered: dict[int, bool] = {}
         self._d = len(machine.inputs)
         self._real: set[int] = set()
         self._sides = 1 if larger is None else 2
         self._inside = self._waits = False
         self._ended: list[Runs] = []
+        self.ends = self._followed(larger)
+        self._slopes = {atom: slopes for (_, _, slopes), atom in self._noise.items()}
+        self._beside = self._taken_along()
 
-    def ends(self) -> set[tuple[Output, ...]]:
-        """Return what the runs may end with."""
+    @property
+    def is_shift(self) -> bool:
+        """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
+        atoms = {atom for row in self._published for form in row for atom, _ in form.terms}
+        families = {noise[0] for (_, noise, _), atom in self._noise.items() if atom in atoms}
+        known = families <= {"Gauss"} or (
+            len(self.machine.reals) == 1
+            and all(isinstance(FAMILIES[name], RealFamily) for name in families)
+        )
+        return known and len(self._published) == 1 and not (self._forms or self._chooses)
+
+    def is_ordered(self, place: int) -> bool:
+        """Whether every P_S moves in one direction with an input: 1."""
+        if self.machine.reals:
+            return self.is_shift
+        if place not in self._ordered:
+            ends = [pair for pair in Motion(self.machine, place).ends if len({*pair}) > 1]
+            self._ordered[place] = any(len({pair[k] for pair in ends}) <= 1 for k in (0, 1))
+        return self._ordered[place]
+
+    def curvature(self, place: int, eps: Fraction) -> Fraction:
+        """Return what the second derivatives of all P_S in an input are at most: 2."""
+        if place in self._beside:
+            raise Refused("an input is compared, not only the noise around it")
+        first, second = Fraction(0), Fraction(0)
+        spend(4 * len(self._noise))
+        for (_, (name, coefficient, power), _), atom in self._noise.items():
+            slope = dict(self._slopes[atom].terms).get(place, Fraction(0))
+            steep = abs(slope) / (coefficient * eps**power)
+            family = FAMILIES[name]
+            if steep:
+                if not isinstance(family, RealFamily) or family.norms is None:
+                    raise Refused(f"no curvature of {name} is known")
+                first += steep * family.norms[0]
+                second += steep * steep * (family.norms[1] - family.norms[0] ** 2)
+        return (first * first + second) / 2
+
+    def shrinks(self, point: Mapping[int, Fraction]) -> bool:
+        """Whether less noise at inputs nearer to a point makes no difference: 4."""
+        noise = all(
+            power == -1 and isinstance(FAMILIES[name], RealFamily)
+            for _, (name, _, power), _ in self._noise
+        )
+        ties = all(
+            form.constant + sum(c * point[a] for a, c in form.terms if a < self._d) == 0
+            for form in self._forms
+        )
+        return noise and ties and not self._reads_eps and not self.machine.reals
+
+    def _followed(self, larger: int | None) -> set[tuple[Output, ...]]:
         names, values = [name for name, _ in self.machine.inputs], list[Sequence[Stored]]()
         for number, domain in enumerate(self.machine.domains):
             form = Form(Fraction(0), ((number, Fraction(1)),))
@@ -112,9 +167,9 @@ class Courses(Walk[Runs]):
         if prod(map(len, values)) > MOST_STARTS:
             raise Refused("more values of finite inputs than the kernel follows")
         second: dict[str, Stored] = {}
-        if self._larger is not None:
-            d = Form(Fraction(0), ((self._larger, Fraction(1)), (self._d, Fraction(1))))
-            second = {names[self._larger]: d}
+        if larger is not None:
+            d = Form(Fraction(0), ((larger, Fraction(1)), (self._d, Fraction(1))))
+            second = {names[larger]: d}
         states = []
         for own in product(*values):
             first = dict(zip(names, own, strict=True))
@@ -162,7 +217,7 @@ class Courses(Walk[Runs]):
         if not is_real and (form.terms or form.constant.denominator != 1):
             raise NotProved("integer noise around a number that is none")
         slopes = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
-        atom = self.noise.setdefault((where, noise, slopes), self._d + 1 + len(self.noise))
+        atom = self._noise.setdefault((where, noise, slopes), self._d + 1 + len(self._noise))
         if is_real:
             self._real.add(atom)
         return form.plus(Form(Fraction(0), ((atom, Fraction(1)),)))
@@ -170,6 +225,7 @@ class Courses(Walk[Runs]):
     def _choose(
         self, state: Runs, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
     ) -> list[Runs]:
+        self._chooses |= len(options) > 1
         own = where, *[self._weight(weight, state.store) for _, _, weight in options]
         known = [number for other, number in state.chosen if other == own]
         found = []
@@ -186,11 +242,17 @@ class Courses(Walk[Runs]):
         """Return a weight with the numbers that it reads."""
         match weight:
             case ("eps",):
-                self.reads_eps = True
+                self._reads_eps = True
                 return weight
             case ("inverse" | "exp" | "+" | "*") as word, *parts:
                 return word, *[self._weight(part, store) for part in parts]
         return number_of(weight, store, self._turn)
+
+    def _split(self, state: Runs, form: Form, relation: str) -> tuple[list[Runs], list[Runs]]:
+        if all(atom <= self._d for atom, _ in form.terms):
+            raise NotProved("inputs are compared without noise")
+        self._forms[form] = None
+        return super()._split(state, form, relation)
 
     def _guarded(self, state: Runs, guards: Sequence[Guard]) -> Runs | None:
         """Return a copy where these hold, up to null sets; None if that is seen to be impossible.
@@ -224,99 +286,16 @@ class Courses(Walk[Runs]):
             if value is None or isinstance(value, Form) or value not in domain:
                 raise NotProved(f"'{name}' ends without a value of its domain")
             output.append(value)
-        outputs = list(state.outputs)
-        outputs[state.side] = tuple(output)
-        state.outputs = tuple(outputs)
-        state.store.clear()
-        self._ended.append(state)
-
-
-class Motion(Courses):
-    """How the real inputs of a machine, by their places among all inputs, move its outputs.
-
-    Attributes:
-        outputs: All that a run can end with, and perhaps others.
-    """
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self._ordered: dict[int, bool] = {}
-        self._published: set[tuple[Form, ...]] = set()
-        self._chooses = False
-        # All that is compared with 0, once.
-        self._forms: dict[Form, None] = {}
-        self.outputs = {output for (output,) in self.ends()}
-        self._slopes = {atom: slopes for (_, _, slopes), atom in self.noise.items()}
-        self._beside = self._taken_along()
-
-    @property
-    def is_shift(self) -> bool:
-        """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
-        atoms = {atom for row in self._published for form in row for atom, _ in form.terms}
-        families = {noise[0] for (_, noise, _), atom in self.noise.items() if atom in atoms}
-        known = families <= {"Gauss"} or (
-            len(self.machine.reals) == 1
-            and all(isinstance(FAMILIES[name], RealFamily) for name in families)
-        )
-        return known and len(self._published) == 1 and not (self._forms or self._chooses)
-
-    def is_ordered(self, place: int) -> bool:
-        """Whether every P_S moves in one direction with an input: 1."""
-        if self.machine.reals:
-            return self.is_shift
-        if place not in self._ordered:
-            ends = [pair for pair in Courses(self.machine, place).ends() if len({*pair}) > 1]
-            self._ordered[place] = any(len({pair[k] for pair in ends}) <= 1 for k in (0, 1))
-        return self._ordered[place]
-
-    def curvature(self, place: int, eps: Fraction) -> Fraction:
-        """Return what the second derivatives of all P_S in an input are at most: 2."""
-        if place in self._beside:
-            raise Refused("an input is compared, not only the noise around it")
-        first, second = Fraction(0), Fraction(0)
-        spend(4 * len(self.noise))
-        for (_, (name, coefficient, power), _), atom in self.noise.items():
-            slope = dict(self._slopes[atom].terms).get(place, Fraction(0))
-            steep = abs(slope) / (coefficient * eps**power)
-            family = FAMILIES[name]
-            if steep:
-                if not isinstance(family, RealFamily) or family.norms is None:
-                    raise Refused(f"no curvature of {name} is known")
-                first += steep * family.norms[0]
-                second += steep * steep * (family.norms[1] - family.norms[0] ** 2)
-        return (first * first + second) / 2
-
-    def shrinks(self, point: Mapping[int, Fraction]) -> bool:
-        """Whether less noise at inputs nearer to a point makes no difference: 4."""
-        noise = all(
-            power == -1 and isinstance(FAMILIES[name], RealFamily)
-            for _, (name, _, power), _ in self.noise
-        )
-        ties = all(
-            form.constant + sum(c * point[a] for a, c in form.terms if a < self._d) == 0
-            for form in self._forms
-        )
-        return noise and ties and not self.reads_eps and not self.machine.reals
-
-    def _choose(
-        self, state: Runs, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
-    ) -> list[Runs]:
-        self._chooses |= len(options) > 1
-        return super()._choose(state, target, options, proportional, where)
-
-    def _split(self, state: Runs, form: Form, relation: str) -> tuple[list[Runs], list[Runs]]:
-        if all(atom <= self._d for atom, _ in form.terms):
-            raise NotProved("inputs are compared without noise")
-        self._forms[form] = None
-        return super()._split(state, form, relation)
-
-    def _end(self, state: Runs) -> None:
         numbers = [state.store.get(name) for name in self.machine.reals]
         known = [value for value in numbers if value is not None and not isinstance(value, str)]
         if len(known) < len(numbers):
             raise NotProved("a real output ends without a number")
         self._published.add(tuple([Form(Fraction(0), form_of(value).terms) for value in known]))
-        super()._end(state)
+        outputs = list(state.outputs)
+        outputs[state.side] = tuple(output)
+        state.outputs = tuple(outputs)
+        state.store.clear()
+        self._ended.append(state)
 
     def _taken_along(self) -> set[int]:
         """Let noise around 0 take along what is added to it; return what is compared beside noise.

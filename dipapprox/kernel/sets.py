@@ -266,7 +266,7 @@ def every_real_pair(proof: Proof, step: Step, found: Distributions) -> Private:
         raise BadProof("intervals of real outputs do not bound delta")
     eps_prv, delta = claimed(step)
     # Of outputs that no vertex can have f_o is 0.
-    others = [] if motion.outputs <= set(found.outputs) else [0]
+    others = [] if motion.ends <= {(output,) for output in found.outputs} else [0]
     largest, count = largest_of(found, eps_prv, others), 0
     above, shift = growth_bound(eps_prv, found.places, above=True)
     for pairs in undivided(as_list(step["parts"], "parts"), motion):

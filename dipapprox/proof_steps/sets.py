@@ -128,7 +128,7 @@ class _Search:
         self._eps = eps
         self._bits = bits
         self._motion = Motion(machine)
-        outputs = tuple(self._motion.outputs)
+        outputs = tuple(output for (output,) in self._motion.ends)
         self._places = {output: place for place, output in enumerate(outputs)}
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
         found = Distributions(eps, bits + 16, outputs, self._bounds)

@@ -290,7 +290,7 @@ def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -
         except NotProved:
             continue
         outputs = {output for own in found.values() for output in own if own[output]}
-        assert outputs <= motion.outputs
+        assert {(output,) for output in outputs} <= motion.ends
         is_ordered = motion.is_ordered(0)
         try:
             bound = float(motion.curvature(0, HALF))
