@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.replay import replay
 from tests.kernel.machines import ONE, cell, enclosed, exactly, machine
 
 Row = tuple[int, ...]
@@ -204,3 +205,31 @@ def test_weights_below_one_are_enclosed_at_any_eps() -> None:
         with precision(200):
             assert (found + Ratio.constant(Fraction(-1, 2))).numerator.sign(eps) == 0
             assert found.ball(eps).overlaps(to_ball(Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_numbers_that_are_published_behind_a_loop(leaves: bool) -> None:
+    """A coin is thrown until it shows 1, then a number is published: as likely as without it."""
+    toss = ["choose", cell("c"), [[0, "1/3"], [1, "2/3"]], False]
+    draw = ["draw", cell("y"), "Lap", cell("q"), [1, -1]]
+    turn = [toss, ["if", ["=", cell("c"), 1], [draw, ["exit"]] if leaves else [draw], []]]
+    given = {
+        "inputs": [["q", {"from": 0, "to": 1}]],
+        "outputs": [],
+        "reals": ["y"],
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": [["set", cell("c"), 0], ["while", ["=", cell("c"), 0], turn], *[["exit"]] * leaves],
+    }
+    # Of Laplace noise, shifted by 1: 1 - e^((1/2 - 1) / 2).
+    exact = 1 - math.exp(-1 / 4)
+    for delta, holds in ((Fraction(223, 1000), True), (Fraction(221, 1000), False)):
+        assert (delta > exact) == holds
+        stated = {"eps_prv": "1/2", "delta": number_json(delta)}
+        cuts = [number_json(Fraction(k, 101)) for k in range(52)]
+        rule = {"rule": "every published pair", "from": [], "eps": 1, "bits": 40, "cuts": cuts}
+        claim = {"verdict": "DP", "eps": 1, "pairs": None, **stated}
+        if holds:
+            assert replay(given, claim, [{**rule, **stated}])
+            continue
+        with pytest.raises(Refuted):
+            replay(given, claim, [{**rule, **stated}])
