@@ -38,7 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
+from operator import add
 from typing import Any
 
 from dipapprox.kernel.budget import spend
@@ -51,7 +53,7 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample, price
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.services import ALL, Arguments, Calls, Service
+from dipapprox.kernel.services import ALL, Arguments, Call, Calls, Service
 from dipapprox.kernel.signs import Sign, Signs
 from dipapprox.kernel.states import Stored
 
@@ -59,7 +61,7 @@ MOST_STORES = 100_000
 
 ZERO = Fraction(0)
 
-NONE = Ratio.constant(ZERO)
+NOTHING = Ratio.constant(ZERO)
 
 Shifts = tuple[Fraction, ...]
 """Of what is held."""
@@ -69,6 +71,11 @@ Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 Place = tuple[Fraction, Shifts, Ends]
 """What may be lost, and where."""
+
+Way = tuple[Arguments | None, list[tuple[Fraction, ...]]]
+"""Arguments of a call, and the ends of those that are symbols; None is no call."""
+
+NO_CALL: Way = None, [()]
 
 
 def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget:
@@ -101,93 +108,83 @@ class _Couplings:
         self._service = service
         self._signs = signs
         self._calls = Calls(service, signs)
-        self._known: dict[tuple[int, int, Arguments], list[Path]] = {}
+        self._known: dict[tuple[int, int, Arguments | None], list[tuple[Path, int]]] = {}
         self.budget = as_number(step["budget"], "a budget")
         if self.budget < 0:
             raise Refuted("a budget below 0")
-        cells = dict(self._service.cells)
+        cells = dict(service.cells)
         self._held = tuple([as_name(name, "a cell") for name in as_list(step["held"], "cells")])
         first = [cells.pop(name) if name in cells else None for name in self._held]
         if not all(isinstance(value, int) for value in first):
             raise Refuted("what is held is no integer at first, or no cell")
         self._open = tuple(cells)
-        calls = range(len(self._service.calls))
-        self._symbolic, self._exact = (
+        symbolic, self._exact = (
             frozenset(as_integer(each, "a call") for each in as_list(step[name], "calls"))
             for name in ("symbols", "exact")
         )
-        if not (self._symbolic | self._exact) <= set(calls) or self._symbolic & self._exact:
+        if not (symbolic | self._exact) <= {*range(len(service.calls))} or symbolic & self._exact:
             raise BadProof("there is no such call")
-        self._asked = [(number, given) for number in calls for given in self._given(number)]
-        size = len(self._open)
+        self._asked = [
+            (number, *way)
+            for number, call in enumerate(service.calls)
+            for way in ([_as_symbols(call)] if number in symbolic else _by_values(call))
+        ]
         self.stores = [
-            tuple(map(read_value, as_list(each, "a store", size)))
+            tuple(map(read_value, as_list(each, "a store", len(cells))))
             for each in as_list(step["stores"], "stores")
         ]
-        numbers = range(len(self.stores))
-        self._numbers: dict[tuple[Stored, ...], int] = dict(zip(self.stores, numbers, strict=True))
+        self._numbers: dict[tuple[Stored, ...], int] = {}
+        for number, store in enumerate(self.stores):
+            self._numbers[store] = number
         if len(self._numbers) < len(self.stores) or len(self.stores) > MOST_STORES:
             raise BadProof("a store twice, or too many")
         if self.stores[:1] != [tuple(cells.values())]:
             raise Refuted("store 0 is the initial one")
+        self._same = (ZERO,) * len(self._held)
         self.pairs: dict[tuple[int, int], dict[Shifts, Fraction]] = {}
         for each in as_list(step["pairs"], "pairs"):
             one, other, listed, _ = as_list(each, "a pair", 4)
             key = as_integer(one, "a store"), as_integer(other, "a store")
             if key in self.pairs or not all(0 <= k < len(self.stores) for k in key):
                 raise BadProof("a pair twice, or of stores that are not there")
-            self.pairs[key] = self._points(key, listed)
+            self.pairs[key] = self._points(one == other, listed)
 
-    def _points(self, key: tuple[int, int], json: object) -> dict[Shifts, Fraction]:
+    def _points(self, is_one: bool, json: object) -> dict[Shifts, Fraction]:
         # Runs in the same store, too, are among what is averaged.
-        same = (ZERO,) * len(self._held)
-        found = {same: ZERO} if key[0] == key[1] else {}
+        found = {self._same: ZERO} if is_one else {}
         for each in as_list(json, "points"):
             shifts, value = as_list(each, "a point", 2)
-            own = as_list(shifts, "shifts", len(self._held))
-            point = tuple([as_number(shift, "a shift") for shift in own])
-            if point in found or as_number(value, "what is lost") < 0:
+            listed = as_list(shifts, "shifts", len(self._held))
+            point = tuple([as_number(shift, "a shift") for shift in listed])
+            left = as_number(value, "what may be lost")
+            if point in found or left < 0:
                 raise BadProof("a point twice, or one below 0")
-            found[point] = as_number(value, "what is lost")
+            found[point] = left
         if not found:
             raise BadProof("a pair without points")
         return found
 
-    def _given(self, number: int) -> Iterator[Arguments]:
-        call = self._service.calls[number]
-        if number in self._symbolic:
-            yield (None,) * len(call.arguments)
-        else:
-            yield from call.given()
-
-    def _ends(self, number: int) -> list[tuple[Fraction, ...]]:
-        """The ends of the arguments of a call that are symbols."""
-        if number not in self._symbolic:
-            return [()]
-        ranges = []
-        for _, domain in self._service.calls[number].arguments:
-            integers = [Fraction(value) for value in domain if isinstance(value, int)]
-            if len(integers) < len(domain):
-                raise Refuted("an argument that is a symbol is no integer")
-            ranges.append(sorted({min(integers), max(integers)}))
-        return list(product(*ranges))
-
-    def _paths(self, store: int, number: int, given: Arguments) -> list[Path]:
-        """The paths of a call from a store; all of them lead to listed stores."""
+    def _paths(self, store: int, number: int, given: Arguments | None) -> list[tuple[Path, int]]:
+        """The paths of a call from a store, or of none, each with the store that it leads to."""
         key = store, number, given
         if key not in self._known:
             values = dict(zip(self._open, self.stores[store], strict=True))
-            follow = self._calls.exactly if number in self._exact else self._calls.paths
-            self._known[key] = follow(self._service.calls[number], values, self._held, given)
-            for path in self._known[key]:
-                spend(100)
-                self._after(path)
+            call, follow = self._service.calls[number], self._calls.paths
+            if number in self._exact:
+                follow = self._calls.exactly
+            paths = (
+                [self._calls.unchanged(values, self._held)]
+                if given is None
+                else follow(call, values, self._held, given)
+            )
+            self._known[key] = [(path, self._after(path)) for path in paths]
         return self._known[key]
 
     def _after(self, path: Path) -> int:
-        found = self._numbers.get(tuple([path.store[name] for name in self._open]))
+        spend(100)
         for name in self._held:
             _require_whole(path, path.store[name])
+        found = self._numbers.get(tuple([path.store[name] for name in self._open]))
         if found is None:
             raise Refuted("a call leads to a store that is not listed")
         return found
@@ -196,39 +193,32 @@ class _Couplings:
 
     def changes(self, json: Sequence[object]) -> None:
         """Go through the calls in which runs differ, from every store."""
-        same = (ZERO,) * len(self._held)
-        data = [given for number, given in self._asked if number == 0]
-        ways: list[tuple[Arguments | None, Arguments | None]]
+        data = [(given, ends) for number, given, ends in self._asked if number == 0]
+        ways = [(one, other) for one in data for other in data if one != other or one[1] != [()]]
         if self._service.inserts:
-            ways = [way for given in data for way in ((given, None), (None, given))]
-        else:
-            ways = [(a, b) for a in data for b in data if a != b or 0 in self._symbolic]
+            ways = [way for each in data for way in ((each, NO_CALL), (NO_CALL, each))]
         for store, listed in enumerate(json):
-            values = dict(zip(self._open, self.stores[store], strict=True))
-            stay = [self._calls.unchanged(values, self._held)]
-            for number, given in self._asked:
+            for number, given, _ in self._asked:
                 self._paths(store, number, given)
             for way, groups in zip(ways, as_list(listed, "changes", len(ways)), strict=True):
-                sides = [stay if each is None else self._paths(store, 0, each) for each in way]
-                ends = product(*[[()] if each is None else self._ends(0) for each in way])
-                places = [(self.budget, same, (one, other)) for one, other in ends]
-                self._coupled(sides[0], sides[1], places, groups)
+                (one, here), (other, there) = way
+                places = [(self.budget, self._same, ends) for ends in product(here, there)]
+                sides = self._paths(store, 0, one), self._paths(store, 0, other)
+                self._coupled(*sides, places, groups)
 
     def pair(self, json: Sequence[Any], points: Mapping[Shifts, Fraction]) -> None:
         """Go through the calls from a pair."""
-        one, other, _, calls = json
-        for (number, given), groups in zip(
-            self._asked, as_list(calls, "calls", len(self._asked)), strict=True
-        ):
-            ends = [(end, end) for end in self._ends(number)]
-            places = [(left, point, end) for point, left in points.items() for end in ends]
-            sides = [self._paths(store, number, given) for store in (one, other)]
-            self._coupled(sides[0], sides[1], places, groups)
+        first, second, _, calls = json
+        listed = as_list(calls, "calls", len(self._asked))
+        for (number, given, ends), groups in zip(self._asked, listed, strict=True):
+            places = [(left, point, (e, e)) for point, left in points.items() for e in ends]
+            sides = self._paths(first, number, given), self._paths(second, number, given)
+            self._coupled(*sides, places, groups)
 
     def _coupled(
         self,
-        ours: Sequence[Path],
-        theirs: Sequence[Path],
+        ours: Sequence[tuple[Path, int]],
+        theirs: Sequence[tuple[Path, int]],
         places: Sequence[Place],
         json: object,
     ) -> None:
@@ -243,33 +233,50 @@ class _Couplings:
                     raise Refuted("there is no such path")
             taken, matched = taken + first, matched + second
             gain = as_number(factor, "a gain")
-            p, q = (
-                sum((ours[k].weight for k in first), NONE),
-                sum((theirs[k].weight for k in second), NONE),
-            )
-            slack = Ratio(Sum.exponential(gain)) * q + p.scaled(Fraction(-1))
-            if not self._signs.tell(slack.numerator, positive=False):
-                raise Refuted("choices of the first run are likelier than a group says")
-            for i, j in product(first, second):
-                spend(50 + 20 * len(places) * (1 + len(theirs[j].guards)))
-                self._require_loss(_Match(ours[i], theirs[j], shifts, places), gain)
+            p = reduce(add, [ours[k][0].weight for k in first] or [NOTHING])
+            q = reduce(add, [theirs[k][0].weight for k in second] or [NOTHING])
+            if gain or p != q:
+                slack = Ratio(Sum.exponential(gain)) * q + p.scaled(Fraction(-1))
+                if not self._signs.tell(slack.numerator, positive=False):
+                    raise Refuted("choices of the first run are likelier than a group says")
+            for (one, here), (other, there) in product(
+                [ours[k] for k in first], [theirs[k] for k in second]
+            ):
+                spend(50 + 20 * len(places) * (1 + len(other.guards)))
+                match = _Match(one, other, shifts, places)
+                match.require_alike()
+                self._require_loss(match, gain, (here, there))
         if sorted(taken) != list(range(len(ours))) or len(set(matched)) < len(matched):
             raise Refuted("a path of the first run in no group, or one in two groups")
 
-    def _require_loss(self, match: _Match, gain: Fraction) -> None:
+    def _require_loss(self, match: _Match, gain: Fraction, after: tuple[int, int]) -> None:
         """Make sure that V >= gain + cost + V' at every place."""
-        match.require_alike()
-        costs = match.costs()
-        one, other = after = self._after(match.one), self._after(match.other)
-        shifts = [match.required(match.one.store[n], match.other.store[n]) for n in self._held]
-        there = self.pairs.get(after, {(ZERO,) * len(shifts): ZERO} if one == other else {})
-        for number, (left, _, _) in enumerate(match.places):
-            lost = there.get(tuple([each[number] for each in shifts]))
+        there = self.pairs.get(after, {self._same: ZERO} if after[0] == after[1] else {})
+        rows = [match.required(match.one.store[n], match.other.store[n]) for n in self._held]
+        for number, ((left, _, _), cost) in enumerate(
+            zip(match.places, match.costs(), strict=True)
+        ):
+            lost = there.get(tuple([row[number] for row in rows]))
             if lost is None:
                 raise Refuted("a call leads to a pair that is not listed")
-            missing = gain + costs[number] + lost - left
-            if missing > 0:
-                raise Refuted(f"{missing} is missing of what may be lost")
+            if gain + cost + lost > left:
+                raise Refuted(f"{gain + cost + lost - left} is missing of what may be lost")
+
+
+def _by_values(call: Call) -> Iterator[Way]:
+    for given in call.given():
+        yield given, [()]
+
+
+def _as_symbols(call: Call) -> Way:
+    """Arguments that are symbols, and the ends of what they may be."""
+    ranges = []
+    for _, domain in call.arguments:
+        integers = [Fraction(value) for value in domain if isinstance(value, int)]
+        if len(integers) < len(domain):
+            raise Refuted("an argument that is a symbol is no integer")
+        ranges.append(sorted({min(integers), max(integers)}))
+    return (None,) * len(ranges), list(product(*ranges))
 
 
 def _require_whole(path: Path, value: Stored) -> None:
@@ -285,25 +292,19 @@ def _require_whole(path: Path, value: Stored) -> None:
 class _Match:
     """A path of each run, whose samples are shifted, at all places: points with ends."""
 
-    def __init__(
-        self,
-        one: Path,
-        other: Path,
-        shifts: object,
-        places: Sequence[Place],
-    ) -> None:
+    def __init__(self, one: Path, other: Path, shifts: object, places: Sequence[Place]) -> None:
         self.one = one
         self.other = other
         self.places = places
-        self._held = len(places[0][1])
         samples = [[a for a in path.atoms if isinstance(a, Sample)] for path in (one, other)]
         if [(s.family, s.size) for s in samples[0]] != [(s.family, s.size) for s in samples[1]]:
             raise Refuted("paths that draw different samples are matched")
         self._samples = list(zip(*samples, strict=True))
         listed = [0] * len(samples[0]) if shifts is None else shifts
-        self._shifts = [
-            as_number(each, "a shift") for each in as_list(listed, "shifts", len(samples[0]))
-        ]
+        self._shifts = tuple(
+            [as_number(each, "a shift") for each in as_list(listed, "shifts", len(samples[0]))]
+        )
+        self._held = len(places[0][1])
 
     def require_alike(self) -> None:
         """Make sure that what is shifted meets the guards of the other path, and shows the same."""
@@ -352,15 +353,19 @@ class _Match:
         (first, known), (second, same) = map(self._parted, (self.one, self.other), forms)
         if known != same:
             return None
-        moved = forms[1].constant - forms[0].constant
-        moved += sum(c * self._shifts[k - self._held] for k, c in same.items() if k >= self._held)
+        constant = forms[1].constant - forms[0].constant
+        if not (first or second or any(map(self._moves, same))):
+            return [constant] * len(self.places)
         return [
-            moved
-            + sum(c * point[k] for k, c in same.items() if k < self._held)
+            constant
+            + sum(c * (*point, *self._shifts)[k] for k, c in same.items())
             + sum(c * there[k] for k, c in second.items())
             - sum(c * here[k] for k, c in first.items())
             for _, point, (here, there) in self.places
         ]
+
+    def _moves(self, number: int) -> bool:
+        return number < self._held or self._shifts[number - self._held] != 0
 
     def _parted(self, path: Path, form: Form) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
         """The coefficients of arguments, and of what is held with, behind it, samples."""
