@@ -58,10 +58,22 @@ class AboutBudget(Statement, frozen=True, rename={"for_all": "for all", "stops":
     stops: bool
 
 
+class AboutService(Statement, frozen=True, rename={"users": "seen by"}):
+    """Who sees the replies of a service, together; nobody for everybody."""
+
+    users: tuple[str, ...]
+
+
 class ProofOfBudget(Proof, frozen=True, kw_only=True):
     """About a budget for every ε."""
 
     about: AboutBudget
+
+
+class ProofOfService(Proof, frozen=True, kw_only=True):
+    """About a budget for every ε and every sequence of calls."""
+
+    about: AboutService
 
 
 class ProgramOfPipeline(Statement, frozen=True):

@@ -19,7 +19,7 @@ _Types = Iterable[type[Struct]]
 SCHEMAS: dict[str, tuple[str, _Types]] = {
     "certificate": (
         "a proof: --certificate of dipapprox verify and the other judging commands",
-        (files.ProofOfAnswer, files.ProofOfBudget, files.ProofOfPipeline),
+        (files.ProofOfAnswer, files.ProofOfBudget, files.ProofOfService, files.ProofOfPipeline),
     ),
     "verify": (
         "dipapprox verify --json",

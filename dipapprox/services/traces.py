@@ -184,19 +184,6 @@ def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, Exponentia
     return order, chance
 
 
-def run_trace(trace: Trace, system: System, limits: Limits) -> Runs:
-    """Let both runs go through a trace.
-
-    Raises:
-        LimitReached: If the time runs out.
-        SourceError, UserError, Inexpressible: See `System.step`.
-    """
-    runs = Runs(system, limits)
-    for event in trace.events:
-        runs.go(event)
-    return runs
-
-
 def with_best_replies(
     events: Sequence[Event], system: System, limits: Limits, runs: Runs | None = None
 ) -> tuple[tuple[Event, ...], Runs]:

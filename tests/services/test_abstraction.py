@@ -20,7 +20,7 @@ from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.ranges import regions
 from dipapprox.services.reachable import Examiner
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import run_trace
+from dipapprox.services.traces import with_best_replies
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import counting_services
 
@@ -72,7 +72,8 @@ def test_ten_slots_of_many_points() -> None:
     assert loss.pairs < 1000
     assert loss.trace is not None
     assert len(loss.trace.events) == 201 + 10
-    gain = run_trace(loss.trace, System(service, BY_VALUE, False, Limits()), Limits()).gain()
+    values = System(service, BY_VALUE, False, Limits())
+    gain = with_best_replies(loss.trace.events, values, Limits())[1].gain()
     assert gain is not None
     assert gain.exact == 20
 
@@ -145,7 +146,7 @@ def test_data_of_any_value_has_one_in_a_course(change: str, upper: int) -> None:
     if upper:
         assert loss.trace is not None
         values = System(service, BY_VALUE, False, Limits())
-        gain = run_trace(loss.trace, values, Limits()).gain()
+        gain = with_best_replies(loss.trace.events, values, Limits())[1].gain()
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
     assert prove_service.find_loss(small, Examiner(), Limits()).upper == upper

@@ -10,7 +10,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.services.service_proof import ServiceProof
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import run_trace
+from dipapprox.services.traces import with_best_replies
 from tests.services.examples import proof_of, service_of
 
 STORED_COIN = """
@@ -57,7 +57,7 @@ def shown(text: str, proof: ServiceProof, times: int, eps: Fraction) -> Fraction
     repetition = proof.loss.repetition
     assert repetition is not None
     system = System(service_of(text), BY_VALUE, False, Limits(), eps)
-    runs = run_trace(repetition.trace, system, Limits())
+    _, runs = with_best_replies(repetition.trace.events, system, Limits())
     for _ in range(times):
         for event in repetition.events:
             runs.go(event)

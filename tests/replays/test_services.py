@@ -1,0 +1,127 @@
+"""Files of proofs of services: confirmed as they are written, refuted about anything else."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Options, Outcome, UserError
+from dipapprox.cli.app import main
+from dipapprox.kernel.judgements import LeastBudget
+from dipapprox.language.services import Service
+from dipapprox.proofs.subject import load_subject
+from dipapprox.questions.proof_certificates import certify_proof
+from dipapprox.services.service_proof import ServiceProof
+from tests.replays.certified import Fields, replaced, retold, signed
+from tests.schemas import check_schema
+
+SERVICES = Path(__file__).parent.parent.parent / "programs" / "services"
+USERS = SERVICES / "users.dpg"
+
+
+def certificate(path: Path, users: str = "", **parameters: int) -> Fields:
+    text = path.read_text(encoding="utf-8")
+    values = {name: Fraction(value) for name, value in parameters.items()}
+    service = load_subject(path, values)
+    assert isinstance(service, Service)
+    proof = dipapprox.prove(service, examiner=users)
+    found = certify_proof(proof, text, dipapprox.Limits())
+    fields = json.loads(found.to_json())
+    check_schema("certificate", fields)
+    return dict(fields)
+
+
+def outcome(fields: Fields) -> Outcome:
+    return dipapprox.check(json.dumps(signed(fields))).outcome
+
+
+@pytest.mark.parametrize("path", sorted(SERVICES.glob("*.dpg")), ids=lambda path: path.stem)
+def test_files_of_services_are_confirmed(path: Path) -> None:
+    fields = certificate(path)
+    assert fields["about"] == {"seen by": []}
+    assert outcome(fields) is Outcome.CONFIRMED
+    said = str(dipapprox.check(json.dumps(fields), explained=True))
+    assert "every sequence of calls" in said
+    assert "as everybody may see it" in said
+    assert "at every eps > 0 is Pr" in said
+
+
+def test_a_service_without_a_budget_is_confirmed() -> None:
+    fields = certificate(SERVICES / "cache.dpg", forgets=1)
+    assert fields["claim"] == {"verdict": "Not_DP", "budget": None}
+    assert outcome(fields) is Outcome.CONFIRMED
+
+
+def test_files_are_about_one_text_and_those_who_see_it() -> None:
+    fields = certificate(USERS, "bob")
+    text = fields["program"]["text"]
+    assert outcome(fields) is Outcome.CONFIRMED
+    assert fields["scope"].endswith("as bob may see it")
+    changes: list[Fields] = [
+        retold(fields, text.replace("2 / eps", "1 / eps")),
+        retold(fields, text.replace("state n in 0..1 <- 0", "state n in 0..1 <- 1")),
+        retold(fields, text.replace("adjacent insert", "adjacent replace")),
+        retold(fields, text.replace("seen by bob", "seen by alice")),
+        retold(fields, "input q in {0, 1}\noutput o in {0, 1}\no <- q\n"),
+        replaced(fields, ("about", "seen by"), []),
+        replaced(fields, ("about", "seen by"), ["alice"]),
+        replaced(fields, ("about", "seen by"), ["bob", "carol"]),
+        replaced(fields, ("about", "seen by"), ["bob", "bob"]),
+        replaced(fields, ("scope",), "for every eps > 0"),
+        replaced(fields, ("params",), {"t": "1"}),
+        replaced(fields, ("machine", "calls", 2, "seen"), False),
+        replaced(fields, ("claim", "budget"), "1/4"),
+        replaced(fields, ("claim", "at least"), 1),
+    ]
+    for changed in changes:
+        assert outcome(changed) is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("about", [{}, {"seen by": "bob"}, {"seen by": [1]}, {"users": []}])
+def test_what_it_is_about_is_read_strictly(about: Any) -> None:
+    fields = replaced(certificate(USERS), ("about",), about)
+    with pytest.raises(UserError, match="malformed"):
+        outcome(fields)
+
+
+def test_a_proof_of_a_program_is_none_of_a_service() -> None:
+    stream = SERVICES.parent / "streams" / "numeric_sparse_stream.dpg"
+    fields = certificate(USERS)
+    text = stream.read_text(encoding="utf-8")
+    assert outcome(retold(fields, text)) is Outcome.REFUTED
+
+
+def test_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "proof.json")
+    budget = str(SERVICES / "budget.dpg")
+    assert main(["prove", budget, "--proved", "--certificate", out]) == 0
+    assert "replayed by the kernel" in capsys.readouterr().out
+    assert main(["check", out, "--explain"]) == 0
+    assert "by 'couplings'" in capsys.readouterr().out
+    assert main(["prove", budget, "--eps", "1", "--proved"]) == 3
+    said = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "no rules for services at one ε" in said
+    assert main(["show", budget, "--core"]) == 0
+    assert "call data(d in {0, 1}), unseen" in capsys.readouterr().out
+    assert main(["show", budget, "--core", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == json.loads(Path(out).read_text(encoding="utf-8"))["machine"]
+
+
+def test_what_is_proved_names_its_budget() -> None:
+    proof = dipapprox.prove(USERS, options=Options(proved=True))
+    assert isinstance(proof, ServiceProof)
+    assert proof.written is not None
+    assert proof.replayed is not None
+    fields = json.loads(
+        certify_proof(proof, USERS.read_text(encoding="utf-8"), dipapprox.Limits()).to_json()
+    )
+    assert fields["claim"] == {"verdict": "DP", "budget": "3/2", "at least": "3/2"}
+    assert str(LeastBudget(*[proof.lower] * 2, at_any=False)) in " ".join(
+        str(dipapprox.check(json.dumps(fields))).replace("│", "").split()
+    )
