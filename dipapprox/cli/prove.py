@@ -50,7 +50,7 @@ _EXAMPLES = """examples:
   dipapprox prove range.dipa --stops visible --json
   dipapprox prove svt_without_limit.dipa --draw svt.dot
   dipapprox prove svt_laplace.dpg --for-all N --certificate svt.json
-  dipapprox check svt.json                          a check by other means
+  dipapprox check svt.json                          the kernel replays the proof
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """

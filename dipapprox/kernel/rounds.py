@@ -9,8 +9,8 @@ Cells, blocks and adjacency are those of `machine`. An input is any number of a 
 "high": end}; if `whole`, an integer. Without a round the inputs are cells, and the program ends
 after its body. With one it goes round for ever or to an `exit`, and every `set` of a cell to an
 input reads the next number of that stream. Whoever compares two runs sees what is assigned to the
-cells `whenever`, the cells `first` once the body has ended, the cells `each` once a round has
-ended, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if they
+cells `whenever`, the cells `first` once the body has ended and `each` once a round has, be it by an
+`exit`, and that the program `exit`s. If not `ends`, runs that `exit` are not seen at all; if they
 are, and there is padding, these values are seen in every round after an `exit`, and not it itself.
 Adjacent are runs whose inputs, all of them one after another, are.
 """

@@ -193,6 +193,10 @@ def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
         replay(given, claim, [*removed, {**last, "from": [1]}])
     with pytest.raises(BadProof):
         replay({**given, "adjacency": "substitution"}, claim, [*removed, last])
+    for added in (0, 1, "yes"):
+        other = [{**each, "sample": ["1/4", added]} for each in removed if "sample" in each]
+        with pytest.raises(BadProof, match="a record is added, or it is not"):
+            replay(given, claim, [*other[:1], last])
     runs = given["runs"]
     assert isinstance(runs, list)
     whole = {**given, "runs": [{**runs[0], "subsample": None}]}
