@@ -163,7 +163,8 @@ def test_a_thousand_queries_cost_half_of_what_there_is(monkeypatch: pytest.Monke
     inputs: list[list[Json]] = [[0] * 1000, [0] * 999 + [1]]
     stated = {"eps_prv": "31/25", "delta": "1/100"}
     claim = {"verdict": "DP", "eps": "1/2", **stated, "pairs": [inputs, inputs[::-1]]}
-    run = {"rule": "distributions", "from": [], "eps": "1/2", "bits": 40, "inputs": inputs}
+    asked = {"eps": "1/2", "bits": 40, "inputs": inputs, "cuts": []}
+    run = {"rule": "distributions", "from": [], **asked}
     monkeypatch.setattr(budget, "MOST_WORK", budget.MOST_WORK // 2)
     assert replay(
         machine_json(program), claim, [run, {"rule": "every pair", "from": [0], **stated}]
