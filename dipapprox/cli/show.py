@@ -26,12 +26,12 @@ from dipapprox.language.services import elaborate_service, is_service
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proof_steps import machines, rounds, services
+    from dipapprox.proof_steps import liveness, rounds, services
     from dipapprox.proof_steps.machines import Json
     from dipapprox.replays import core_text
 else:
     core_text = Deferred("dipapprox.replays.core_text")
-    machines = Deferred("dipapprox.proof_steps.machines")
+    liveness = Deferred("dipapprox.proof_steps.liveness")
     rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
@@ -106,7 +106,7 @@ def _machine(source: Source) -> dict[str, Json]:
         return services.service_json(service, ())
     program = elaborate(source.program, source.parameters, source.name, irrational=True)
     if program.rounds is None:
-        return machines.machine_json(program)
+        return liveness.machine_json(program)
     return rounds.rounds_json(program)
 
 

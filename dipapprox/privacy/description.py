@@ -9,16 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
-from dipapprox.numerics.decimals import short
 
 if TYPE_CHECKING:
     import html as markup
+
+    from dipapprox.arithmetic.enclosure import Enclosure
+    from dipapprox.numerics import decimals
 else:
     markup = Deferred("html")
+    decimals = Deferred("dipapprox.numerics.decimals")
 
 Fact = tuple[str, str]
 """A name and a value."""
@@ -85,7 +87,7 @@ def text(description: Description) -> str:
 
 def interval(enclosure: Enclosure) -> str:
     """Write an enclosure as "[lower, upper]", or as the number if it is one."""
-    lower, upper = short(enclosure)
+    lower, upper = decimals.short(enclosure)
     return lower if lower == upper else f"[{lower}, {upper}]"
 
 

@@ -16,21 +16,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
 from dipapprox.language.core import Cell, Value
-from dipapprox.numerics.decimals import outward
 
 if TYPE_CHECKING:
     import html as markup
 
+    from dipapprox.arithmetic import enclosure as enclosures
     from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+    from dipapprox.numerics import decimals
 else:
     markup = Deferred("html")
+    enclosures = Deferred("dipapprox.arithmetic.enclosure")
+    decimals = Deferred("dipapprox.numerics.decimals")
 
 _SHORT = 8
 """Fractions with more digits are shown to people as decimals, where these are exact."""
@@ -132,9 +134,9 @@ def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
     return named
 
 
-def ends(enclosure: Enclosure | None) -> list[str]:
+def ends(enclosure: enclosures.Enclosure | None) -> list[str]:
     """Return [lower, upper] as decimals; of a probability that is not known, ["0", "1"]."""
-    return list(outward(UNIT if enclosure is None else enclosure))
+    return list(decimals.outward(enclosures.UNIT if enclosure is None else enclosure))
 
 
 def values_text(values: Sequence[Value]) -> str:

@@ -18,7 +18,8 @@ from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import simple_bounds
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
-from dipapprox.proof_steps.machines import Json, machine_json, number_json
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import Json, number_json
 
 _POINT_BITS = 40
 """Losses at which deltas are bounded are multiples of 2^-40."""

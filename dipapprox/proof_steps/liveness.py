@@ -9,11 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.machine import Block, Machine, Tree, read_machine
+from dipapprox.language.core import Program
+from dipapprox.proof_steps.machines import Json, program_json
 
 Names = frozenset[str]
 
 _NONE: Names = frozenset()
+
+
+def machine_json(program: Program) -> dict[str, Json]:
+    """Return a program as a machine that forgets what nobody reads any more.
+
+    Raises:
+        NoCertificate: If it has what machines have not.
+    """
+    machine = program_json(program)
+    try:
+        read = read_machine(machine)
+    except NotProved as obstacle:
+        raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
+    return {**machine, "body": forgetful(machine["body"], read.body, dying(read))}
 
 
 def dying(machine: Machine) -> dict[int, tuple[str, ...]]:
@@ -129,7 +147,7 @@ def _names(cell: Tree) -> Names:
             return frozenset(f"{array}[{k}]" for k in range(1, size + 1))
 
 
-def forgetful(block: list[Any], read: Block, unused: Mapping[int, tuple[str, ...]]) -> list[Any]:
+def forgetful(block: Any, read: Block, unused: Mapping[int, tuple[str, ...]]) -> list[Any]:
     """Return the JSON of a block with statements that forget what is not read any more.
 
     Args:

@@ -7,17 +7,14 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.machine import read_machine
 from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals
-from dipapprox.proof_steps.liveness import dying, forgetful
 
 Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
 
 
-def machine_json(program: core.Program) -> dict[str, Json]:
-    """Return a program as a machine.
+def program_json(program: core.Program) -> dict[str, Json]:
+    """Return a program as a machine that forgets nothing.
 
     Raises:
         NoCertificate: If it has what machines have not: any integers, rounds, irrational scales.
@@ -26,19 +23,13 @@ def machine_json(program: core.Program) -> dict[str, Json]:
         raise NoCertificate("the program has irrational scales")
     if program.rounds is not None:
         raise NoCertificate("the program has rounds without end")
-    body = block_json(program.body)
-    machine: dict[str, Json] = {
+    return {
         "inputs": [cell_json(cell) for cell in program.inputs],
         "outputs": [cell_json(cell) for cell in program.outputs],
         "reals": [cell.name for cell in program.real_outputs],
         "adjacency": adjacency_json(program.adjacency),
-        "body": body,
+        "body": block_json(program.body),
     }
-    try:
-        read = read_machine(machine)
-    except NotProved as obstacle:
-        raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
-    return {**machine, "body": forgetful(body, read.body, dying(read))}
 
 
 def value_json(value: core.Value) -> Json:

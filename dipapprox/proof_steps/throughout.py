@@ -25,7 +25,8 @@ from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
-from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.sets import has_real_inputs, single_pairs
 from dipapprox.proof_steps.shrinking import steps_by_shrinking
 from dipapprox.proof_steps.signs import Finder, epsilons_json

@@ -22,7 +22,8 @@ from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.verdict import Answer, Verdict, Witness
 from dipapprox.proof_steps.independent_parts import parts_proof
-from dipapprox.proof_steps.machines import Json, input_json, machine_json, number_json
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 from dipapprox.proof_steps.published import cuts_for, intervals
 from dipapprox.proof_steps.sets import parts_for, single_pairs
 

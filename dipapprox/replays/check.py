@@ -30,7 +30,7 @@ from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
-from dipapprox.proof_steps.machines import machine_json, value_json
+from dipapprox.proof_steps.machines import program_json, value_json
 from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import VERSION, Outcome, Replay, ReplayedStep
 from dipapprox.replays.widened import check_widened, widening_of
@@ -165,7 +165,7 @@ class _Check:
         if isinstance(found, str):
             return [found]
         read, machine = found
-        if machine != self.content["machine"]:
+        if machine != remembering(self.content["machine"]):
             return ["machine: it is not what the program's text means"]
         scope = scope_of(read, self._selection(read))
         if scope.text != self.content["scope"]:
@@ -210,7 +210,7 @@ def meant_by(
     try:
         parsed = parse_program(program["text"], language, program["name"])
         read = elaborate(parsed, parameters, program["name"], widening_of(widened))
-        machine = machine_json(read)
+        machine = program_json(read)
     except NoCertificate as none:
         return f"program.text: {none.message}"
     except UserError as error:
@@ -218,6 +218,29 @@ def meant_by(
     if dict(read.parameters) != dict(parameters):
         return "params: they are not those of the program"
     return read, machine
+
+
+def remembering(machine: object) -> object:
+    """Return a machine that forgets nothing; whoever reads what is forgotten has no proof."""
+    match machine:
+        case {"body": list() as body, **rest}:
+            return {**rest, "body": _remembering(body)}
+        case _:
+            return machine
+
+
+def _remembering(block: Sequence[object]) -> list[object]:
+    found: list[object] = []
+    for statement in block:
+        match statement:
+            case ["forget", *_]:
+                pass
+            case [("if" | "while" | "repeat"), part, *blocks]:
+                inner = [_remembering(each) if isinstance(each, list) else each for each in blocks]
+                found.append([statement[0], part, *inner])
+            case _:
+                found.append(statement)
+    return found
 
 
 def step_of(step: Mapping[str, Any], judgement: Judgement, before: int = 0) -> ReplayedStep:

@@ -24,7 +24,7 @@ from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.replay import replay
 from dipapprox.limits import Limits
-from dipapprox.replays.check import meant_by, parameters_of, step_of
+from dipapprox.replays.check import meant_by, parameters_of, remembering, step_of
 from dipapprox.replays.digest import digest, text_hash
 from dipapprox.replays.result import PIPELINE_VERSION, Outcome, Replay, ReplayedStep
 
@@ -156,7 +156,7 @@ class _Check:
             found = meant_by(program, parameters_of(own["params"]), own["widened"])
             if isinstance(found, str):
                 return [f"programs[{number}].{found}"]
-            if found[1] != what["machine"]:
+            if found[1] != remembering(what["machine"]):
                 return [f"pipeline.runs[{number}]: it is not what the program's text means"]
         return []
 

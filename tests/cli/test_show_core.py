@@ -15,7 +15,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load, read_source
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from dipapprox import Program, parse
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 
 Json = Any
 

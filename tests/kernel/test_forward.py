@@ -20,7 +20,8 @@ from dipapprox.kernel.replay import apply, replay
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.probabilities import output_distribution
-from dipapprox.proof_steps.machines import input_json, machine_json
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import input_json
 from dipapprox.proof_steps.verdicts import attempts, goal_of, written
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

@@ -20,7 +20,8 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import SIDES, Sets, Zone, all_sets, clipped, extent, representatives
-from dipapprox.proof_steps.machines import machine_json, number_json
+from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.sets import single_pairs
 from kernel.small import program_of
 

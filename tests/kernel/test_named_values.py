@@ -6,7 +6,7 @@ import pytest
 
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.independent_parts import parts_proof
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import program_of
 
 CLAIM = {"verdict": "DP", "eps": 1, "eps_prv": 2, "delta": "1/4", "pairs": None}

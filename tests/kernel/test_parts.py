@@ -20,7 +20,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.independent_parts import parts_proof
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from kernel.forgeries import outcome, single_changes
 from kernel.pipelines import number
 

@@ -13,7 +13,7 @@ from dipapprox import Answer, Options, Program, parse, verify
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.replay import replay
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from kernel.small import written
 
 Json = Any

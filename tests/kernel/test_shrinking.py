@@ -19,7 +19,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.shrinking import smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.grids import largest_on_grid
 from kernel.small import program_of

@@ -25,7 +25,7 @@ from dipapprox.language.formula import parse_formula
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.proof_steps.decisions import replayed_throughout
 from dipapprox.proof_steps.formulas import formula_json
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.machines import enclosed

@@ -12,7 +12,7 @@ from dipapprox.kernel import budget
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.replay import replay
-from dipapprox.proof_steps.machines import machine_json
+from dipapprox.proof_steps.liveness import machine_json
 
 Json = Any
 

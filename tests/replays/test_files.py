@@ -190,4 +190,24 @@ def test_whatever_is_judged_suits_the_schema_and_no_forgery_is_confirmed(verdict
 def _meaning(fields: Fields) -> Any:
     """All that a proof states; how it is shown, and by whom, is another matter."""
     program = {name: fields["program"][name] for name in ("language", "text")}
-    return program, fields["params"], fields["machine"], fields["claim"], fields["verdict"]
+    machine = {**fields["machine"]}
+    if "body" in machine:
+        # What is forgotten changes no run.
+        machine["body"] = [each for each in machine["body"] if each[0] != "forget"]
+    return program, fields["params"], machine, fields["claim"], fields["verdict"]
+
+
+def test_what_is_forgotten_and_read_has_no_proof() -> None:
+    """Texts do not say what is forgotten: the kernel notices cells that hold nothing."""
+    fields = sample("DP")
+    body = fields["machine"]["body"]
+    kept = [each for each in body if each[0] != "forget"]
+    assert len(kept) < len(body)
+    found = dipapprox.check(signed(replaced(fields, ("machine", "body"), kept)))
+    assert found.outcome is Outcome.CONFIRMED
+    for place in range(1, len(body)):
+        early = [*body[:place], ["forget", ["rT", "out[1]"]], *body[place:]]
+        found = dipapprox.check(signed(replaced(fields, ("machine", "body"), early)))
+        assert found.outcome is not Outcome.CONFIRMED
+    named = replaced(fields, ("machine", "inputs"), [*fields["machine"]["inputs"], ["forget", [0]]])
+    assert dipapprox.check(signed(named)).outcome is Outcome.REFUTED
