@@ -36,9 +36,8 @@ PLACES = 256
 def sign(about: object, step: Step) -> Sign:
     """A product of functions of eps is >= 0 if those with odd exponents are (`signs`).
 
-    An interval is cut into pieces. Each says how the sign of a factor is known there: after some
-    slopes, which rise from its lower end or fall to its upper one, all coefficients are > 0, or
-    Taylor's formula around the middle, in balls, leaves out 0.
+    An interval is cut into pieces. On each a factor rises from the lower end on, until all
+    coefficients are > 0, or Taylor's formula around the middle, in balls, leaves out 0.
 
     Step: "eps", "factors".
     """

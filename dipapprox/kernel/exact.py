@@ -24,7 +24,7 @@ from typing import Any
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum, power
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
 
@@ -167,7 +167,8 @@ def _value(graph: Graph, number: Node, known: list[Any], signs: Signs) -> Any:
 
 
 def _density(law: Law, factor: Fraction, signs: Signs) -> Pieces:
-    if law.family not in _SIDES:
+    family = FAMILIES[law.family]
+    if family.p != 1:
         raise Refused(f"the kernel has no closed form of {law.family} noise")
     scale, point = law.coefficient, signs.epsilons.point
     if law.power != -1:
@@ -175,9 +176,9 @@ def _density(law: Law, factor: Fraction, signs: Signs) -> Pieces:
             raise Refused("a closed form for every eps wants scales of the form a / eps")
         scale = law.scale(point) * point
     pieces: list[Piece] = []
-    for share, sign in zip(_SIDES[law.family], (1, -1), strict=True):
+    for side in (-1, 1):
         # The density is size * e^(rate eps x), and so is the mass.
-        rate = sign / scale
+        rate, share = -side / scale, Fraction(side in family.sides, len(family.sides))
         size = Ratio(Sum.of([((-rate * law.mean, 1), share * factor / scale)]))
         if law.is_discrete:
             step = Sum.exponential(-1 / scale)
@@ -199,15 +200,6 @@ def _convolved(function: Pieces, law: Law, integers: bool, signs: Signs) -> Piec
                 # Both sums count f(t) times the mass of 0.
                 found = found + function * Pieces.term(size.scaled(-1))
     return found
-
-
-_SIDES: Mapping[str, tuple[Fraction, Fraction]] = {
-    "Lap": (_HALF, _HALF),
-    "LapPlus": (Fraction(0), Fraction(1)),
-    "LapMinus": (Fraction(1), Fraction(0)),
-    "DLap": (_HALF, _HALF),
-}
-"""How much of the mass is to the left and to the right of the mean."""
 
 
 def _collected(terms: Iterable[tuple[tuple[int, Fraction], Ratio]]) -> Piece:

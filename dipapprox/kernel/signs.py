@@ -5,13 +5,15 @@ one whose least n and least q are 0 (`Sum.parts`). Let g be that one.
 
     Terms:  if all coefficients of g are > 0, then g > 0.
     Rise:   if g(l) >= 0 and g' > 0 on (l, r], then g > 0 on (l, r].
-    Fall:   if g(r) >= 0 and -g' > 0 on [l, r), then g > 0 on [l, r).
     Taylor: with the middle x of [l, r] and |h| <= (r - l) / 2, there is a y in [l, r] such that
             g(x + h) = sum of g^(i)(x) h^i / i! over i < k, plus g^(k)(y) h^k / k!.
+    Ends:   if f = a + b eps, and f(l) >= 0 and f(r) >= 0, then f >= 0 on [l, r].
 
-Each rise lowers the degree of the coefficient of e ** 0: after finitely many there is a sum with
-one exponential, then a constant. Values at 0 are sums of coefficients, and exact; values elsewhere
-have signs that are found for certain (`exponentials`).
+A piece from l on is shown by rises that end with positive terms; if it has an end, by Taylor's
+formula, from 0 on after rises as long as values at 0 are 0. Each rise lowers the degree of the
+coefficient of e ** 0: after finitely many there is a sum with one exponential, then a constant.
+Values at 0 are sums of coefficients, and exact; values elsewhere have signs that are found for
+certain (`exponentials`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from math import lcm
 from flint import arb
 
 from dipapprox.kernel.balls import between, error, precision, to_ball
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.exponentials import Ball, Ratio, Sum
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 
@@ -146,31 +148,28 @@ class Signs:
 # --- proofs --------------------------------------------------------------------------------------
 
 
-Piece = tuple[Fraction | None, int, int, int]
-"""(where it ends, slopes, order of Taylor's formula or 0, bits); slopes < 0 fall."""
+Piece = tuple[Fraction | None, int, int]
+"""(where it ends, order of Taylor's formula, bits)."""
 
 
 def product_is_signed(
     epsilons: Epsilons, factors: Sequence[tuple[Sum, int, Sequence[Piece]]]
 ) -> Sign:
-    """Conclude a sign of the product of factor ** exponent; even ones need no pieces."""
+    """Conclude a sign of the product of factor ** exponent."""
     product, positive = Sum.constant(Fraction(1)), True
     for factor, exponent, pieces in factors:
         for _ in range(exponent):
             product = product * factor
-        if pieces:
-            positive = _is_covered(factor, pieces, epsilons) and positive
-        elif exponent % 2:
+        positive = bool(pieces) and _is_covered(factor, pieces, epsilons) and positive
+        if not pieces and exponent % 2 and not _holds_at_ends(factor, epsilons):
             raise Refuted("nothing is said of the sign of a factor")
-        else:
-            positive = False
     if product.is_zero():
         raise Refuted("a product that is 0")
     return Sign(epsilons, product.parts()[1], positive)
 
 
 def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
-    """Read {"terms": [[c, n, q], …], "exponent": k, "pieces": [[to, slopes, order, bits], …]}."""
+    """Read {"terms": [[c, n, q], …], "exponent": k, "pieces": [[to, order, bits], …]}."""
     record = as_record(json, "a factor", ("terms", "exponent", "pieces"))
     exponent, pieces, terms = as_integer(record["exponent"], "an exponent"), [], []
     if not 0 < exponent <= MOST_ORDER:
@@ -180,11 +179,11 @@ def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
         powers = as_number(q, "a rate"), as_integer(n, "a power")
         terms.append((powers, as_number(c, "a coefficient")))
     for each in as_list(record["pieces"], "pieces"):
-        to, *numbers = as_list(each, "a piece", 4)
-        slopes, order, bits = (as_integer(number, "a piece") for number in numbers)
-        if not 0 <= order <= MOST_ORDER:
-            raise BadProof("an order below 0, or too large")
-        pieces.append((to if to is None else as_number(to, "an end"), slopes, order, bits))
+        to, *numbers = as_list(each, "a piece", 3)
+        order, bits = (as_integer(number, "a piece") for number in numbers)
+        if not 0 < order <= MOST_ORDER:
+            raise BadProof("an order below 1, or too large")
+        pieces.append((to if to is None else as_number(to, "an end"), order, bits))
     function = Sum.of(terms)
     if function.is_zero():
         raise BadProof("a factor is 0")
@@ -194,10 +193,13 @@ def read_factor(json: object) -> tuple[Sum, int, tuple[Piece, ...]]:
 def _is_covered(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
     """Whether a factor is known to be > 0 on an interval; if not, it is known to be >= 0."""
     lower, strict, part = on.lower, True, factor.parts()[1]
-    for upper, slopes, order, bits in pieces:
+    for upper, order, bits in pieces:
         if upper is not None and upper <= lower:
             raise Refuted("a piece without points")
-        strict = is_positive_on(part, Epsilons(lower, upper), slopes, order, bits) and strict
+        found = is_positive_on(part, Epsilons(lower, upper), order, bits)
+        if found is None:
+            raise Refuted(f"a function is not known to be above 0 from {lower} on")
+        strict = strict and found
         if upper is None:
             return strict
         lower = upper
@@ -206,26 +208,26 @@ def _is_covered(factor: Sum, pieces: Sequence[Piece], on: Epsilons) -> bool:
     return strict
 
 
-def is_positive_on(function: Sum, on: Epsilons, slopes: int, order: int, bits: int) -> bool:
-    """Whether a function that `Sum.parts` left is known to be > 0 on a piece; if not, >= 0."""
-    strict, start = True, on.lower if slopes >= 0 else on.upper
-    for number in range(abs(slopes)):
-        if start is None:
-            raise Refused("a fall from infinity")
-        value = function.sign(start)
-        if value < 0:
-            raise Refuted(f"a function is below 0 at {start}")
-        # At 0 nothing is asked for.
-        strict = strict and (number > 0 or value > 0 or not start)
-        function = function.derivative().scaled(Fraction(1 if slopes > 0 else -1))
-        if function.is_zero():
-            raise Refuted("a slope is 0")
-        _, function = function.parts()
-    if function.has_positive_terms():
-        return strict
-    if on.upper is None or not order or not _values(function, on.lower, on.upper, order, bits) > 0:
-        raise Refuted(f"a function is not known to be above 0 from {on.lower} on")
+def is_positive_on(function: Sum, on: Epsilons, order: int = 1, bits: int = 64) -> bool | None:
+    """Whether a function that `Sum.parts` left is > 0 on a piece; False: >= 0, None: not known."""
+    # At 0 nothing is asked for.
+    strict = not on.lower or on.upper is not None or function.sign(on.lower) > 0
+    while not function.has_positive_terms():
+        if on.upper is not None and (on.lower or function.sign(on.lower)):
+            values = _values(function, on.lower, on.upper, order, bits)
+            return True if values > 0 else None
+        if function.sign(on.lower) < 0:
+            return None
+        # No constant: it would be above 0, or below.
+        _, function = function.derivative().parts()
     return strict
+
+
+def _holds_at_ends(function: Sum, on: Epsilons) -> bool:
+    """Whether a function is a + b eps, and >= 0 at both ends."""
+    ends = (on.lower, on.upper)
+    linear = {key for key, _ in function.terms} <= {(0, 0), (0, 1)}
+    return linear and all(end is not None and function.sign(end) >= 0 for end in ends)
 
 
 def _values(function: Sum, lower: Fraction, upper: Fraction, order: int, bits: int) -> Ball:
@@ -244,10 +246,5 @@ def _rises(function: Sum) -> bool:
     """Whether rises from 0 on, as many as it takes, show that a function is > 0."""
     # In units of eps that make all rates integers.
     unit = lcm(*(q.denominator for (q, _), _ in function.terms))
-    _, part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms).parts()
-    while not part.has_positive_terms():
-        if part.sign(Fraction(0)) < 0:
-            return False
-        # No constant: it would be above 0, or below.
-        _, part = part.derivative().parts()
-    return True
+    part = Sum.of(((int(q * unit), n), c * unit**n) for (q, n), c in function.terms).parts()[1]
+    return is_positive_on(part, Epsilons(Fraction(0), None)) is True

@@ -111,7 +111,11 @@ class Finder(Signs):
             slope = Fraction(-1 if above else 1)
             linear = Sum.of([((Fraction(0), 1), slope), ((Fraction(0), 0), -slope * zero)])
             negative ^= above and multiplicity % 2 == 1
-            pieces = () if inside else ((on.upper, int(slope), 0, 2),)
+            pieces: tuple[Piece, ...] = ()
+            if zero > on.lower and not inside and zero != on.upper:
+                pieces = tuple(_boxes(linear, on.lower, on.upper or zero, self.limits))
+            elif zero <= on.lower:
+                pieces = ((None, 1, 2),)
             yield linear, multiplicity, pieces
         for part in found.parts:
             function = _sum(part.form)
@@ -171,44 +175,38 @@ def _pieces(function: Sum, cover: Cover, on: Epsilons, limits: Limits) -> Iterat
     _, whole = function.parts()
     lower = on.lower
     if cover.near is not None:
-        upper, order = cover.near.upper, cover.near.order
-        piece = _first_piece(whole, upper, order, limits)
+        piece = _first_piece(whole, cover.near.upper, limits)
         yield piece
         assert piece[0] is not None
-        yield from _boxes(whole, piece[0], upper, limits)
-        lower = upper
+        yield from _boxes(whole, piece[0], cover.near.upper, limits)
+        lower = cover.near.upper
     for box in cover.boxes:
         yield from _boxes(whole, box.lower, box.upper, limits)
         lower = box.upper
     if on.upper is None:
-        start, slopes = _far(whole, lower, limits)
+        start = _far(whole, lower, limits)
         yield from _boxes(whole, lower, start, limits)
-        yield None, slopes, 0, 2
+        yield None, 1, 2
 
 
-def _first_piece(whole: Sum, upper: Fraction, slopes: int, limits: Limits) -> Piece:
+def _first_piece(whole: Sum, upper: Fraction, limits: Limits) -> Piece:
     for _ in range(_DEEPEST):
-        found = _one_piece(whole, Fraction(0), upper, slopes, limits)
+        found = _one_piece(whole, Fraction(0), upper, limits)
         if found is not None:
             return found
         upper /= 2
     raise _Lost
 
 
-def _one_piece(
-    whole: Sum, lower: Fraction, upper: Fraction, slopes: int, limits: Limits
-) -> Piece | None:
+def _one_piece(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> Piece | None:
     longest = max(int(c).bit_length() for _, c in whole.terms)
     for order in _ORDERS:
         bits = 64 + longest
         while bits <= _MOST_BITS:
             limits.check()
-            try:
-                is_positive_on(whole, Epsilons(lower, upper), slopes, order, bits)
-            except NotProved:
-                bits *= 8
-            else:
-                return upper, slopes, order, bits
+            if is_positive_on(whole, Epsilons(lower, upper), order, bits):
+                return upper, order, bits
+            bits *= 8
     return None
 
 
@@ -218,7 +216,7 @@ def _boxes(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> Iter
         left, right, depth = waiting.pop()
         if depth > _DEEPEST:
             raise _Lost
-        found = _one_piece(whole, left, right, 0, limits)
+        found = _one_piece(whole, left, right, limits)
         if found is not None:
             yield found
             continue
@@ -226,16 +224,11 @@ def _boxes(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> Iter
         waiting += [(middle, right, depth + 1), (left, middle, depth + 1)]
 
 
-def _far(whole: Sum, start: Fraction, limits: Limits) -> tuple[Fraction, int]:
-    """Return from where on slopes show that a function is > 0, and how many."""
+def _far(whole: Sum, start: Fraction, limits: Limits) -> Fraction:
+    """Return from where on rises show that a function is > 0."""
     for _ in range(_DEEPEST):
         limits.check()
-        function, slopes = whole, 0
-        while not function.has_positive_terms():
-            if function.sign(start) < 0:
-                break
-            function, slopes = function.derivative().parts()[1], slopes + 1
-        else:
-            return start, slopes
+        if is_positive_on(whole, Epsilons(start, None)) is not None:
+            return start
         start = 2 * start if start else Fraction(1)
     raise _Lost
