@@ -18,7 +18,7 @@ from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.events.event import Event
 from dipapprox.laws import families
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
-from dipapprox.laws.families import FAMILIES, REAL_FAMILIES
+from dipapprox.laws.families import FAMILIES, LOGISTIC, REAL_FAMILIES
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
 from dipapprox.numerics.algebras import grid, lattice
 from dipapprox.numerics.closed_form import is_half_space
@@ -28,6 +28,7 @@ from dipapprox.pairs.boxes import infinity
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
 from dipapprox.semantics.linear import LinearForm
+from dipapprox.semantics.real_inputs import NotReal
 from tests.test_architecture import FILES, PACKAGE
 
 ONE = Fraction(1)
@@ -159,12 +160,20 @@ def test_numbers_of_densities(family: RealFamily) -> None:
     rates = [
         (abs(-(f + z * g)), f) for z, f, g in zip(at, means, slopes, strict=True) if abs(g) < jump
     ]
+    assert family.drift <= 1  # which irrational scales rest on
     drift = sum(rate for rate, _ in rates) * width / 2
     assert drift <= float(family.drift) * 1.01
     for cut in (ONE, Fraction(3, 2), Fraction(2), Fraction(3)):
         level = max(float(cut) ** 2 - 1, 1.0)
         beyond = sum(max(rate - level * f, 0.0) for rate, f in rates) * width
         assert beyond <= float(family.excess(cut)) * 1.01
+
+
+def test_budgets_are_for_noise_whose_shifts_are_known_to_cost_that() -> None:
+    """|f'| <= f bounds the cost from above alone: lower ends of budgets want to know more."""
+    noise: Any = SimpleNamespace(**{**vars(SAMPLE), "family": LOGISTIC})
+    with pytest.raises(NotReal, match="logistic noise"):
+        cones._source(noise, {})
 
 
 def test_a_new_family_is_a_file() -> None:

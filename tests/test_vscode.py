@@ -16,6 +16,7 @@ import pytest
 import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.load import load
+from dipapprox.version import VERSION
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "editors" / "vscode"
@@ -53,7 +54,7 @@ def _errors(folder: Path) -> str:
 
 def test_the_version_is_the_package_s() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert PACKAGE["version"] == project["version"]
+    assert PACKAGE["version"] == VERSION
     assert PACKAGE["license"] == project["license"]
 
 

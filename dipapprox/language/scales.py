@@ -10,9 +10,7 @@ distance of at most |log(s / r)|.
 Proof. Let p be the density, or the probability, with scale b; its derivative by log b has the
 integral 0, so that the distance grows with |log b| at a rate of at most ½ ∫ |∂p/∂ log b|.
 
-    Gauss            ∂p/∂ log b = p (x²/b² - 1)                  ½ E|x²/b² - 1| <= ½ (1 + 1) = 1
-    Lap              ∂p/∂ log b = p (|x|/b - 1)                  ½ E||x|/b - 1| <= 1
-    LapPlus, LapMinus                                            the same
+    real noise       at most the `drift` of its family (`laws`)  <= 1: a test asks every family
     DLap             ∂p/∂ log b = p (|x| - E|x|)/b               <= E|x|/b = 1/(b sinh(1/b)) <= 1
     DGauss           ∂p/∂ log b = p (x² - E x²)/b²               <= E x²/b² <= 1
 

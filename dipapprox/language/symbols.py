@@ -45,13 +45,13 @@ _GUMBEL = (
     "there is no Gumbel noise; the argmax of scores with Gumbel noise of scale 1/rate is "
     "'Exp(rate, scores)'"
 )
-_STUDENT = "there is no Student-t noise; real noise is Gauss, Lap, LapPlus and LapMinus"
+_STUDENT = "there is no Student-t noise; real noise is Gauss, Lap, Logistic, LapPlus and LapMinus"
 MEANT = {
     "gumbel": _GUMBEL,
     "student": _STUDENT,
     "studentt": _STUDENT,
     "student_t": _STUDENT,
-    "cauchy": "there is no Cauchy noise; real noise is Gauss, Lap, LapPlus and LapMinus",
+    "cauchy": "there is no Cauchy noise; real noise is Gauss, Lap, Logistic, LapPlus and LapMinus",
     "normal": "write 'Gauss(mean, standard deviation)'",
     "laplace": "write 'Lap(mean, scale)'",
     "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",

@@ -9,6 +9,7 @@ from dipapprox.laws.discrete_laplace import DISCRETE_LAPLACE
 from dipapprox.laws.exponential import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family, RealFamily
 from dipapprox.laws.gaussian import GAUSSIAN
+from dipapprox.laws.logistic import LOGISTIC
 
 __all__ = [
     "DISCRETE_GAUSSIAN",
@@ -17,6 +18,7 @@ __all__ = [
     "FAMILIES",
     "GAUSSIAN",
     "LAPLACE",
+    "LOGISTIC",
     "REAL_FAMILIES",
     "REFLECTED_EXPONENTIAL",
 ]
@@ -30,6 +32,7 @@ FAMILIES: Mapping[str, Family] = {
         REFLECTED_EXPONENTIAL,
         DISCRETE_LAPLACE,
         DISCRETE_GAUSSIAN,
+        LOGISTIC,
     )
 }
 """A new family is a file and a line here."""

@@ -27,6 +27,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear_programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
 from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
 
 
@@ -116,7 +117,7 @@ class ConeBuilder:
         """Return the cone of a final state; None if it is null for all inputs.
 
         Raises:
-            NotReal: As `PossibleInputs.of`.
+            NotReal: As `PossibleInputs.of`; or where what shifts cost is not known.
         """
         if state.conditions:
             raise BrokenInvariant("a final state of real inputs has conditions on them")
@@ -161,8 +162,11 @@ def _source(sample: Sample, inputs: dict[str, int]) -> Source:
     side = _SIDES[sample.family.shifts or sample.family.sides]
     if not sample.family.shifts:
         pricing = Pricing.GAUSSIAN
-    else:
+    elif sample.family.is_exponential:
         pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
+    else:
+        # Shifts cost at most this; that some cost as much is not known.
+        raise NotReal(f"{sample.family.title} noise: budgets are for noise of Laplace type")
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete

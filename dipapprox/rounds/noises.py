@@ -41,9 +41,9 @@ def _check_family(draw: core.Draw) -> None:
             f"{draw.family.title} noise has no finite pure budget", draw.span,
             "'profile' gives the least delta for some rounds and finitely many values",
         )  # fmt: skip
-    if draw.family.shifts != BOTH_SIDES:
+    if draw.family.shifts != BOTH_SIDES or not draw.family.is_exponential:
         raise refusal(
-            "one-sided noise: with any number of rounds all noise is Laplace", draw.span,
+            f"{draw.family.title} noise: with any number of rounds all noise is Laplace", draw.span,
             "'prove --reals' answers for a fixed number of inputs",
         )  # fmt: skip
     if draw.scale.power != -1:

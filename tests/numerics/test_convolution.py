@@ -14,7 +14,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE
+from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, LOGISTIC
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
@@ -93,8 +93,10 @@ def test_doubles_lie_where_the_balls_say(seed: int) -> None:
 
 @pytest.mark.parametrize("family", CONTINUOUS)
 def test_sums_of_two_have_their_known_densities(family: Family) -> None:
-    """Gauss: of the scale 5 for 3 and 4. Exponential type, scales 1 and 2: partial fractions."""
-    one, two = (law(family, 0, s) for s in ((3, 4) if family is GAUSSIAN else (1, 2)))
+    """Gauss: of the scale 5 for 3 and 4. Logistic, equal scales; exponential type, scales 1 and 2:
+    partial fractions."""
+    scales = {GAUSSIAN: (3, 4), LOGISTIC: (1, 1)}.get(family, (1, 2))
+    one, two = (law(family, 0, s) for s in scales)
     grid = lattice(one, two)
     slow = BallAlgebra(grid, 80, 40)
     found = slow.plus_sample(slow.density(one), two, unlimited)
@@ -103,9 +105,11 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
         for panel in range(0, grid.panels, 7):
             place = (start + panel + HALF) * width
             x = to_ball(place)
-            standard = family
             if family is GAUSSIAN:
-                expected = standard.pdf(x / 5, 0) / 5
+                expected = family.pdf(x / 5, 0) / 5
+            elif family is LOGISTIC:
+                e = (-abs(x)).exp()
+                expected = e * (abs(x) - 2 + (abs(x) + 2) * e) / (1 - e) ** 3
             elif family is LAPLACE:
                 expected = ((-abs(x) / 2).exp() * 2 - (-abs(x)).exp()) / 6
             else:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import logistic, multivariate_normal, norm
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached
@@ -225,22 +225,29 @@ def test_more_bits_stay_inside_what_was_known(family: Family) -> None:
 MILLION = 10**6
 TINY = Fraction(1, MILLION)
 NASTY = [
-    # samples as (mean, scale), guards, probability for Gaussian, Laplace, one-sided and reflected
-    ([(0, 1), (MILLION, 1)], [(0, 1)], (1.0, 1.0, 1.0, 1.0)),
-    ([(0, 1), (MILLION, 1)], [(1, 0)], (0.0, 0.0, 0.0, 0.0)),
+    # samples as (mean, scale), guards, probability for Gaussian, Laplace, one-sided, reflected,
+    # logistic noise
+    ([(0, 1), (MILLION, 1)], [(0, 1)], (1.0, 1.0, 1.0, 1.0, 1.0)),
+    ([(0, 1), (MILLION, 1)], [(1, 0)], (0.0, 0.0, 0.0, 0.0, 0.0)),
     # for one-sided noise 1 / (1 + 1e-12)
-    ([(0, TINY), (0, MILLION)], [(0, 1)], (0.5, 0.5, 1.0, 0.0)),
+    ([(0, TINY), (0, MILLION)], [(0, 1)], (0.5, 0.5, 1.0, 0.0, 0.5)),
     (
         [(5, TINY), (0, 2)],
         [(0, 1)],
-        (float(norm.sf(2.5)), math.exp(-2.5) / 2, math.exp(-2.5) * 2 / (2 + 1e-6), 0.0),
+        (
+            float(norm.sf(2.5)),
+            math.exp(-2.5) / 2,
+            math.exp(-2.5) * 2 / (2 + 1e-6),
+            0.0,
+            float(logistic.sf(2.5)),
+        ),
     ),
     # density of x0 at 0, which is flat there, times E[max(x2 - x1, 0)]; one-sided noise: only on
     # one side of 0, twice as dense; reflected: never x0 < x2 without about 1e-6 between
     (
         [(0, MILLION), (0, TINY), (0, 1)],
         [(1, 0), (0, 2)],
-        (1 / (2e6 * math.pi), 1 / 4e6, 1e-6, 1e-12),
+        (1 / (2e6 * math.pi), 1 / 4e6, 1e-6, 1e-12, math.log(2) / 4e6),
     ),
 ]
 

@@ -62,7 +62,7 @@ _CONVERSIONS = frozenset(["round", "int", "float", "Decimal", "Fraction"])
 """These convert numbers that are known, and samples by mistake."""
 
 _SIGNATURES = {
-    **dict.fromkeys(["laplace", "discrete_laplace"], "(mean, scale)"),
+    **dict.fromkeys(["laplace", "logistic", "discrete_laplace"], "(mean, scale)"),
     **dict.fromkeys(["gauss", "discrete_gauss"], "(mean, deviation)"),
     **dict.fromkeys(["laplace_plus", "laplace_minus"], "(start, scale)"),
     "choose": "(values, probabilities)",

@@ -25,6 +25,7 @@ from dipapprox.laws.families import (
     EXPONENTIAL,
     GAUSSIAN,
     LAPLACE,
+    LOGISTIC,
     REFLECTED_EXPONENTIAL,
 )
 from dipapprox.laws.family import Family
@@ -51,6 +52,11 @@ def laplace_plus(start: Mean, scale: Scale) -> Quantity:
 def laplace_minus(start: Mean, scale: Scale) -> Quantity:
     """Draw its mirror image, below `start`."""
     return _draw(REFLECTED_EXPONENTIAL, start, scale)
+
+
+def logistic(mean: Mean, scale: Scale) -> Quantity:
+    """Draw logistic noise: Pr[X <= x] = 1 / (1 + e^(-(x - mean) / scale))."""
+    return _draw(LOGISTIC, mean, scale)
 
 
 def discrete_laplace(mean: Mean, scale: Scale) -> Quantity:

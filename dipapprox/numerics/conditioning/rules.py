@@ -20,7 +20,7 @@ Places are rational, near the nodes. By Cauchy on the circle of radius 1 / √A,
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, log, log2, sqrt
+from math import ceil, inf, log, log2, sqrt
 
 from flint import arb
 
@@ -107,6 +107,8 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
             wide, high_axis = (ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2
             exponent = (half * high_axis) ** 2 * strength / 2
             exponent += law.real.ellipse(half * high_axis / scale, half * (wide - 1) / scale)
+            if exponent == inf:
+                break  # this ellipse, and larger ones, reach a pole
             digits = bits + 4 + exponent / log(2) + log2(max(sum(counts), 1))
             digits += log2(max(8 * half / scale, 2.0**-60))
             nodes = max(ceil((digits / log2(ratio) + 1) / 2), 2)

@@ -99,7 +99,7 @@ def _require_numbers(states: FinalStates) -> None:
 def _otherwise(states: FinalStates) -> str:
     """Name the question that may have an answer."""
     pure = all(
-        sample.family.shifts and not sample.family.is_discrete and sample.scale.power == -1
+        sample.family.is_exponential and not sample.family.is_discrete and sample.scale.power == -1
         for sample in states.samples
     )
     return "; for δ = 0 there is 'prove'" if pure and not states.choices else ""

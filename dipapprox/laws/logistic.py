@@ -1,0 +1,244 @@
+"""Logistic noise: f(z) = e^-z / (1 + e^-z)² = 1 / (4 cosh² (z/2)); Pr[Z <= z] = 1 / (1 + e^-z).
+
+With s = 1 / (1 + e^-z), s' = s (1 - s) = f and f' = f (1 - 2 s): |f'| <= f, so a shift costs at
+most what it measures in scales; and f'' = f (1 - 6 f), so |f''| <= f.
+
+Numbers. f <= 1/4; f' = s (1 - s) (1 - 2 s) is at most √3/18 and at least -√3/18: half its variation
+is √3/9. The rate of ln f with the logarithm of the scale is r(z) = z tanh(z/2) - 1, and r f =
+-(z f)': so E|r| / 2, the mass where r > 0, is 2 max z f(z), at z tanh(z/2) = 1, below 0.4477. As
+E r = 0, E r² = E z² tanh² (z/2) - 1 <= π²/3 - 1; z r' = z tanh(z/2) + 2 z² f, so E|z r'| <= 1 +
+E z² / 2 = 1 + π²/6; half of both is below 5/2. As |r| > 1 only where r > 0, and r + 1 <= |z|, with
+f <= e^-|z|: E[max(|r| - max(c² - 1, 1), 0)] <= 2 ∫ max(z - c², 0) e^-z dz = 2 e^-(c²). Tails:
+Pr[Z > t] = 1 / (1 + e^t) <= e^-t. E e^(tZ) = πt / sin(πt) for 0 < t < 1.
+
+Off the line. Let z = x + iy and u = e^-|x|. As |1 + e^(-z)|² = 1 + 2 e^-x cos y + e^-2x, with
+
+    q = 1 + 2 u cos y + u²,    |f| = u / q,    |s| = 1 / √q for x >= 0, and u / √q for x <= 0,
+
+and 1 - s likewise at -z. Poles are where q = 0: on x = 0, at odd multiples of π. For
+0 <= |y| <= h <= π, cos y >= cos h >= 1 - h²/2 + h⁴/24 - h⁶/720 (Taylor, Lagrange's remainder), and
+always q >= (1 - u)²; as a function of u, q is least at -cos y.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+from dipapprox.deferred import Deferred
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+
+if TYPE_CHECKING:
+    import flint
+    import numpy as np
+    from flint import arb
+
+    from dipapprox.arithmetic import boxes, double_functions, precision
+    from dipapprox.arithmetic.boxes import Box
+    from dipapprox.arithmetic.legendre import Rule
+    from dipapprox.laws import panels
+    from dipapprox.laws.panels import Array, OnPanels
+else:
+    flint = Deferred("flint")
+    np = Deferred("numpy")
+    boxes = Deferred("dipapprox.arithmetic.boxes")
+    double_functions = Deferred("dipapprox.arithmetic.double_functions")
+    precision = Deferred("dipapprox.arithmetic.precision")
+    panels = Deferred("dipapprox.laws.panels")
+
+_BITS = 32
+
+# In units of 2^-53: the argument is within 8 T, and counts once; the exponential is within 16, and
+# counts at most once; then come two sums, and two quotients.
+_ERRORS = ((24, 24), (8, 8), (0, 0))
+
+_SLACK = 2.0**-30
+"""More than the roundings of q, whose terms are at most 4, come to."""
+
+
+class Logistic(RealFamily):
+    """See the module."""
+
+    name, constant, title = "Logistic", "LOGISTIC", "logistic"
+    sides = shifts = BOTH_SIDES
+    is_exponential = False
+    is_normal = False
+    has_kink = False
+    steep = Fraction(1, 4)
+    curved = Fraction(19246, 100_000)  # 0.192450…
+    bend = Fraction(5, 2)
+    moments_below = Fraction(1)
+    panel = 0.7, 0.12
+    even_panel = Fraction(2, 5)
+
+    @property
+    def mirror(self) -> RealFamily:
+        """Itself: the density is even."""
+        return self
+
+    @property
+    def drift(self) -> Fraction:
+        """2 max z f(z) is 0.44767…"""
+        return Fraction(4477, 10_000)
+
+    def far(self, bits: int) -> Fraction:
+        """At least bits ln 2."""
+        return Fraction(7 * bits, 10)
+
+    def excess(self, cut: Fraction) -> Fraction:
+        """2 e^-(c²)."""
+        return 2 * precision.exponential(-(cut**2), _BITS).upper
+
+    def speeds(self, speed: Fraction) -> Speeds:
+        """|f'| <= f and |f''| <= f."""
+        return Speeds(score=abs(speed))
+
+    # --- balls -------------------------------------------------------------------------------
+
+    def pdf(self, z: arb, side: int) -> arb:
+        """1 / (4 cosh² (z/2))."""
+        root = 2 * (z / 2).cosh()
+        return 1 / (root * root)
+
+    def cdf(self, z: arb, side: int) -> arb:
+        """1 / (1 + e^-z)."""
+        return 1 / (1 + (-z).exp())
+
+    def survival(self, z: arb, side: int) -> arb:
+        """1 / (1 + e^z)."""
+        return 1 / (1 + z.exp())
+
+    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
+        """Both formulas enclose the mass; the exact midpoint only says which is the narrower."""
+        if (lower + upper).mid() > 0:
+            return self.survival(lower, 0) - self.survival(upper, 0)
+        return self.cdf(upper, 0) - self.cdf(lower, 0)
+
+    def pdf_bound(self, box: Box, side: int) -> arb:
+        """u / q, both bounds of q tried; |f| = 1 / (2 (cosh x + cos y))."""
+        nearest = box.nearest_to_zero
+        bounds = []
+        u = (-abs(nearest)).exp()
+        if u < 1:
+            bounds.append(u / ((1 - u) * (1 - u)))
+        if box.height < flint.arb.pi():
+            below = 2 * (nearest.cosh() + box.height.cos())
+            if below > 0:
+                bounds.append(1 / below)
+        return boxes.smallest(*bounds)
+
+    def cdf_bound(self, box: Box, side: int) -> arb:
+        """1 / √(1 + 2 v cos y + v²) with v = e^-x; see the module."""
+        if box.is_real:
+            return self.cdf(box.high, 0).upper()
+        bounds = []
+        most, least = (-box.low).exp(), (-box.high).exp()
+        if least > 1:
+            bounds.append(1 / (least - 1))
+        if most < 1:
+            bounds.append(1 / (1 - most))
+        if box.height < flint.arb.pi():
+            cosine = box.height.cos()
+            if cosine >= 0:
+                bounds.append(1 / (1 + 2 * least * cosine + least * least).sqrt())
+            else:
+                bounds.append(1 / box.height.sin())  # q >= 1 - cos² y for every u
+        return boxes.smallest(*bounds)
+
+    def survival_bound(self, box: Box, side: int) -> arb:
+        """By symmetry."""
+        return self.cdf_bound(boxes.Box(-box.high, -box.low, box.height), side)
+
+    def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
+        """s' = s - s² gives coefficients of s and f, left of 0 where s is small; f is even."""
+        c, h = precision.to_ball(-abs(center)), precision.to_ball(half)
+        flip = -h if center > 0 else h
+        rising, found = [self.cdf(c, 0)], []
+        for k in range(degree + 1):
+            square = sum((rising[i] * rising[k - i] for i in range(k + 1)), flint.arb(0))
+            found.append(rising[k] - square)
+            rising.append(flip * found[k] / (k + 1))
+        # Cauchy on a circle that keeps away from the poles; e^-z alone wants one of radius degree.
+        reach = min(Fraction(degree), max(Fraction(3), abs(center) - 1))
+        rho = precision.to_ball(max(reach / half, Fraction(5, 4)))
+        wide = h * rho
+        disc = boxes.Box((c - wide).lower(), (c + wide).upper(), wide.upper())
+        return found, self.pdf_bound(disc, 0) / (rho**degree * (rho - 1))
+
+    def cutoff_guess(self, bits: int) -> arb:
+        """As if the tail were e^-t."""
+        return flint.arb.const_log2() * bits
+
+    def log_moment(self, t: arb) -> arb:
+        """-ln (sin(πt) / (πt))."""
+        return -(flint.arb.pi() * t).sinc().log()
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """4 |f| <= 2 / (1 + cos y) <= 1 / (1 - y²/4) <= e^(w / (1 - w)), w = y²/4 < 1."""
+        w = high * high / 4
+        return w / (1 - w) if w < 1 else w * inf
+
+    # --- doubles -----------------------------------------------------------------------------
+
+    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+        """With e = e^-|t|: e / (1 + e) lies beyond, and f is that divided by 1 + e."""
+        e = double_functions.exponential(-np.abs(t))
+        tail = e / (1 + e)
+        ellipses = self._ellipses(center, half, rule)
+        return panels.OnPanels(tail / (1 + e), tail, _ERRORS, 0.25, ellipses)
+
+    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
+        x, y = panels.arcs(center, half, rule)
+        left, right = x[:, :-1], x[:, 1:]
+        nearest = np.where((left < 0) & (right > 0), 0.0, np.minimum(np.abs(left), np.abs(right)))
+        furthest = np.maximum(np.abs(left), np.abs(right))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            most = double_functions.growth(-nearest)
+            least = double_functions.growth(-furthest) * (1 - 2 * double_functions.EXCESS)
+            q = _least_q(least, most, panels.both_halves(y))
+            root = 1 / np.sqrt(q)
+            return panels.mirrored(
+                center,
+                (most / q).max(axis=1) * panels.SAFE,
+                (np.where(right > 0, 1.0, most) * root).max(axis=1) * panels.SAFE,
+                (np.where(left < 0, 1.0, most) * root).max(axis=1) * panels.SAFE,
+            )
+
+    def at_differences(self, z: Array, differences: Array) -> Array:
+        """f(z)."""
+        e = double_functions.exponential(-np.abs(z))
+        found: Array = e / ((1 + e) * (1 + e))
+        return found
+
+    def moved(self, far: Array, by: Array) -> Array:
+        """f(z + d) / f(z) is within e^|d|."""
+        return by
+
+    def beyond(
+        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
+    ) -> tuple[Array, Array]:
+        """Analytic: there is nothing local."""
+        wide, high = rule.wide[:, None], rule.high[:, None]
+        distance = np.abs(differences) - (wide + 1) / 2 - slack
+        nearest = np.maximum(distance, 0.0) * (ratio * (1 - 2.0**-40))
+        height = high * (ratio / 2 * (1 + 2.0**-40))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            most = double_functions.growth(-nearest)
+            q = _least_q(np.zeros_like(most), most, np.broadcast_to(height, most.shape))
+            bound = most / q * (panels.SAFE / scale)
+        return bound, np.zeros_like(nearest)
+
+
+def _least_q(least: Array, most: Array, height: Array) -> Array:
+    """A lower bound of q for u between two bounds and |y| <= height; 0 where there is none."""
+    square = height * height
+    cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))
+    # Beyond π the cosine is not monotone: -1 serves everywhere.
+    cosine = np.where(height < 3.125, np.maximum(cosine - _SLACK, -1.0), -1.0)
+    u = np.clip(-cosine, least, most)
+    found: Array = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
+    return found
+
+
+LOGISTIC = Logistic()
