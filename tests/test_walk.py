@@ -69,9 +69,9 @@ VERIFY = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
     [
         # A family of noise is a file. Verdicts may be replayed; tiers, progress, flags and
         # selections of pairs stand by themselves, for checks to load less.
-        (VERIFY, 147, 71),
-        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 171, 81),
-        (("decide", "programs/dipc/svt1.dpg"), 173, 72),
+        (VERIFY, 148, 71),
+        (("profile", *VERIFY[1:4], "--eps-prv", "0.5"), 172, 81),
+        (("decide", "programs/dipc/svt1.dpg"), 174, 72),
     ],
 )
 def test_few_files_and_classes_are_passed(
