@@ -88,7 +88,7 @@ class Run(Walk[State]):
         names = [name for name, _ in self.machine.inputs]
         store: dict[str, Stored] = dict(zip(names, input, strict=True))
         self._ended = []
-        start = State(store, frozenset(), Measure(self.graph.one))
+        start = State(store, Measure(self.graph.one))
         self._block((*self.machine.body, ("exit",)), [start])
         return self._ended
 
@@ -108,10 +108,6 @@ class Run(Walk[State]):
         if domain is not None and (isinstance(value, Form) or value not in domain):
             raise NotProved(f"'{name}' gets a value that is not in its domain")
         state.store[name] = value
-        if isinstance(value, Form):
-            state.random |= {name}
-        elif name in state.random:
-            state.random -= {name}
 
     def _sample(self, state: State, noise: Noise, mean: Number | Form, where: Where) -> Form:
         if isinstance(mean, Form):
@@ -129,8 +125,8 @@ class Run(Walk[State]):
             self._assume(state.measure, form, each) for each in (relation, NEGATED[relation])
         )
         # One of them takes the store, the others a copy.
-        found = [State(copied(state.store), state.random, m) for m in [*holds, *fails][1:]]
-        found[:0] = [State(state.store, state.random, m) for m in [*holds, *fails][:1]]
+        found = [State(copied(state.store), m) for m in [*holds, *fails][1:]]
+        found[:0] = [State(state.store, m) for m in [*holds, *fails][:1]]
         return found[: len(holds)], found[len(holds) :]
 
     def _choose(
@@ -143,7 +139,7 @@ class Run(Walk[State]):
             if not signs.is_zero(weight.numerator):
                 scalar = self.graph.times(state.measure.scalar, self.graph.weight(weight))
                 measure = Measure(scalar, state.measure.components)
-                after = State(copied(state.store), state.random, measure)
+                after = State(copied(state.store), measure)
                 self._assign(after, self._name(target, state), self._value(expression, state))
                 found.append(after)
         return found
@@ -171,9 +167,9 @@ class Run(Walk[State]):
         return found
 
     def _forget(self, state: State, names: Sequence[str]) -> None:
+        is_random = any(isinstance(state.store.get(name), Form) for name in names)
         super()._forget(state, names)
-        if not state.random.isdisjoint(names):
-            state.random = state.random.difference(names)
+        if is_random:
             state.measure = self._without(state.measure, frozenset(held(state)))
 
     def _joined(self, states: list[State]) -> list[State]:
@@ -188,7 +184,7 @@ class Run(Walk[State]):
             for number, other in enumerate(alike):
                 together = self._sum(other.measure, renamed.measure)
                 if together is not None:
-                    alike[number] = State(other.store, other.random, together)
+                    alike[number] = State(other.store, together)
                     break
             else:
                 alike.append(renamed)

@@ -51,7 +51,7 @@ class Heads:
         """A turn from a head leads to these heads; their scalars are the weights."""
         for state in states:
             measure = forget(self._graph, state.measure, held(state))
-            key, renamed = canonical(State(state.store, state.random, measure))
+            key, renamed = canonical(State(state.store, measure))
             functions = tuple([component.functions for component in renamed.measure.components])
             number = self._numbers.setdefault((key, functions), len(self._onward))
             if number == len(self._onward):
@@ -59,7 +59,7 @@ class Heads:
                     raise Refused(f"a loop with more than {MOST_HEADS} states at its head")
                 self._onward.append({})
                 whole = Measure(self._graph.one, renamed.measure.components)
-                self._heads.append(State(renamed.store, renamed.random, whole))
+                self._heads.append(State(renamed.store, whole))
             self._add(source, number, measure.scalar)
 
     def leave(self, source: int, end: int, weight: Node) -> None:

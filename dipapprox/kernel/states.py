@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
@@ -25,10 +24,9 @@ Store = Mapping[str, Stored]
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store; `random` cells hold forms. Who splits it copies what it changes."""
+    """All runs with this store. Who splits it copies what it changes."""
 
     store: dict[str, Stored]
-    random: frozenset[str]
     measure: Measure
 
 
@@ -40,7 +38,7 @@ def copied(store: Store) -> dict[str, Stored]:
 
 def held(state: State) -> set[Atom]:
     """The samples that cells hold."""
-    forms = [cast("Form", state.store[name]) for name in state.random]
+    forms = [value for value in state.store.values() if isinstance(value, Form)]
     spend(sum([len(form.terms) for form in forms]) // 4)
     return {atom for form in forms for atom, _ in form.terms}
 
@@ -48,7 +46,8 @@ def held(state: State) -> set[Atom]:
 def canonical(state: State) -> tuple[object, State]:
     """Number the samples by where the store has them; return what alike states have in common."""
     order: dict[int, int] = {}
-    forms = [(name, cast("Form", state.store[name])) for name in sorted(state.random)]
+    found = [(name, form) for name, form in state.store.items() if isinstance(form, Form)]
+    forms = sorted(found, key=lambda own: own[0])
     sizes = [len(c.functions) + 4 * len(c.bounds) for c in state.measure.components]
     spend(2 * sum(sizes) + 2 * sum([len(form.terms) for _, form in forms]))
     for _, form in forms:
@@ -69,7 +68,7 @@ def canonical(state: State) -> tuple[object, State]:
         for component in components
     )
     measure = Measure(state.measure.scalar, tuple(components))
-    return (frozenset(store.items()), shape), State(store, state.random, measure)
+    return (frozenset(store.items()), shape), State(store, measure)
 
 
 def _renamed(component: Component, order: Mapping[int, int]) -> Component:

@@ -563,6 +563,21 @@ def test_changes_that_are_enough_where_ranges_do_not_count(domain: str) -> None:
         assert changes(SHIFTED.format(domain, "l0 1")) == ends
 
 
+@pytest.mark.parametrize("ends", [(None, 3), (-4, None), (None, None), (0, 3)])
+def test_sets_lie_in_ranges_and_have_all_changes(ends: tuple[int | None, int | None]) -> None:
+    given = json_of(SHIFTED.format("0..1", "linf 2"))
+    for cell in given["inputs"]:
+        cell[1] = dict(zip(("low", "high"), ends, strict=True))
+    machine = read_machine(given)
+    (pairs,) = all_sets(machine, True)
+    for zone, domain in zip(pairs.zones, machine.domains, strict=True):
+        assert extent(zone, "change") == (-2, 2)
+        assert all(u in domain and v in domain for u, v in zone)
+    if None in ends:
+        with pytest.raises(Refused):
+            list(all_sets(machine, False))
+
+
 def test_changes_that_no_range_ends() -> None:
     for adjacency in ("all", "l0 1"):
         with pytest.raises(Refused):
