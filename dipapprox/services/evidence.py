@@ -27,6 +27,7 @@ from dipapprox.kernel.paths import CERTAIN, Path, Sample
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import ALL, Arguments, Calls, read_service
 from dipapprox.kernel.traces import Belief, Runs, loses, total_of
+from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
@@ -190,9 +191,6 @@ class _Evidence:
         assert repetition is not None
         turns, _, _ = self._shown(runs, repetition.events, first, second)
         for store in first:
-            back = runs.alike({store: CERTAIN}, turns).get(store)
-            if back is None:
-                continue
             step: dict[str, Json] = {
                 "rule": "repetition",
                 "events": events,
@@ -200,7 +198,9 @@ class _Evidence:
                 "store": [value_json(_value(v)) for v in store],
                 "eps": number_json(repetition.eps or Fraction(1)),
             }
-            return step
+            with suppress(NotProved):
+                repetition_of(self._machine, step, *self._signs.used)
+                return step
         raise NoCertificate("what is repeated leads nowhere back")
 
     def _shown(
@@ -379,14 +379,7 @@ class _Couplings:
             raise _Undecided(number)
         found: list[Json] = []
         for label, left in first.items():
-            right = second[label]
-            if left.keys() == right.keys():
-                pairs = [(left[store], right[store]) for store in left]
-            elif len(left) == len(right):
-                pairs = list(zip(left.values(), right.values(), strict=True))
-            else:
-                pairs = [([*chain(*left.values())], [*chain(*right.values())])]
-            for one, other in pairs:
+            for one, other in _paired(left, second[label]):
                 gain = self._gain([ours[k] for k in one], [theirs[k] for k in other])
                 found.append([[*one], [*other], gain, None])
         plain: list[Json] = [[[k], [k], 0, None] for k in range(len(ours))]
@@ -402,19 +395,35 @@ class _Couplings:
         return number_json(found)
 
 
-def _classes(paths: Sequence[Path]) -> dict[object, dict[object, list[int]]]:
-    """Sort paths by what they show and draw, then by the stores that they lead to."""
-    found: dict[object, dict[object, list[int]]] = {}
+_Classes = dict[tuple[object, object], list[int]]
+"""Paths, by the stores that they lead to and the means of their samples."""
+
+
+def _classes(paths: Sequence[Path]) -> dict[object, _Classes]:
+    """Sort paths by what they show and draw."""
+    found: dict[object, _Classes] = {}
     for number, path in enumerate(paths):
-        samples = tuple((a.family, a.size) for a in path.atoms if isinstance(a, Sample))
+        samples = [each for each in path.atoms if isinstance(each, Sample)]
         first = len(path.atoms) - len(samples)
         said = tuple(
             _relative(each, first) if isinstance(each, Form) else each for each in path.said
         )
         guards = tuple((_relative(form, first), strict) for form, strict in path.guards)
-        stores = found.setdefault((said, guards, samples), {})
-        stores.setdefault(tuple(path.store.items()), []).append(number)
+        drawn = tuple((each.family, each.size) for each in samples)
+        alike = found.setdefault((said, guards, drawn), {})
+        means = tuple(_relative(each.mean, first) for each in samples)
+        alike.setdefault((tuple(path.store.items()), means), []).append(number)
     return found
+
+
+def _paired(left: _Classes, right: _Classes) -> list[tuple[list[int], list[int]]]:
+    """Match classes: those that lead to the same stores, those that come about alike, or all."""
+    ours, theirs = ({store: paths for (store, _), paths in each.items()} for each in (left, right))
+    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
+        return [(paths, theirs[store]) for store, paths in ours.items()]
+    if len(left) == len(right):
+        return list(zip(left.values(), right.values(), strict=True))
+    return [([*chain(*left.values())], [*chain(*right.values())])]
 
 
 def _relative(form: Form, first: int) -> tuple[object, ...]:

@@ -76,6 +76,28 @@ on query ask do
     reply <- Lap(total, 2 / eps)
 end
 """
+THROWN = """
+state n in 0..1 <- 0
+state coin in 0..1 <- 0
+output reply in -5..5
+on data d in {0, 1} do n <- d end
+on query ask do
+    coin <- choose {0 : 1/2, 1 : 1/2}
+    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
+    coin <- 0
+    n <- 0
+end
+"""
+KEPT = """
+state n in 0..2 <- 0
+state coin in 0..2 <- 2
+output reply in -5..5
+on data d in {0, 1} do if n < 2 then n <- n + d end end
+on query ask do
+    if coin = 2 then coin <- choose {0 : 1/2, 1 : 1/2} end
+    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
+end
+"""
 HIDDEN = """
 adjacent replace
 state n in 0..1 <- 0
@@ -96,10 +118,12 @@ EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
     "real": (REAL, Fraction(3, 2)),
     "real replaced": ("adjacent replace\n" + REAL, Fraction(3)),
     "slots": (slots("int"), Fraction(2)),
+    "thrown": (THROWN, Fraction(1)),
     "never ends": (HEAD + DATA + UNCOUNTED, None),
     "told": (HEAD + DATA + TOLD, None),
     "fixed": (HEAD + DATA + FIXED, None),
     "hidden": (HIDDEN, None),
+    "kept": (KEPT, None),
 }
 """Services, and their least budgets; None for none."""
 
@@ -429,6 +453,8 @@ def test_cells_keep_no_samples() -> None:
         coupled(small([drawn(), ["set", N, REPLY]]), **held)
     with pytest.raises(Refuted, match="no integer"):
         coupled(small([drawn(), ["set", N, ["*", "1/2", N]]]), **held)
+    with pytest.raises(Refuted, match="no number"):
+        coupled(small([drawn(), ["set", N, {"name": "none"}]]), **held)
 
 
 def test_exactly_followed_calls_show_values_of_their_domains() -> None:
