@@ -139,6 +139,7 @@ def between_places(
     radius: Fraction,
     integers: bool,
     limits: Limits,
+    tried: Sequence[Point] = (),
 ) -> Places | None:
     """Look for two adjacent inputs between which much is lost.
 
@@ -150,6 +151,7 @@ def between_places(
         radius: How far from the ends of the intervals points are tried, too.
         integers: Whether inputs and noise are integers.
         limits: Asked again and again.
+        tried: What points are tried; if none, ends of the intervals and others.
 
     Returns:
         The best pair found; None if nothing is lost between any.
@@ -157,7 +159,8 @@ def between_places(
     if integers:
         bounds = [(Fraction(ceil(lo)), Fraction(floor(hi))) for lo, hi in bounds]
         radius = Fraction(floor(radius))
-    points = _points(bounds, radius, turns_of(outputs, inputs, len(bounds), integers), integers)
+    turns = turns_of(outputs, inputs, len(bounds), integers)
+    points = list(tried) or _points(bounds, radius, turns, integers)
     states = sum(len(cones) for part in outputs for cones in part)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None

@@ -118,8 +118,9 @@ class Proof:
             infinite it is the only one.
         places: Where inputs lie between bounds: two of them between which `lower` is lost as eps
             grows, or more than any number; None if nothing was found to be lost.
-        vanishing: Two inputs between which `lower` is lost as eps vanishes, or no budget is enough;
-            then there are neither losses nor places. None if nothing else proves as much.
+        vanishing: Two inputs between which `lower` is lost as eps vanishes, or at one eps; or no
+            budget is enough. Then there are neither losses nor places. None if nothing else proves
+            as much.
         coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
             add up to `upper`. Without samples that no guard mentions.
         coupled: For every part the least and the greatest change of each of its inputs for which

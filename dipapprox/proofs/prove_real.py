@@ -29,13 +29,23 @@ from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.changes import Box, Change, Changes, changes_of
+from dipapprox.proofs.changes import Box, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source
-from dipapprox.proofs.part_proofs import PartRay, PartRun
+from dipapprox.proofs.joint_losses import (
+    Losses,
+    dearness,
+    joint_losses,
+    lost_in,
+    share_inputs,
+    single_losses,
+)
+from dipapprox.proofs.one_eps import climbed, lost_at
+from dipapprox.proofs.part_proofs import PartRun
 from dipapprox.proofs.places import Places, between_places, turns_of
-from dipapprox.proofs.proof import CoupledSample, Loss, OutputProof, PartProof, Proof
+from dipapprox.proofs.point_costs import Point
+from dipapprox.proofs.proof import CoupledSample, OutputProof, PartProof, Proof
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.vanishing import as_eps_vanishes
+from dipapprox.proofs.vanishing import Vanishing, as_eps_vanishes, closed
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
@@ -110,7 +120,7 @@ def prove_real(program: Program, limits: Limits) -> Proof:
                 program.adjacency, len(program.inputs), integers, width_of(program, integers)
             )
             parts = independent_parts(program)
-            if _share_inputs([part.inputs for part in parts]):
+            if share_inputs([part.inputs for part in parts]):
                 changes = changes.in_corners(MOST_CORNERS)
             known = replace(known, changes=changes)
             states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
@@ -139,10 +149,10 @@ def prove_real(program: Program, limits: Limits) -> Proof:
         with limited(limits):
             for run in runs:
                 run.prove(with_rays=not bounded)
-            losses = _joint_losses(runs, changes)
+            losses = joint_losses(runs, changes)
     except LimitReached as reached:
         ended = reached.reason
-        losses = max(_single_losses(runs), key=_dearness, default=())
+        losses = max(single_losses(runs), key=dearness, default=())
     known = replace(known, parts=tuple(run.proof for run in runs))
     if bounded:
         with EarlyEnd(), limited(limits):
@@ -157,7 +167,12 @@ def prove_real(program: Program, limits: Limits) -> Proof:
     return found
 
 
-def _with_places(known: Proof, states: Iterable[FinalStates], limits: Limits) -> Proof:
+def _with_places(
+    known: Proof,
+    states: Iterable[FinalStates],
+    limits: Limits,
+    tried: Sequence[Point] = (),
+) -> Proof:
     """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
     parts, changes = known.parts, known.changes
     if changes is None or not all(_keeps_pace(each) for each in states):
@@ -168,8 +183,9 @@ def _with_places(known: Proof, states: Iterable[FinalStates], limits: Limits) ->
         for each in known.program.inputs
     ]
     own = [part.inputs for part in parts]
+    adjacency, radius = known.program.adjacency, changes.radius
     found = between_places(
-        _cones(parts), own, bounds, known.program.adjacency, changes.radius, known.integers, limits
+        _cones(parts), own, bounds, adjacency, radius, known.integers, limits, tried
     )
     return replace(known, places=found)
 
@@ -181,28 +197,63 @@ def _cones(parts: Iterable[PartProof]) -> list[list[list[Cone]]]:
 def _with_more_lost(
     found: Proof, runs: Sequence[PartRun], states: Sequence[FinalStates], limits: Limits
 ) -> Proof:
-    """Look for a better lower bound between two inputs, for large and for small eps.
+    """Look for a better lower bound between two inputs, for large, for small and for other eps.
 
     What is lost between some inputs without bounds is lost among all of them.
     """
     if not are_bounded(found.program):
         with EarlyEnd(), limited(limits):
-            placed = _with_places(found, states, limits)
-            if placed.places is not None and _is_more(placed.places.loss, found):
-                found = _concluded(placed, runs, (), "")
-    if found.answer is not Answer.NOT_DP and found.lower != found.upper:
-        with EarlyEnd(), limited(limits):
-            parts = [run.part for run in runs]
-            own = [part.inputs for part in parts]
-            turns = turns_of(_cones(found.parts), own, len(found.program.inputs), found.integers)
-            lost = as_eps_vanishes(found.program, parts, states, turns, found.integers, limits)
-            if lost is not None and _is_more(lost.loss, found):
-                found = replace(found, losses=(), places=None, vanishing=lost)
-                if lost.loss is None:
-                    return replace(found, answer=Answer.NOT_DP, reason=UNLIKE, lower=Fraction(0))
-                reason = "" if lost.loss == found.upper else found.reason
-                found = replace(found, lower=lost.loss, reason=reason)
+            found = _with_more_places(found, runs, states, limits)
+    changes = found.changes
+    if found.answer is Answer.NOT_DP or found.lower == found.upper or changes is None:
+        return found
+    with EarlyEnd(), limited(limits):
+        parts = [run.part for run in runs]
+        own = [part.inputs for part in parts]
+        turns = turns_of(_cones(found.parts), own, len(found.program.inputs), found.integers)
+        known = closed(found.program, parts, states, turns, found.integers, limits)
+        if known is None:
+            return found
+        found = _with_lost(found, as_eps_vanishes(known, known.starts))
+        if found.answer is Answer.NOT_DP or found.lower == found.upper:
+            return found
+        pairs = list(known.starts)
+        if found.places is not None:
+            pairs.append((found.places.first, found.places.second))
+        place = climbed(known, pairs, changes.radius, found.integers)
+        if place is not None:
+            points = place.first, place.second
+            found = _with_lost(found, as_eps_vanishes(known, [points]))
+            found = _with_more_places(found, runs, states, limits, points)
+            found = _with_lost(found, lost_at(known, place, limits))
     return found
+
+
+def _with_more_places(
+    found: Proof,
+    runs: Sequence[PartRun],
+    states: Sequence[FinalStates],
+    limits: Limits,
+    tried: Sequence[Point] = (),
+) -> Proof:
+    """Return a proof with places that lose more, if there are."""
+    if found.answer is Answer.NOT_DP:
+        return found
+    placed = _with_places(found, states, limits, tried)
+    if placed.places is None or not _is_more(placed.places.loss, found):
+        return found
+    return _concluded(replace(placed, vanishing=None), runs, (), "")
+
+
+def _with_lost(found: Proof, lost: Vanishing | None) -> Proof:
+    """Return a proof with what is lost as eps vanishes, or at one eps, if that is more."""
+    if found.answer is Answer.NOT_DP or lost is None or not _is_more(lost.loss, found):
+        return found
+    found = replace(found, losses=(), places=None, vanishing=lost)
+    if lost.loss is None:
+        return replace(found, answer=Answer.NOT_DP, reason=UNLIKE, lower=Fraction(0))
+    reason = "" if lost.loss == found.upper else found.reason
+    return replace(found, lower=lost.loss, reason=reason)
 
 
 def _is_more(loss: Fraction | None, found: Proof) -> bool:
@@ -235,7 +286,7 @@ def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str
     changes = known.changes
     if changes is None:
         raise BrokenInvariant("bounds of unknown changes")
-    lower = _lost(losses)
+    lower = lost_in(losses)
     known = replace(known, losses=losses)
     if lower is None:
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
@@ -288,91 +339,6 @@ def _cost_in(box: Box, runs: Iterable[PartRun]) -> Fraction:
 
 def _has_no_shift(output: OutputProof) -> bool:
     return any(state.shifts is None for state in output.states)
-
-
-# --- losses of several parts --------------------------------------------------------------------
-
-Losses = tuple[Loss, ...]
-
-
-def _joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
-    """Return where all parts together lose most, as far as this is found."""
-    alone = list(_single_losses(runs))
-    if any(_lost(each) is None for each in alone) or len(runs) == 1:
-        return max(alone, key=_dearness, default=())
-    together = list[Losses]()
-    if _share_inputs([run.inputs for run in runs]):
-        for change in dict.fromkeys(_common_changes(runs, changes)):
-            rays = [run.ray_at(change) for run in runs]
-            if _start_together(runs, rays):
-                together.append(_losses(rays))
-    elif len(changes.boxes) == 1:
-        together.append(_losses(run.best_ray for run in runs))
-    return max([*alone, *together], key=_dearness, default=())
-
-
-def _share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
-    """Whether some parts read the same input: then they walk along one ray."""
-    found = [k for each in inputs for k in each]
-    return len(found) > len(set(found))
-
-
-def _start_together(runs: Sequence[PartRun], rays: Sequence[PartRay | None]) -> bool:
-    """Whether all outputs are possible at the same inputs, those where the rays start."""
-    start = dict[int, Fraction]()
-    return all(
-        start.setdefault(k, value) == value
-        for run, each in zip(runs, rays, strict=True)
-        if each is not None
-        for k, value in run.start(each).items()
-    )
-
-
-def _single_losses(runs: Sequence[PartRun]) -> Iterator[Losses]:
-    """Yield what each part loses where the outcomes of the others do not matter."""
-    for number, run in enumerate(runs):
-        best = run.best_ray
-        if best is not None:
-            yield (Loss(number, best.output, best.ray),)
-
-
-def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
-    """Yield changes of all inputs that are dear for some part."""
-    for box in changes.boxes:
-        ends = tuple(hi or lo for lo, hi in box)
-        yield ends
-        if len(changes.boxes) == 1:
-            for run in runs:
-                best = run.best_ray
-                if best is not None:
-                    change = list(ends)
-                    steps = zip(run.inputs, best.ray.origin, best.ray.target, strict=True)
-                    for k, a, b in steps:
-                        change[k] = b - a
-                    yield tuple(change)
-
-
-def _losses(rays: Iterable[PartRay | None]) -> Losses:
-    return tuple(
-        Loss(number, each.output, each.ray)
-        for number, each in enumerate(rays)
-        if each is not None and each.ray.loss != 0
-    )
-
-
-def _lost(losses: Losses) -> Fraction | None:
-    """What is lost in multiples of radius · eps; None for ∞."""
-    total = Fraction(0)
-    for each in losses:
-        if each.ray.loss is None:
-            return None
-        total += each.ray.loss
-    return total
-
-
-def _dearness(losses: Losses) -> tuple[bool, Fraction]:
-    lost = _lost(losses)
-    return lost is None, lost or Fraction(0)
 
 
 # --- words --------------------------------------------------------------------------------------

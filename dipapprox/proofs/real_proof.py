@@ -70,13 +70,14 @@ class RealProof(BudgetAnswer):
     def _witness(self) -> dict[str, object] | None:
         family, places, vanishing = family_of(self.proof), self.proof.places, self.proof.vanishing
         if vanishing is not None:
+            output = {cell: _value(value) for cell, value in likelier_of(self.proof, vanishing)}
+            where = {"eps": exact_text(vanishing.eps)} if vanishing.eps else {}
             return {
-                "kind": "vanishing",
+                "kind": "one eps" if vanishing.eps else "vanishing",
+                **where,
                 "first": [exact_text(value) for value in vanishing.first],
                 "second": [exact_text(value) for value in vanishing.second],
-                "output": {
-                    cell: _value(value) for cell, value in likelier_of(self.proof, vanishing)
-                },
+                "output": output,
                 "budget": optional_text(vanishing.loss),
             }
         if places is not None:
@@ -128,7 +129,7 @@ class RealProof(BudgetAnswer):
                 if self.proof.losses
                 else "two inputs"
                 if self.proof.vanishing is None
-                else "two inputs, as ε goes to 0"
+                else f"two inputs, {_where_lost(self.proof.vanishing)}"
             )
             parts.append(f"at least: {how}")
         return "; ".join(parts)
@@ -314,11 +315,16 @@ def likelier_of(proof: Proof, vanishing: Vanishing) -> Iterator[tuple[str, core.
 
 
 def _vanishing_text(proof: Proof, vanishing: Vanishing) -> str:
-    """Say in a line where a bound is lost as eps vanishes."""
+    """Say in a line where a bound is lost as eps vanishes, or at one eps."""
     inputs = f"inputs {_vector(vanishing.first)} against {_vector(vanishing.second)}"
     loss = "a factor" if vanishing.loss is None else budget_text(vanishing.loss)
     shown = _output_text(likelier_of(proof, vanishing))
-    return f"As ε goes to 0: {inputs}; the output {shown} loses {loss}"
+    where = _where_lost(vanishing)
+    return f"{where[0].upper()}{where[1:]}: {inputs}; the output {shown} loses {loss}"
+
+
+def _where_lost(vanishing: Vanishing) -> str:
+    return f"at ε = {exact_text(vanishing.eps)}" if vanishing.eps else "as ε goes to 0"
 
 
 def _places_text(proof: Proof, places: Places) -> str:

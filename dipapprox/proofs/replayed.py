@@ -121,8 +121,8 @@ def _between(answer: BudgetAnswer) -> budgets.Between | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
         case RealProof(proof=Proof(vanishing=Vanishing() as lost) as proof):
-            output, eps = dict(likelier_of(proof, lost)), Fraction(0)
-            return budgets.Between(*_by_name(proof, lost), output, None, eps)
+            output = dict(likelier_of(proof, lost))
+            return budgets.Between(*_by_name(proof, lost), output, None, lost.eps)
         case RealProof(proof=Proof(places=Places() as lost) as proof):
             return budgets.Between(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
         case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):

@@ -14,7 +14,7 @@ logarithms bend there. What is looked at is computed itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor
@@ -51,7 +51,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class VanishingLoss:
-    """What an output of a part loses between two inputs.
+    """What an output of a part loses between two inputs, as eps vanishes or at one eps.
 
     Attributes:
         part: Its number.
@@ -66,16 +66,18 @@ class VanishingLoss:
 
 @dataclass(frozen=True, slots=True)
 class Vanishing:
-    """Two adjacent inputs, and what the outputs of some parts lose between them as eps vanishes.
+    """Two adjacent inputs, and what the outputs of some parts lose between them.
 
     Attributes:
         first, second: The inputs; the outputs are likelier at the first.
         losses: Of the parts; a single one if it is ∞.
+        eps: Where; 0 as it vanishes.
     """
 
     first: Point
     second: Point
     losses: tuple[VanishingLoss, ...]
+    eps: Fraction = _ZERO
 
     @property
     def loss(self) -> Fraction | None:
@@ -88,15 +90,30 @@ class Vanishing:
         return total
 
 
-def as_eps_vanishes(
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A program whose parts have closed forms.
+
+    Attributes:
+        inputs: Its inputs, and how they may change.
+        parts: Those parts that read inputs and publish no real numbers.
+        starts: Changes that promise much, the dearest first, each with inputs to try.
+    """
+
+    inputs: Inputs
+    parts: tuple[ClosedPart, ...]
+    starts: tuple[tuple[Point, Point], ...]
+
+
+def closed(
     program: Program,
     parts: Sequence[Part],
     states: Sequence[FinalStates],
     turns: Sequence[Collection[Fraction]],
     integers: bool,
     limits: Limits,
-) -> Vanishing | None:
-    """Look for two adjacent inputs between which much is lost as eps vanishes.
+) -> Closed | None:
+    """Return a program in closed form, with pairs of adjacent inputs that promise much.
 
     Parts that publish real numbers, or have no closed forms, count for nothing.
 
@@ -109,13 +126,13 @@ def as_eps_vanishes(
         limits: Asked again and again.
 
     Returns:
-        The best pair found; None if nothing is lost between any.
+        None if inputs may change by any number, or states are too many.
     """
     bounds = [_bounds_of(cell.domain, integers) for cell in program.inputs]
     reach = [_reach(program.adjacency, each, integers) for each in bounds]
     if any(each is None for each in reach):
         return None
-    inputs = _Inputs(program.adjacency, bounds, [each or _ZERO for each in reach])
+    inputs = Inputs(program.adjacency, bounds, [each or _ZERO for each in reach])
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     corners = [(*corner, inputs.steps(corner)) for corner in inputs.corners()]
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
@@ -123,22 +140,34 @@ def as_eps_vanishes(
     if room < 0:
         return None
     known = [
-        _Part(number, part, each, limits)
+        ClosedPart(number, part, each, limits)
         for number, (part, each) in enumerate(zip(parts, states, strict=True))
         if not part.program.real_outputs and part.inputs
     ]
     slopes = [each.slopes(corners) for each in known]
+    most = 2 + room // (2 * MOST_CHANGES)
+    starts = [
+        (first, tuple([a + d for a, d in zip(first, change, strict=True)]))
+        for change in _dear_changes(inputs, known, slopes)
+        for first in islice(inputs.starts(change, turns), most)
+    ]
+    return Closed(inputs, tuple(known), tuple(starts))
+
+
+def as_eps_vanishes(known: Closed, pairs: Iterable[tuple[Point, Point]]) -> Vanishing | None:
+    """Return the pair of adjacent inputs between which most is lost as eps vanishes.
+
+    None if nothing is lost between any of them.
+    """
     best: Vanishing | None = None
-    for change in _dear_changes(inputs, known, slopes):
-        for first in islice(inputs.starts(change, turns), 2 + room // (2 * MOST_CHANGES)):
-            second = tuple([a + d for a, d in zip(first, change, strict=True)])
-            losses = [loss for each in known if (loss := each.loss(first, second)) is not None]
-            endless = [each for each in losses if each.loss is None]
-            found = Vanishing(first, second, tuple(endless[:1] or losses))
-            if endless:
-                return found
-            if losses and (best is None or (found.loss or _ZERO) > (best.loss or _ZERO)):
-                best = found
+    for first, second in pairs:
+        losses = [loss for each in known.parts if (loss := each.loss(first, second)) is not None]
+        endless = [each for each in losses if each.loss is None]
+        found = Vanishing(first, second, tuple(endless[:1] or losses))
+        if endless:
+            return found
+        if losses and (best is None or (found.loss or _ZERO) > (best.loss or _ZERO)):
+            best = found
     return best
 
 
@@ -168,7 +197,7 @@ def _reach(adjacency: Adjacency, bounds: Bounds | None, integers: bool) -> Fract
             return radius if width is None else min(radius, width)
 
 
-class _Inputs:
+class Inputs:
     """Inputs between bounds and their changes.
 
     Args:
@@ -203,10 +232,11 @@ class _Inputs:
             for k, moved in enumerate(change):
                 for value in sorted({each - d for each in turns[k] for d in (_ZERO, moved)}):
                     start = (*corner[:k], value, *corner[k + 1 :])
-                    if self._has(k, value) and self._has(k, value + moved) and start not in found:
+                    if self.has(k, value) and self.has(k, value + moved) and start not in found:
                         yield start
 
-    def _has(self, place: int, value: Fraction) -> bool:
+    def has(self, place: int, value: Fraction) -> bool:
+        """Whether an input may have a value."""
         bounds = self._bounds[place]
         return bounds is None or bounds[0] <= value <= bounds[1]
 
@@ -241,7 +271,7 @@ class _Inputs:
 
 
 def _dear_changes(
-    inputs: _Inputs, parts: Sequence[_Part], slopes: Sequence[Sequence[Sequence[Fraction]]]
+    inputs: Inputs, parts: Sequence[ClosedPart], slopes: Sequence[Sequence[Sequence[Fraction]]]
 ) -> list[Point]:
     """Return changes that promise much, the dearest first.
 
@@ -272,7 +302,7 @@ def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(left, right, strict=True)), _ZERO)
 
 
-class _Part:
+class ClosedPart:
     """A part, and its probabilities in closed form.
 
     Args:
@@ -283,9 +313,9 @@ class _Part:
     """
 
     def __init__(self, number: int, part: Part, states: FinalStates, limits: Limits) -> None:
-        self._number, self.inputs, self._states = number, part.inputs, states
+        self.number, self.inputs, self._states = number, part.inputs, states
         self._limits = limits
-        self._outputs = states.outputs
+        self.outputs = states.outputs
         self._known = dict[Point, tuple[ExponentialRatio, ...] | None]()
 
     def slopes(self, corners: Sequence[_Corner]) -> list[list[Fraction]]:
@@ -296,7 +326,7 @@ class _Part:
             for k in range(len(corner)):
                 moved = (*corner[:k], corner[k] + steps[k], *corner[k + 1 :])
                 if k not in self.inputs or not steps[k]:
-                    columns.append([_ZERO] * len(self._outputs))
+                    columns.append([_ZERO] * len(self.outputs))
                     continue
                 near = self._near(corner, moved)
                 columns.append([_slope(each, steps[k]) for each in near])
@@ -306,27 +336,28 @@ class _Part:
     def loss(self, first: Point, second: Point) -> VanishingLoss | None:
         """Return the most that an output loses from the first to the second; None if nothing."""
         best: VanishingLoss | None = None
-        for output, each in zip(self._outputs, self._near(first, second), strict=True):
+        for output, each in zip(self.outputs, self._near(first, second), strict=True):
             if each is None:
                 continue
             if each.jump is None or each.jump > 1:
-                return VanishingLoss(self._number, tuple(output), None)
+                return VanishingLoss(self.number, tuple(output), None)
             loss = each.slope or _ZERO
             if loss > 0 and (best is None or best.loss is None or loss > best.loss):
-                best = VanishingLoss(self._number, tuple(output), loss)
+                best = VanishingLoss(self.number, tuple(output), loss)
         return best
 
     def _near(self, first: Point, second: Point) -> list[NearZero | None]:
         """Return the limits of Pr[output | first] / Pr[output | second]; None for what has none."""
-        p, q = self._distribution(first), self._distribution(second)
+        p, q = self.distribution(first), self.distribution(second)
         if p is None or q is None:
-            return [None] * len(self._outputs)
+            return [None] * len(self.outputs)
         return [
             near_zero(*without_common(a, b)) if a.numerator and b.numerator else None
             for a, b in zip(p, q, strict=True)
         ]
 
-    def _distribution(self, point: Point) -> tuple[ExponentialRatio, ...] | None:
+    def distribution(self, point: Point) -> tuple[ExponentialRatio, ...] | None:
+        """Return the probabilities of all outputs; None for none in closed form."""
         own = tuple([point[k] for k in self.inputs])
         if own not in self._known:
             # Final states for all inputs are those at this one, too.

@@ -144,6 +144,16 @@ class VanishingWitness(Statement, frozen=True, tag_field="kind", tag="vanishing"
     budget: Budget | None
 
 
+class OneEpsWitness(Statement, frozen=True, tag_field="kind", tag="one eps"):
+    """Two adjacent inputs: at this ε, the output loses the budget between them, and a bit more."""
+
+    eps: Rational
+    first: tuple[Rational, ...]
+    second: tuple[Rational, ...]
+    output: dict[str, int | str]
+    budget: Budget
+
+
 class CallEvent(Statement, frozen=True):
     """A call of each run, null for none, and what both answer; null if the reply is not seen."""
 
@@ -173,6 +183,7 @@ Witness = (
     | RayWitness
     | PlacesWitness
     | VanishingWitness
+    | OneEpsWitness
     | CallsWitness
 )
 

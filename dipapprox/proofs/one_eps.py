@@ -1,0 +1,174 @@
+"""Lower bounds at one eps: what an output loses there between two inputs.
+
+A budget D serves an eps if ln(p / p') <= D eps for the probabilities p, p' of an output at all
+adjacent inputs. The largest ln(p / p') / eps may lie neither where eps vanishes nor where it grows:
+then pairs of inputs and eps are looked for by climbing, from pairs that promise much. Doubles
+guide the search; what is found is enclosed, and rounded down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import precision
+from dipapprox.data_classes import dataclass
+from dipapprox.exact.signs.values import ball_at, enclose_at
+from dipapprox.exponentials import ExponentialRatio
+from dipapprox.limits import Limits
+from dipapprox.numerics.intervals import logarithm
+from dipapprox.proofs.changes import allows
+from dipapprox.proofs.point_costs import Point
+from dipapprox.proofs.vanishing import Closed, ClosedPart, Vanishing, VanishingLoss
+
+EPSILONS = tuple(Fraction(4) ** k for k in range(-2, 4))
+"""From which it is climbed."""
+
+MOST_SEEDS = 3
+MOST_TERMS = 6_000
+"""Of all probabilities that are asked for: what is found by then is the answer."""
+
+_FACTORS = (Fraction(2), Fraction(1, 2), Fraction(5, 4), Fraction(4, 5))
+_STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
+_BITS = 100
+_UNIT = 10**6
+"""Bounds are rounded down to multiples of 1 / this."""
+
+_GAIN = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Two adjacent inputs, and an eps."""
+
+    first: Point
+    second: Point
+    eps: Fraction
+
+
+def climbed(
+    known: Closed, pairs: Sequence[tuple[Point, Point]], radius: Fraction, integers: bool
+) -> Place | None:
+    """Return where much is lost, as far as doubles tell; None if nothing is.
+
+    Args:
+        known: The program.
+        pairs: Of adjacent inputs, from which it is climbed.
+        radius: The largest change of an input.
+        integers: Whether inputs are integers.
+    """
+    return _Search(known, radius, integers).best(pairs)
+
+
+def lost_at(known: Closed, place: Place, limits: Limits) -> Vanishing | None:
+    """Return what is lost at a place, rounded down; None if that is nothing."""
+    losses = []
+    for part in known.parts:
+        best: VanishingLoss | None = None
+        before, after = part.distribution(place.first), part.distribution(place.second)
+        for output, p, q in zip(part.outputs, before or (), after or (), strict=False):
+            if not p.numerator or not q.numerator:
+                continue
+            ours, theirs = (enclose_at(each, place.eps, _BITS, limits) for each in (p, q))
+            if isinstance(ours, NotEnclosed) or isinstance(theirs, NotEnclosed):
+                continue
+            if ours.lower <= 0 or theirs.lower <= 0:
+                continue
+            gained = logarithm(ours, _BITS).lower - logarithm(theirs, _BITS).upper
+            loss = Fraction(math.floor(gained / place.eps * _UNIT), _UNIT)
+            if loss > 0 and (best is None or best.loss is None or loss > best.loss):
+                best = VanishingLoss(part.number, tuple(output), loss)
+        if best is not None:
+            losses.append(best)
+    return Vanishing(place.first, place.second, tuple(losses), place.eps) if losses else None
+
+
+class _Search:
+    def __init__(self, known: Closed, radius: Fraction, integers: bool) -> None:
+        self._known, self._radius, self._integers = known, radius, integers
+        self._terms = dict[tuple[int, Point], int]()
+        self._left = MOST_TERMS
+        self._logs = dict[tuple[int, Point, Fraction], list[float | None]]()
+
+    def best(self, pairs: Sequence[tuple[Point, Point]]) -> Place | None:
+        """Return the best place that is found by climbing from the best pairs."""
+        seeds = list[tuple[float, int, Place]]()
+        for pair in dict.fromkeys(pairs):
+            if self._left < MOST_TERMS // 2:
+                break
+            places = [Place(*pair, eps) for eps in EPSILONS]
+            seeds += [(-self._height(each), len(seeds) + k, each) for k, each in enumerate(places)]
+        chosen = dict[tuple[Point, Point], Place]()
+        for _, _, seed in sorted(seeds, key=lambda each: each[:2]):
+            chosen.setdefault((seed.first, seed.second), seed)
+        tops = [self._climbed(seed) for seed in [*chosen.values()][:MOST_SEEDS]]
+        return max(tops, key=self._height, default=None)
+
+    def _climbed(self, place: Place) -> Place:
+        height, known = self._height(place), None
+        while known is not place and self._left > 0:
+            known = place
+            for tried in self._near(place):
+                if self._left <= 0:
+                    break
+                found = self._height(tried)
+                if found > height + _GAIN:
+                    place, height = tried, found
+                    break
+        return place
+
+    def _near(self, place: Place) -> Iterator[Place]:
+        """Yield places with another eps, or with one input moved: of both points, or of one."""
+        for factor in _FACTORS:
+            yield Place(place.first, place.second, place.eps * factor)
+        for step in _STEPS[: 1 if self._integers else None]:
+            for k in range(self._known.inputs.count):
+                for move in (step * self._radius, -step * self._radius):
+                    moved = [self._moved(each, k, move) for each in (place.first, place.second)]
+                    for one, other in (moved, (place.first, moved[1]), (moved[0], place.second)):
+                        if one is not None and other is not None and self._may(one, other):
+                            yield Place(one, other, place.eps)
+
+    def _may(self, first: Point, second: Point) -> bool:
+        change = [b - a for a, b in zip(first, second, strict=True)]
+        return any(change) and allows(self._known.inputs.adjacency, change)
+
+    def _moved(self, point: Point, place: int, move: Fraction) -> Point | None:
+        value = point[place] + move
+        if not self._known.inputs.has(place, value):
+            return None
+        return (*point[:place], value, *point[place + 1 :])
+
+    def _height(self, place: Place) -> float:
+        """Return about what is lost at a place, in multiples of eps."""
+        total = 0.0
+        for part in self._known.parts:
+            before, after = (self._of(part, q, place.eps) for q in (place.first, place.second))
+            pairs = zip(before, after, strict=False)
+            total += max((p - q for p, q in pairs if p is not None and q is not None), default=0.0)
+        return total / float(place.eps)
+
+    def _of(self, part: ClosedPart, point: Point, eps: Fraction) -> list[float | None]:
+        """Return about the logarithms of the probabilities of all outputs; None for 0."""
+        own = tuple([point[k] for k in part.inputs])
+        key = part.number, own, eps
+        if key not in self._logs:
+            found: list[float | None] = []
+            values = part.distribution(point) or ()
+            if (part.number, own) not in self._terms:
+                self._terms[part.number, own] = sum(map(_size, values))
+                self._left -= 20 + self._terms[part.number, own]
+            for each in values:
+                with precision(100):
+                    log = ball_at(each.at(eps)).log() if each.numerator else None
+                middle = None if log is None else float(log.mid())
+                found.append(middle if middle is not None and math.isfinite(middle) else None)
+            self._logs[key] = found
+        return self._logs[key]
+
+
+def _size(value: ExponentialRatio) -> int:
+    """Return how many terms a function has."""
+    return len(value.numerator.terms) + sum(len(f.terms) for f, _ in value.denominator)
