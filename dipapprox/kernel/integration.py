@@ -14,12 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure, Terms, assume
+from dipapprox.kernel.measures import Atom, Component, Form, Measure, Terms, assume
 from dipapprox.kernel.nodes import Graph, Node
 
 MOST_PIECES = 20_000
@@ -42,45 +41,76 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
     return Measure(scalar, tuple(components))
 
 
-Around = dict[Atom, dict[Atom, list[Inequality]] | None]
+Bound = tuple[Terms, Form]
+"""Of a sample: the inequality that says so, and the bound, a form of another sample."""
+
+Sides = tuple[list[Bound], list[Bound]]
+"""Lower and upper bounds."""
 
 
-def _around(component: Component) -> Around:
-    """The inequalities of every sample by the other one in them; None if one has three samples."""
-    found: Around = {atom: {} for atom, _ in component.functions}
-    for inequality in component.bounds:
-        atoms = [atom for atom, _ in inequality[0]]
-        for atom, other in zip(atoms, atoms[::-1], strict=True):
-            near = found[atom]
-            if len(atoms) > 2:
+def _sides(component: Component) -> dict[Atom, Sides | None]:
+    """Solve low <= a x + b y <= high for every sample; None if one has inequalities of three."""
+    found: dict[Atom, Sides | None] = {atom: ([], []) for atom, _ in component.functions}
+    for terms, (low, high) in component.bounds:
+        for (atom, a), (other, b) in zip(terms, terms[::-1], strict=True):
+            sides = found[atom]
+            if len(terms) > 2:
                 found[atom] = None
-            elif near is not None:
-                near.setdefault(other, []).append(inequality)
+            elif sides is not None:
+                for side, end in zip(sides, (low, high) if a > 0 else (high, low), strict=True):
+                    if end is not None:
+                        side.append((terms, Form(end / a, ((other, Fraction(-b, a)),))))
     return found
 
 
 def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Component:
-    """Integrate out unused samples with one neighbour each, until none is left.
+    """Integrate out unused samples with one inequality each, until none is left.
 
     Whole laws come first: their integrals are known, and shared by many states.
     """
     found: Component | None = component
     while found is not None:
-        component, found = found, _without_one(graph, found, kept)
+        component, found = found, None
+        sides = _sides(component)
+        for atom, function in sorted(component.functions, key=lambda own: not graph.is_law(own[1])):
+            near = sides[atom]
+            if atom not in kept and near is not None and found is None:
+                found = _without_one(graph, component, atom, function, near)
     return component
 
 
-def _without_one(graph: Graph, component: Component, kept: frozenset[Atom]) -> Component | None:
-    around = _around(component)
-    for atom, function in sorted(component.functions, key=lambda own: not graph.is_law(own[1])):
-        near = around[atom]
-        if atom in kept or near is None or [len(each) for each in near.values()] != [1]:
-            continue
-        ((other, (inequality,)),) = near.items()
-        factor = _between(graph, function, atom, inequality)
-        if factor is not None:
-            return _multiplied(graph, component, atom, other, factor)
-    return None
+def _without_one(
+    graph: Graph, component: Component, atom: Atom, function: Node, near: Sides
+) -> Component | None:
+    """Integrate out a sample if its bounds are one inequality."""
+    bounds = near[0] + near[1]
+    if len({terms for terms, _ in bounds}) != 1:
+        return None
+    ((other, _),) = bounds[0][1].terms
+    lower, upper = ([line for _, line in side] for side in near)
+    if not upper:
+        factor = _running(graph, function, lower[0], False)
+    else:
+        factor = _running(graph, function, upper[0], True)
+    if lower and upper and factor is not None:
+        before = _running(graph, function, lower[0], True, before=True)
+        factor = None if before is None else graph.rise(factor, before)
+    return None if factor is None else _multiplied(graph, component, atom, other, factor)
+
+
+def _running(
+    graph: Graph, function: Node, line: Form, from_left: bool, before: bool = False
+) -> Node | None:
+    """Return y -> the integral of f up to a line, or from there on; None for no line of integers.
+
+    Up to what is before it, that is: on the integers L <= x is x without x <= L - 1.
+    """
+    ((_, slope),), offset = line.terms, line.constant
+    if graph.discrete[function]:
+        if abs(slope) != 1 or offset.denominator != 1:
+            return None
+        offset -= before
+    return graph.moved(graph.running(function, from_left), slope, offset)
 
 
 def _multiplied(
@@ -93,47 +123,6 @@ def _multiplied(
     return Component(tuple(functions), tuple(bounds))
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """y -> slope * y + offset."""
-
-    slope: Fraction
-    offset: Fraction
-
-
-def _lines(atom: Atom, inequality: Inequality) -> tuple[_Line | None, _Line | None]:
-    """Solve low <= a x + b y <= high for x: its lower and its upper bound, lines in y."""
-    terms, (low, high) = inequality
-    coefficients = dict(terms)
-    a = coefficients.pop(atom)
-    ((_, b),) = coefficients.items()
-    if a < 0:
-        low, high = high, low
-    lower = None if low is None else _Line(Fraction(-b, a), Fraction(low) / a)
-    upper = None if high is None else _Line(Fraction(-b, a), Fraction(high) / a)
-    return lower, upper
-
-
-def _between(graph: Graph, function: Node, atom: Atom, inequality: Inequality) -> Node | None:
-    """Return y -> integral of f between two lines; None where an integer is not on them."""
-    lower, upper = _lines(atom, inequality)
-    integers = graph.discrete[function]
-    lines = [line for line in (lower, upper) if line is not None]
-    if integers and not all(abs(e.slope) == 1 and e.offset.denominator == 1 for e in lines):
-        return None
-    if upper is None:
-        if lower is None:
-            return None
-        return graph.moved(graph.running(function, False), lower.slope, lower.offset)
-    whole = graph.running(function, True)
-    up_to = graph.moved(whole, upper.slope, upper.offset)
-    if lower is None:
-        return up_to
-    # On the integers L <= x <= U is x <= U without x <= L - 1.
-    start = lower.offset - 1 if integers else lower.offset
-    return graph.rise(up_to, graph.moved(whole, lower.slope, start))
-
-
 def _integral(graph: Graph, component: Component) -> Node:
     """Return the integral of a component over all its samples."""
     pending, found, pieces = [(graph.one, component)], graph.zero, 0
@@ -143,9 +132,9 @@ def _integral(graph: Graph, component: Component) -> Node:
             raise Refused(f"samples split into more than {MOST_PIECES} parts")
         value, part = pending.pop()
         part = _absorbed(graph, part, frozenset())
-        around, rest = _around(part), []
+        sides, rest = _sides(part), []
         for atom, function in part.functions:
-            if around[atom] == {}:
+            if sides[atom] == ([], []):
                 value = graph.times(value, graph.total(function))
             else:
                 rest.append((atom, function))
@@ -199,76 +188,45 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
     side, L(y) <= x <= U(z), G the integral of f_x from the left: the integral over x is
     G(U(z)) - G(L(y)) where L(y) <= U(z), else 0; on the integers G(U(z)) - G(L(y) - 1).
     """
-    around = {atom: near for atom, near in _around(component).items() if near is not None}
-    if not around:
+    sides = {atom: near for atom, near in _sides(component).items() if near is not None}
+    if not sides:
         raise Refused("samples that only sums compare")
-    atom = min(around, key=lambda atom: (sum(map(len, around[atom].values())), atom))
+    atom = min(sides, key=lambda atom: (sum(map(len, sides[atom])), atom))
     function = dict(component.functions)[atom]
-    integers = graph.discrete[function]
-    sides: tuple[list[_Bound], list[_Bound]] = [], []
-    for other, inequalities in around[atom].items():
-        for terms, bounds in inequalities:
-            for side, line in enumerate(_lines(atom, (terms, bounds))):
-                if line is not None:
-                    sides[side].append(_Bound(other, line, terms))
-    for side, bounds_of_side in enumerate(sides):
-        if len(bounds_of_side) > 1:
-            first, second = bounds_of_side[:2]
-            difference = _difference(first, second)
+    for side, bounds in enumerate(sides[atom]):
+        if len(bounds) > 1:
+            first, second = bounds[:2]
+            difference = first[1].plus(second[1].scaled(Fraction(-1)))
             # Where first <= second the second is loose as an upper bound, the first as a lower one.
             loose = (second, first) if side else (first, second)
             return [
                 (1, part)
-                for relation, bound in zip(("<=", ">"), loose, strict=True)
+                for relation, (terms, _) in zip(("<=", ">"), loose, strict=True)
                 for part in _where(
-                    graph, _without(component, atom, bound, side), difference, relation
+                    graph, _without(component, atom, terms, side), difference, relation
                 )
             ]
-    if not (sides[0] and sides[1]):
-        raise Refused("integer samples compared after multiplication")
-    lower, upper = sides[0][0], sides[1][0]
-    whole = graph.running(function, True)
-    start = lower.line.offset - 1 if integers else lower.line.offset
-    found = []
-    for sign, other, slope, offset in (
-        (1, upper.other, upper.line.slope, upper.line.offset),
-        (-1, lower.other, lower.line.slope, start),
-    ):
-        if integers and (abs(slope) != 1 or offset.denominator != 1):
+    found: list[tuple[int, Component]] = []
+    lines = [line for bounds in sides[atom] for _, line in bounds]
+    for sign, line in zip((-1, 1), lines, strict=False):
+        factor = _running(graph, function, line, True, before=sign < 0)
+        if factor is None or len(lines) < 2:
             raise Refused("integer samples compared after multiplication")
-        factor = graph.moved(whole, slope, offset)
-        rest = _multiplied(graph, component, atom, other, factor)
-        parts = _where(graph, rest, _difference(lower, upper), "<=")
-        found += [(sign, part) for part in parts]
+        rest = _multiplied(graph, component, atom, line.terms[0][0], factor)
+        apart = lines[0].plus(lines[1].scaled(Fraction(-1)))
+        found += [(sign, part) for part in _where(graph, rest, apart, "<=")]
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """A bound of a sample: a line in another one, from the inequality with these terms."""
-
-    other: Atom
-    line: _Line
-    terms: Terms
-
-
-def _difference(first: _Bound, second: _Bound) -> Form:
-    """first - second."""
-    one = Form(first.line.offset, ((first.other, first.line.slope),))
-    other = Form(second.line.offset, ((second.other, second.line.slope),))
-    return one.plus(other.scaled(Fraction(-1)))
-
-
-def _without(component: Component, atom: Atom, bound: _Bound, side: int) -> Component:
+def _without(component: Component, atom: Atom, loose: Terms, side: int) -> Component:
     """Drop a lower (side 0) or upper (side 1) bound of a sample."""
     found = []
     for terms, (low, high) in component.bounds:
-        if terms == bound.terms:
+        if terms == loose:
             is_low = (dict(terms)[atom] > 0) == (side == 0)
             low, high = (None, high) if is_low else (low, None)
-            if low is None and high is None:
-                continue
-        found.append((terms, (low, high)))
+        if low is not None or high is not None:
+            found.append((terms, (low, high)))
     return Component(component.functions, tuple(found))
 
 

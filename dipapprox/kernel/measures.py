@@ -20,10 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
+from operator import itemgetter
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.nodes import Bounds, Graph, Node, both
 
 Atom = int
 """A sample, by its number in a measure."""
@@ -52,9 +53,6 @@ class Form:
             return Form(Fraction(0))
         return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
 
-
-Bounds = tuple[Fraction | None, Fraction | None]
-"""Of a form, both included; None is no bound."""
 
 Terms = tuple[tuple[Atom, int], ...]
 """A form without its constant: primitive integers, the first one > 0."""
@@ -117,9 +115,18 @@ def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Me
     if integers:
         low = None if low is None else _next_integer(low, relation == ">")
         high = None if high is None else -_next_integer(-high, relation == "<")
-    merged = _bounded(graph, _union(components), terms, (low, high), integers)
-    if merged is None:
-        return []
+    functions = sorted(own for c in components for own in c.functions)
+    spend(len(functions))
+    bounds = dict(own for c in components for own in c.bounds)
+    if len(terms) == 1:
+        # Primitive and > 0: the coefficient is 1.
+        ((atom, _),) = terms
+        functions = [(a, graph.restrict(f, low, high) if a == atom else f) for a, f in functions]
+    else:
+        low, high = bounds[terms] = both(bounds.get(terms, (None, None)), (low, high))
+        if low is not None and high is not None and (low > high if integers else low >= high):
+            return []
+    merged = Component(tuple(functions), tuple(sorted(bounds.items(), key=itemgetter(0))))
     others = [c for c in measure.components if c not in components]
     return [Measure(measure.scalar, (*others, merged))]
 
@@ -137,34 +144,3 @@ def _next_integer(bound: Fraction, strict: bool) -> Fraction:
     """The least integer >= bound, or > bound."""
     found = -(-bound.numerator // bound.denominator)
     return Fraction(found + 1 if strict and found == bound else found)
-
-
-def _union(components: list[Component]) -> Component:
-    functions = tuple(sorted(pair for c in components for pair in c.functions))
-    spend(len(functions))
-    return Component(functions, tuple(sorted((b for c in components for b in c.bounds), key=_key)))
-
-
-def _key(bound: Inequality) -> Terms:
-    return bound[0]
-
-
-def _bounded(
-    graph: Graph, component: Component, terms: Terms, bounds: Bounds, integers: bool
-) -> Component | None:
-    """Add an inequality; None if it leaves nothing but a null set."""
-    if len(terms) == 1:
-        # Primitive and > 0: the coefficient is 1.
-        atom = terms[0][0]
-        functions = tuple(
-            [(a, graph.restrict(f, *bounds) if a == atom else f) for a, f in component.functions]
-        )
-        return Component(functions, component.bounds)
-    found = dict(component.bounds)
-    low, high = found.get(terms, (None, None))
-    low = bounds[0] if low is None else low if bounds[0] is None else max(low, bounds[0])
-    high = bounds[1] if high is None else high if bounds[1] is None else min(high, bounds[1])
-    if low is not None and high is not None and (low > high or (low == high and not integers)):
-        return None
-    found[terms] = low, high
-    return Component(component.functions, tuple(sorted(found.items(), key=_key)))

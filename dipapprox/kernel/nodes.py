@@ -39,6 +39,9 @@ from dipapprox.kernel.laws import FAMILIES, Law
 Node = int
 """The number of a node in its `Graph`; what a node is made of has smaller numbers."""
 
+Bounds = tuple[Fraction | None, Fraction | None]
+"""Of what lies between them, or is one of them; None is no bound."""
+
 MOST_PARTS = 4_000_000
 """Of all nodes together."""
 
@@ -127,7 +130,7 @@ class Graph:
         node = self.nodes[function]
         if node.kind == "restrict":
             (function,) = node.parts
-            lower, upper = _inner(lower, node.data[0], max), _inner(upper, node.data[1], min)
+            lower, upper = both((lower, upper), node.data)
         if lower is None and upper is None:
             return function
         return self.add("restrict", [function], lower, upper)
@@ -271,9 +274,9 @@ class Graph:
         return number
 
 
-def _inner(
-    one: Fraction | None, other: Fraction | None, choice: Callable[..., Fraction]
-) -> Fraction | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return choice(one, other)
+def both(one: Bounds, other: Bounds) -> Bounds:
+    """Return the bounds of what lies between these and those."""
+    lows, highs = (
+        [end for end in ends if end is not None] for ends in zip(one, other, strict=True)
+    )
+    return max(lows, default=None), min(highs, default=None)
