@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
@@ -49,20 +49,14 @@ MOST_RUNS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineRun:
-    """What is run so many times: a machine at an eps, or a mechanism; on a sample of a rate."""
-
-    what: Machine | Mechanism
-    eps: Fraction | None
-    rate: Fraction | None
-    times: int
-
-
-@dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What claims are about; it has no eps, and all pairs are meant."""
+    """What claims are about; it has no eps, and all pairs are meant.
 
-    runs: tuple[PipelineRun, ...]
+    Attributes:
+        runs: What is run, as a record is removed, and how many times.
+    """
+
+    runs: tuple[tuple[Change, int], ...]
     eps: None = None
     pairs: None = None
 
@@ -70,9 +64,9 @@ class Pipeline:
         """Yield how runs change, if a record is removed, and if one is added."""
         for added in (False, True):
             way = Counter[Change]()
-            for run in self.runs:
-                sample = None if run.rate is None else (run.rate, added)
-                way[Change(run.what, run.eps, None, sample)] += run.times
+            for run, times in self.runs:
+                sample = None if run.sample is None else (run.sample[0], added)
+                way[replace(run, sample=sample)] += times
             yield way
 
     def ways_of(self, step: Step, known: Iterable[Change]) -> tuple[None, Iterator[Way]]:
@@ -87,7 +81,7 @@ def inside(about: object, json: object) -> Proof | Mechanism:
             number = as_integer(as_record(json, "a run", ("run",))["run"], "a run")
             if not 0 <= number < len(runs):
                 raise BadProof(f"there is no run {number}")
-            what = runs[number].what
+            what = runs[number][0].what
             return Proof(what, None) if isinstance(what, Machine) else what
         case Proof(machine):
             record = as_record(json, "a part", ("part", "pairs"))
@@ -288,7 +282,8 @@ def read_pipeline(json: object) -> Pipeline:
                 raise BadProof("inputs are adjacent in one order only")
         else:
             what = read_mechanism(what)
-        runs.append(PipelineRun(what, eps, rate, times))
+        sample = None if rate is None else (rate, False)
+        runs.append((Change(what, eps, None, sample), times))
     if not runs:
         raise BadProof("a pipeline of no runs")
     return Pipeline(tuple(runs))

@@ -243,7 +243,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A mechanism as above: the values of its fields, numbers or pairs of them."""
+    """A mechanism as above: the values of its fields; of rdp, the pairs."""
 
     name: str
     values: tuple[Any, ...]
@@ -254,10 +254,10 @@ class Mechanism:
     def pair(self, orders: Sequence[Fraction]) -> Pair:
         """Return what is known of it, at this precision; zCDP is used at these orders."""
         match self.name, self.values:
-            case "rdp", [known]:
-                return _renyi(known)
-            case "zcdp", [rho] if rho > 0:
-                return _renyi([(order, rho * order) for order in orders])
+            case "rdp", known if all(order > 1 and bound >= 0 for order, bound in known):
+                return Renyi(known)
+            case "zcdp", [rho] if rho > 0 and all(order > 1 for order in orders):
+                return Renyi([(order, rho * order) for order in orders])
             case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
                 likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
                 rest = 1 - likely - other if n > 2 else ZERO
@@ -279,21 +279,18 @@ def read_mechanism(json: object) -> Mechanism:
     name = json.get("mechanism") if isinstance(json, dict) else None
     name = as_word(name, "a mechanism", tuple(FIELDS))
     record = as_record(json, "a mechanism", ("mechanism", *FIELDS[name]))
-    values = (record[each] for each in FIELDS[name])
     if name == "rdp":
-        found = Mechanism(
-            name, tuple(tuple(map(_order, as_list(each, "orders"))) for each in values)
-        )
+        rows = [as_list(each, "an order", 2) for each in as_list(record["orders"], "orders")]
+        found = Mechanism(name, tuple((_number(order), _number(bound)) for order, bound in rows))
     else:
-        found = Mechanism(name, tuple(as_number(each, "a parameter") for each in values))
+        found = Mechanism(name, tuple(_number(record[each]) for each in FIELDS[name]))
     with precision(64):
         found.pair(())
     return found
 
 
-def _order(json: object) -> tuple[Fraction, Fraction]:
-    order, divergence = as_list(json, "an order", 2)
-    return as_number(order, "an order"), as_number(divergence, "a divergence")
+def _number(json: object) -> Fraction:
+    return as_number(json, "a parameter")
 
 
 def _two(loss: Fraction, mass: arb) -> Cells:
@@ -301,9 +298,3 @@ def _two(loss: Fraction, mass: arb) -> Cells:
     odds = to_ball(loss).exp()
     likely, unlikely = mass * odds / (1 + odds), mass / (1 + odds)
     return [(likely, unlikely), (unlikely, likely)]
-
-
-def _renyi(orders: Sequence[tuple[Fraction, Fraction]]) -> Pair:
-    if any(order <= 1 or divergence < 0 for order, divergence in orders):
-        raise BadProof("orders are > 1, divergences >= 0")
-    return Renyi(orders)

@@ -53,7 +53,7 @@ class ComposedProgram:
             "bits": self._bits,
             "cuts": [],
         }
-        machine = pipeline.runs[number].what
+        machine = pipeline.runs[number][0].what
         assert isinstance(machine, Machine)
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]

@@ -267,7 +267,7 @@ class Written:
                 orders = _orders(
                     run.what.rho, _Grid(Fraction(1, 8), Fraction(0), 0, [[-200, 200, 1]])
                 )
-            what = self._read.runs[number].what
+            what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
         return pair if run.rate is None else Sampled(pair, run.rate, added)

@@ -67,7 +67,7 @@ class Replay(Result):
         steps: What the kernel replayed.
         explained: Whether people see all steps.
         seconds: How long it took.
-        concluded: What each of several proofs concludes, in words; none of one.
+        concluded: What each proof concludes, in words.
     """
 
     outcome: Outcome
@@ -109,13 +109,12 @@ class Replay(Result):
         """Return what people see of it."""
         same = "the text means the machine of the proof: the elaborator's word"
         proved = self.outcome is Outcome.CONFIRMED and self.steps
-        conclusions = self.concluded or [each.conclusion for each in self.steps[-1:]]
         return Description(
             headline=f"{self.program}: the proof of {self.verdict} is {self.outcome.value}",
             label=self.outcome.value,
             tone=TONES[self.outcome],
             facts=known(
-                *(("proved", said) for said in conclusions if proved),
+                *(("proved", said) for said in self.concluded if proved),
                 ("scope", self.scope if proved else None),
                 ("caveat", self.caveat),
                 ("parameters", parameters_text(self.parameters)),

@@ -1,0 +1,154 @@
+"""Files of proofs, judged: by the kernel, and by whoever knows what their texts mean.
+
+refuted        the file was changed without a new digest, a text does not mean its machine, or
+               a step does not hold
+confirmed      all steps hold, and the last one is the claim, about the machine of the text
+not confirmed  a limit was reached
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dipapprox.data_classes import dataclass
+from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
+from dipapprox.kernel.budget import asking
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.judgements import Judgement
+from dipapprox.kernel.reading import as_list, as_name, as_record
+from dipapprox.kernel.replay import RULES, replay
+from dipapprox.limits import Limits
+from dipapprox.replays.digest import digest
+from dipapprox.replays.result import Outcome, Replay, ReplayedStep
+
+_PROGRAM = ("name", "language", "text", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a file says.
+
+    Attributes:
+        program: The name of what it is about.
+        parameters: Of the program.
+        scope: The inputs and pairs that it is about, in words.
+        verdict: "DP" or "Not_DP".
+        machine: What its proofs are about.
+        proofs: A claim and steps each.
+        has_texts: Whether there is a program's text.
+    """
+
+    program: str
+    parameters: Mapping[str, Fraction]
+    scope: str
+    verdict: str
+    machine: object
+    proofs: Sequence[tuple[object, object]]
+    has_texts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of files.
+
+    Attributes:
+        fields: Of the object.
+        version: That is read.
+        read: Returns what a file says, or raises `BadProof`.
+        differences: Returns what is false without any step, and what the verdict leaves out.
+    """
+
+    fields: tuple[str, ...]
+    version: int
+    read: Callable[[Mapping[str, Any]], Said]
+    differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
+
+
+def judged(content: Mapping[str, object], kind: Kind, limits: Limits, explained: bool) -> Replay:
+    """Judge the JSON object of a file.
+
+    Args:
+        content: Of this kind.
+        kind: What its fields are.
+        limits: Asked all the time.
+        explained: Whether people shall see all steps.
+
+    Raises:
+        UserError: If it is malformed.
+    """
+    try:
+        return _judged(as_record(dict(content), "a proof", kind.fields), kind, limits, explained)
+    except BadProof as bad:
+        raise UserError(f"the proof is malformed: {bad}") from None
+    except UnicodeEncodeError:
+        raise UserError("the proof is malformed: a text is not Unicode") from None
+    except RecursionError:
+        raise UserError("the proof is malformed: too deep") from None
+
+
+def _judged(content: Mapping[str, Any], kind: Kind, limits: Limits, explained: bool) -> Replay:
+    version = content["version"]
+    if version != kind.version or isinstance(version, bool):
+        raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {kind.version}")
+    said, steps, concluded = kind.read(content), list[ReplayedStep](), list[str]()
+    false, reason, caveat, elaborated = list[str](), None, None, False
+    try:
+        with asking(limits.check):
+            if digest(content) != content["digest"]:
+                false = ["digest: the file has changed since it was written"]
+            else:
+                false, caveat = kind.differences(content, said)
+            elaborated = said.has_texts and not false
+            for claim, listed in said.proofs if not false else ():
+                own, before = as_list(listed, "the steps"), len(steps)
+
+                def note(
+                    number: int, found: Judgement, own: list[Any] = own, before: int = before
+                ) -> None:
+                    steps.append(_step(own[number], found, before))
+
+                concluded.append(str(replay(said.machine, claim, own, note)))
+    except Refuted as refuted:
+        false = [f"step {len(steps)}: {refuted}"]
+    except BadProof:
+        raise
+    except NotProved as obstacle:
+        reason = f"step {len(steps)}: {obstacle}"
+    except LimitReached as limit:
+        reason = limit.reason
+    except MemoryError:
+        reason = NO_MEMORY
+    outcome = Outcome.CONFIRMED if reason is None else Outcome.NOT_CONFIRMED
+    return Replay(
+        outcome=Outcome.REFUTED if false else outcome,
+        differences=tuple(false),
+        reason=reason,
+        program=said.program,
+        parameters=said.parameters,
+        scope=said.scope,
+        verdict=said.verdict,
+        elaborated=elaborated,
+        steps=tuple(steps),
+        explained=explained,
+        seconds=limits.elapsed(),
+        concluded=tuple(concluded),
+        caveat=caveat,
+    )
+
+
+def program_of(json: object) -> dict[str, str]:
+    """Read the text of a program, and its name."""
+    program = as_record(json, "the program", _PROGRAM)
+    if not all(isinstance(text, str) for text in program.values()):
+        raise BadProof("the program's fields are texts")
+    as_name(program["name"], "the program")
+    return program
+
+
+def _step(step: Mapping[str, Any], judgement: Judgement, before: int) -> ReplayedStep:
+    """Say what a step concluded, and why; there were so many before its proof."""
+    premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
+    theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+    return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), str(judgement))
