@@ -152,4 +152,4 @@ if s > N / 2 then out <- q else out <- 3 end
         return calls(lambda: execute(program, True, Limits(), compared=True)) / rounds**2
 
     work(3)
-    assert work(120) < 260
+    assert work(120) < 140

@@ -49,9 +49,16 @@ def evaluate(run: Run, expression: core.Expression, state: State) -> StoredValue
         case core.Element():
             return read(run, element_name(run, expression, state), state, expression.span)
         case core.Sum():
-            left = _number(run, expression.left, state)
-            right = _number(run, expression.right, state)
-            return shared_form(run, left + right)
+            left = evaluate(run, expression.left, state)
+            right = evaluate(run, expression.right, state)
+            # By identity: forms hash slowly.
+            total = run.sums.get((id(left), id(right)))
+            if total is None:
+                first = _number(run, expression.left, state)
+                second = _number(run, expression.right, state)
+                total = first, second, shared_form(run, first + second)
+                run.sums[id(first), id(second)] = total
+            return total[2]
         case core.Product():
             return shared_form(run, _product(run, expression, state))
     assert_never(expression)
@@ -150,12 +157,16 @@ def _product(run: Run, product: core.Product, state: State) -> LinearForm:
 
 def constant_value(run: Run, value: core.Value) -> StoredValue:
     """Return the one object that stands for a value."""
+    known = run.seen.get(id(value))
+    if known is not None:
+        return known[1]
     stored = run.constants.get(value)
     if stored is None:
         stored = value if isinstance(value, str) else LinearForm.constant_form(value)
         if isinstance(stored, LinearForm):
             stored = shared_form(run, stored)
         run.constants[value] = stored
+    run.seen[id(value)] = value, stored
     return stored
 
 

@@ -39,7 +39,7 @@ mention smaller choices only. `NEVER` is the empty union, `ALWAYS` another node 
 NO_CHOICES: tuple[Node, ...] = ((UNION, (), ()), (UNION - 1, (), ()))
 """The nodes `NEVER` and `ALWAYS`."""
 
-_CREDIT = 16
+_CREDIT = 4
 """Nodes that unions may look at for every node that a split adds: their work grows as that of the
 paths does. What is not looked at stays a `UNION`."""
 
@@ -77,7 +77,9 @@ class OutcomeSets:
             raise BrokenInvariant("a choice was made twice on a path")
         self._credit += _CREDIT
         self._counts[choice] = outcomes
-        return [self._node(choice, {outcome: number}) for outcome in range(outcomes)]
+        if outcomes == 1:
+            return [number]
+        return [self._added((choice, (outcome,), (number,))) for outcome in range(outcomes)]
 
     def told(self, number: int, reading: int, cell: int, values: Iterable[int], size: int) -> int:
         """Restrict a set to inputs in which a cell has one of some values.
@@ -133,7 +135,11 @@ class OutcomeSets:
         Raises:
             BrokenInvariant: If two of them are seen to have something in common: a bug.
         """
-        wanted = self._members(sets)
+        given = tuple(sets)
+        beside = self._beside(given)
+        if beside is not None:
+            return beside
+        wanted = self._members(given)
         waiting = [wanted]
         while waiting:
             members = waiting[-1]
@@ -155,6 +161,25 @@ class OutcomeSets:
         found = self._known(wanted)
         assert found is not None
         return found
+
+    def _beside(self, members: tuple[int, ...]) -> int | None:
+        """Return the union of sets that begin with different outcomes of one choice; else None.
+
+        So do those of states that meet right after it.
+        """
+        head = self.nodes[members[0]][0] if members else UNION
+        if len(members) > self._counts.get(head, 0):
+            return None
+        children: dict[int, int] = {}
+        for member in members:
+            own, outcomes, below = self.nodes[member]
+            if own != head:
+                return None
+            for outcome, child in zip(outcomes, below, strict=True):
+                if outcome in children:
+                    return None
+                children[outcome] = child
+        return self._node(head, children)
 
     def _known(self, members: tuple[int, ...]) -> int | None:
         if len(members) < 2:

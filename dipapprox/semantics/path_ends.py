@@ -95,11 +95,15 @@ def _merged(run: Run, group: list[State], live: int) -> list[State]:
         group = spent_samples.unite_spent(run, group, live)
         if len(group) == 1:
             return group
-    first = group[0]
-    if all(each.path is first.path and each.knowledge is first.knowledge for each in group):
+    first, share, outcomes = group[0], 0, []
+    for each in group:
+        if each.path is not first.path or each.knowledge is not first.knowledge:
+            break
+        share ^= each.share
+        outcomes.append(each.outcomes)
+    else:
         # They differ in outcomes alone, as the courses of a walk do that meet.
-        first.share = reduce(xor, [each.share for each in group])
-        first.outcomes = run.sets.union([each.outcomes for each in group])
+        first.share, first.outcomes = share, run.sets.union(outcomes)
         return [first]
     points = run.points
     regions = []

@@ -60,6 +60,8 @@ class Run:
         names: Of the finite outputs.
         reals: The real outputs.
         constants: The one object that stands for a value.
+        seen: The same by the identity of a value, which is kept alive so: fractions hash slowly.
+        sums: Two forms, which are kept alive so, and their sum, by the identities of the two.
         literals: The same by the identity of an expression, which is kept alive so.
         forms: The one object that stands for equal forms.
         admitted: By the domain of an output and a literal, the literal, and its value in there.
@@ -112,6 +114,10 @@ class Run:
     drawn_on: list[int | None]
     sets: OutcomeSets = field(default_factory=OutcomeSets)
     constants: dict[core.Value, StoredValue] = field(default_factory=dict)
+    seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict)
+    sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
+        default_factory=dict
+    )
     literals: dict[int, tuple[core.Constant, StoredValue]] = field(default_factory=dict)
     admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
     samples: dict[Hashable, Sample] = field(default_factory=dict)

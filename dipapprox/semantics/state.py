@@ -71,8 +71,8 @@ class Store(Generic[V]):
             while layers and len(layers[0]) <= 2 * len(newest):
                 newest, layers = {**layers[0], **newest}, layers[1:]
             self._own, self._layers = {}, (newest, *layers)
-        copy: Store[V] = Store()
-        copy._layers, copy._count = self._layers, self._count
+        copy: Store[V] = Store.__new__(Store)
+        copy._own, copy._layers, copy._count = {}, self._layers, self._count
         return copy
 
     def restricted(self, names: Container[str]) -> Store[V]:

@@ -174,7 +174,6 @@ def weighed(
     fixed = run.fixed_choices.get(id(statement))
     if fixed is not None:
         _, weighing, values = fixed
-        require_law(run, weighing.written, statement.site, name)
         return weighing.law, values
     values = tuple([concrete(run, value, state) for value, _ in statement.options])
     first: dict[core.Value, int] = {}
