@@ -112,7 +112,7 @@ class Sums:
         cuts: Sequence[Fraction],
     ) -> None:
         on, self._found, self._signs = signs.epsilons, found, signs
-        self._growth, self._delta = claim[0].scaled(-1), claim[1]
+        self._growth, self._delta = claim
         if cuts and not (on.lower < cuts[0] and (on.upper is None or cuts[-1] < on.upper)):
             raise BadProof("cuts are not inside of the interval")
         starts, ends = (on.lower, *cuts), (*cuts, on.upper)
@@ -132,7 +132,7 @@ class Sums:
             for pair in pairs:
                 if pair not in self._excesses:
                     p, q = (self._found.forms[k] for k in pair)
-                    excess = self._excesses[pair] = p + self._growth * q
+                    excess = self._excesses[pair] = p - self._growth * q
                     self._kinds[pair] = [self._kind(excess, part) for part in self._parts]
             parts = enumerate(self._parts)
             self._known[pairs] = all(self._hold_on(part, pairs, k) for k, part in parts)
@@ -155,16 +155,13 @@ class Sums:
                 free.setdefault(excess.numerator.parts()[1], []).append(excess)
         if len(free) > MOST_FREE:
             raise Refused(f"more than {MOST_FREE} excesses of one pair without a known sign")
-        slack = self._delta + sum(always, Ratio.constant(0)).scaled(-1)
-        return all(
-            self._signs.tell(
-                (slack + sum(chain(*some), Ratio.constant(0)).scaled(-1)).numerator,
-                positive=False,
-                on=on,
-            )
-            for size in range(len(free) + 1)
-            for some in combinations(free.values(), size)
-        )
+        slack = sum((each.scaled(-1) for each in always), self._delta)
+        for size in range(len(free) + 1):
+            for some in combinations(free.values(), size):
+                less = sum(chain(*some), Ratio.constant(0))
+                if not self._signs.tell((slack - less).numerator, positive=False, on=on):
+                    return False
+        return True
 
 
 def violated_somewhere(
@@ -193,7 +190,7 @@ def violated_somewhere(
     here, everywhere = Signs.at(eps), Signs(on, signs)
     formulas = read_weight(step["eps_prv"]), read_weight(step["delta"])
     for formula, value in zip(formulas, (found.eps_prv, found.delta), strict=True):
-        slack = formula_of(formula, here).scaled(-1) + Ratio.constant(value)
+        slack = Ratio.constant(value) - formula_of(formula, here)
         if not here.tell(slack.numerator, positive=False):
             raise Refuted("the violation is of less than what is claimed")
         if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):

@@ -159,7 +159,7 @@ def _value(graph: Graph, number: Node, known: list[Any], signs: Signs) -> Any:
         case "weight":
             return data[0]
         case "star":
-            rest = _ONE + known[0].scaled(-1)
+            rest = _ONE - known[0]
             if not signs.tell(rest.numerator, positive=True):
                 raise NotProved("a loop that is not known to end")
             return rest.inverse()
@@ -181,10 +181,9 @@ def _density(law: Law, factor: Fraction, signs: Signs) -> Pieces:
         rate, share = -side / scale, Fraction(side in family.sides, len(family.sides))
         size = Ratio(Sum.of([((-rate * law.mean, 1), share * factor / scale)]))
         if law.is_discrete:
-            step = Sum.exponential(-1 / scale)
-            total = Ratio(_ONE.numerator + step).inverse()
-            size = Ratio(Sum.of([((-rate * law.mean, 0), factor)])) * total
-            size = size * Ratio(_ONE.numerator - step)
+            step = Ratio(Sum.exponential(-1 / scale))
+            size = Ratio(Sum.of([((-rate * law.mean, 0), factor)]))
+            size = size * (_ONE - step) * (_ONE + step).inverse()
         pieces.append(_collected([((0, rate), size)]))
     return Pieces((law.mean + _HALF if law.is_discrete else law.mean,), tuple(pieces))
 
@@ -212,7 +211,7 @@ def _collected(terms: Iterable[tuple[tuple[int, Fraction], Ratio]]) -> Piece:
 def _rise(low: Ratio | None, high: Ratio | None) -> Ratio:
     if low is None or high is None:
         raise Refuted("an integral that does not converge")
-    return high + low.scaled(-1)
+    return high - low
 
 
 def _primitive(piece: Piece, integers: bool) -> Piece:

@@ -93,9 +93,6 @@ class Sum:
     def __add__(self, other: Sum) -> Sum:
         return Sum.of((*self.terms, *other.terms))
 
-    def __sub__(self, other: Sum) -> Sum:
-        return self + other.scaled(Fraction(-1))
-
     def __mul__(self, other: Sum) -> Sum:
         if len(self.terms) * len(other.terms) > MOST_TERMS:
             raise Refused(f"a product of more than {MOST_TERMS} terms")
@@ -150,10 +147,9 @@ class Sum:
 
     def sign(self, eps: Fraction) -> int:
         """Return -1, 0 or 1: the sign of the value at a rational eps >= 0, as `at` has it."""
-        fixed = self.at(eps)
+        fixed, bits = self.at(eps), 64
         if fixed.is_zero():
             return 0
-        bits = 64
         while bits <= MOST_PRECISION:
             with precision(bits):
                 found = fixed.ball(to_ball(eps))
@@ -203,6 +199,9 @@ class Ratio:
         for factor, exponent in other.denominator:
             known[factor] = max(exponent, known.get(factor, 0))
         return Ratio(self.numerator * ours + other.numerator * theirs, _ordered(known))
+
+    def __sub__(self, other: Ratio) -> Ratio:
+        return self + other.scaled(-1)
 
     def __mul__(self, other: Ratio) -> Ratio:
         known = dict(self.denominator)

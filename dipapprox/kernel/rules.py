@@ -183,10 +183,10 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
         eps = found.epsilons.point
         if eps is None:
             raise Refused("a violation on an interval of eps")
-        # -e ** eps_prv is the value of this function at eps.
-        growth, forms = Ratio(Sum.exponential(eps_prv / eps)).scaled(-1), found.forms
+        # e ** eps_prv is the value of this function at eps.
+        growth, forms = Ratio(Sum.exponential(eps_prv / eps)), found.forms
         rows = [(found.values[first][k], found.values[second][k]) for k in numbers]
-        excess = sum((forms[p] + growth * forms[q] for p, q in rows), Ratio.constant(-delta))
+        excess = sum((forms[p] - growth * forms[q] for p, q in rows), Ratio.constant(-delta))
         if not Signs(found.epsilons).tell(excess.numerator, positive=True):
             raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
         return Violated(eps, eps_prv, delta, (first, second), outputs)

@@ -139,9 +139,9 @@ class Signs:
         """Return 1 / ratio, which is known to have one sign and no zero."""
         if self.tell(ratio.numerator, positive=True):
             return ratio.inverse()
-        opposite = ratio.scaled(Fraction(-1))
+        opposite = ratio.scaled(-1)
         if self.tell(opposite.numerator, positive=True):
-            return opposite.inverse().scaled(Fraction(-1))
+            return opposite.inverse().scaled(-1)
         raise NotProved("a divisor is not known to have no zero")
 
 

@@ -6,10 +6,12 @@ from fractions import Fraction
 from math import exp
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
+from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excess, Excesses
 from dipapprox.kernel.laws import Law
@@ -78,6 +80,17 @@ def test_prices_and_monotone_quotients(made: tuple[Graph, Node, Node]) -> None:
     else:
         left = np.outer(one, other)
         assert np.all(np.triu(left - left.T) <= 1e-6 * left.T + tiny)
+
+
+def test_products_of_many_factors_are_refused() -> None:
+    graph = Graph()
+    f, g = (graph.density(Law("Lap", Fraction(mean), ONE, 0)) for mean in (0, 1))
+    for _ in range(13):
+        f, g = graph.times(f, f), graph.times(g, g)
+    assert Ratios(graph, ONE).compare(f, g).price == 2**13
+    f, g = graph.times(f, f), graph.times(g, g)
+    with pytest.raises(Refused, match="10000 factors"):
+        Ratios(graph, ONE).compare(f, g)
 
 
 @settings(max_examples=15, deadline=None)
