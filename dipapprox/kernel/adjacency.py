@@ -74,7 +74,7 @@ class Adjacency:
         """Return the least and the largest change of a number of a range, where others leave so
         much of the radius; None is the width of an endless range.
         """
-        if self.norm in ("all", "l0") and width is None:
+        if self.norm == "pairs" or (self.norm in ("all", "l0") and width is None):
             raise Refused("inputs may change by any amount")
         most = left if width is None else width if self.norm in ("all", "l0") else min(left, width)
         return -most * (self.norm != "increasing"), most * (self.norm != "decreasing")

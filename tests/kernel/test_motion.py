@@ -747,6 +747,31 @@ def test_sets_without_a_share_are_empty() -> None:
     assert changes == [(-1, 1), (0, 0), (0, 0), (-1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("norm", "least", "most"),
+    [
+        ("linf", -2, 2),
+        ("l1", -2, 2),
+        ("increasing", 0, 2),
+        ("decreasing", -2, 0),
+        ("l0", -3, 3),
+        ("all", -3, 3),
+    ],
+)
+def test_changes_of_one_number(norm: str, least: int, most: int) -> None:
+    adjacency = Adjacency(norm, 5)
+    assert adjacency.change(Fraction(3), 2) == (least, most)
+    nearest = (max(least, -1), min(most, 1))
+    assert adjacency.change(Fraction(1), 2) == nearest
+    if norm in ("l0", "all"):
+        with pytest.raises(Refused):
+            adjacency.change(None, 2)
+    else:
+        assert adjacency.change(None, 2) == (least, most)
+    with pytest.raises(Refused):
+        Adjacency("pairs").change(Fraction(1), 1)
+
+
 def test_sets_that_are_none() -> None:
     without_ends = machine_of(MIXED.format("linf 1").replace("real -1..2", "real"))
     with pytest.raises(Refused):
