@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice, product
 from time import perf_counter
 
 from dipapprox.automata.model import Automaton
@@ -28,7 +28,7 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.rounds import machines_of
+from dipapprox.proof_steps.rounds import STATE, machines_of
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part
 
@@ -38,7 +38,7 @@ MOST_RUNS = 50
 MOST_ENTRIES = 20_000
 """Of vectors, where a walk is looked for that costs more than a budget."""
 
-MOST_REPEATED = 4
+MOST_REPEATED = 8
 """Turns of what is repeated."""
 
 _BUDGETS = tuple(map(Fraction, (3, 10, 30)))
@@ -82,6 +82,20 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """A run of an automaton that goes round cycles, and how its inputs may change.
+
+    Attributes:
+        steps: Which step of the run with cycles once it is, what is shown, None for a number, and
+            the state that it leads to.
+        changes: Of the steps that read.
+    """
+
+    steps: tuple[tuple[int, str | None, str], ...]
+    changes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bounds:
     """What is to be proved of a subject.
 
@@ -90,12 +104,14 @@ class Bounds:
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
         ray: Where the most is lost, if it is known.
         between: Where the most is lost, if that is not known of a ray.
+        again: What comes again where no budget serves, if it is known.
     """
 
     serves: Fraction | None
     fails: Fraction | None
     ray: Ray | None
     between: Between | None = None
+    again: Again | None = None
 
 
 def replayed(
@@ -165,7 +181,7 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
         fails = bounds.fails
         if fails is None and read.round is not None:
             none: dict[str, Json] = {"verdict": Answer.NOT_DP.value, "budget": None}
-            return none, [_cycles(read, limits)]
+            return none, [_cycles(read, bounds, limits)]
         step, lost = _loss(read, Fraction(0) if fails is None else fails, bounds, limits)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
@@ -278,17 +294,38 @@ def _ray(
     return best
 
 
-def _cycles(machine: Rounds, limits: Limits) -> Json:
+def _cycles(machine: Rounds, bounds: Bounds, limits: Limits) -> Json:
     """Return a step that shows that no budget serves."""
     missing: NoCertificate | NotProved = NoCertificate("no part of a run is known to lose again")
-    for budget in _BUDGETS:
-        for numbers, grows in _runs(machine, budget, Bounds(None, None, None), limits):
-            for run, parts, own in _folded(machine, numbers, grows, limits):
-                try:
-                    return ray_step(machine, run, own, limits, parts)[0]
-                except (NoCertificate, NotProved) as none:
-                    missing = none
+    known = () if bounds.again is None else islice(_along(machine, bounds.again), MOST_RUNS)
+    walks = (_runs(machine, budget, Bounds(None, None, None), limits) for budget in _BUDGETS)
+    for numbers, grows in chain(known, chain.from_iterable(walks)):
+        for run, parts, own in _folded(machine, numbers, grows, limits):
+            try:
+                return ray_step(machine, run, own, limits, parts)[0]
+            except (NoCertificate, NotProved) as none:
+                missing = none
     raise missing
+
+
+def _along(machine: Rounds, again: Again) -> Iterator[tuple[list[int], Growth]]:
+    """Yield the paths of a run that comes again; the same step takes the same path each time."""
+    runs = Runs(machine)
+    (name,) = machine.inputs
+    waiting: list[tuple[list[int], dict[int, int]]] = [([0], {})]
+    while waiting:
+        numbers, chosen = waiting.pop()
+        if len(numbers) > len(again.steps):
+            for sign in (-1, 1):
+                yield numbers, {name: [Fraction(sign * change) for change in again.changes]}
+            continue
+        place, shown, state = again.steps[len(numbers) - 1]
+        turns = runs.turns(runs.along(list(numbers))[-1].path)
+        for number, turn in enumerate(turns):
+            said = [value if isinstance(value, str) else None for value in turn.path.said]
+            fits = said == [shown] and turn.path.store.get(STATE) == state
+            if fits and chosen.get(place, number) == number:
+                waiting.append(([*numbers, number], {**chosen, place: number}))
 
 
 def _folded(

@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
+from dipapprox.automata.families import repeated
+from dipapprox.automata.model import is_real
 from dipapprox.automata.words import Symbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
@@ -90,7 +92,8 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
     if not private and answer.has_none:
         fails = answer.budget
     ray = _ray(answer) if isinstance(answer, RealProof) else None
-    bounds = budgets.Bounds(answer.upper if private else None, fails, ray, _between(answer))
+    upper = answer.upper if private else None
+    bounds = budgets.Bounds(upper, fails, ray, _between(answer), _again(answer))
     return _written(answer, bounds, limits)
 
 
@@ -155,3 +158,25 @@ def _by_name(
         for point in (lost.first, lost.second)
     )
     return first, second
+
+
+TIMES = 5
+"""How often cycles are gone round, so that it is seen what comes again."""
+
+
+def _again(answer: BudgetAnswer) -> budgets.Again | None:
+    """Return the run of an automaton that goes round the cycles of its structure."""
+    match answer:
+        case AutomatonProof(analysis=Analysis(automaton=automaton, structure=structure)) if (
+            answer.has_none and structure is not None
+        ):
+            run, changes = repeated(automaton, structure, TIMES)
+            places = {index: place for place, index in enumerate(dict.fromkeys(run))}
+            steps = [(places[index], automaton.transitions[index]) for index in run]
+            names = [None if is_real(t.output) else str(t.output) for _, t in steps]
+            targets = [automaton.states[t.target].name for _, t in steps]
+            reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
+            order = [place for place, _ in steps]
+            return budgets.Again(tuple(zip(order, names, targets, strict=True)), tuple(reads))
+        case _:
+            return None

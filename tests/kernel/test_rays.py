@@ -15,6 +15,7 @@ from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import LeastBudget, NoBudget
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.rounds import machines_of
+from tests.automata.random_automata import random_automaton
 from tests.kernel.test_potentials import alone, file_of, others_for, places_in, text, with_at
 
 OPTIONS = Options(proved=True)
@@ -319,3 +320,11 @@ def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
     more = {**steps[1], "budget": "9/20"}
     with pytest.raises(Refuted, match="as eps vanishes"):
         replay(machine, {"verdict": "Not_DP", "budget": "4/9"}, [more])
+
+
+@pytest.mark.parametrize("seed", [1003, 1010])
+def test_cycles_of_automata_are_gone_round(seed: int) -> None:
+    automaton = random_automaton(seed, variables=1 + (seed - 1000) % 3, distinct=seed % 2 == 0)
+    proof = dipapprox.prove(automaton, options=OPTIONS)
+    assert proof.answer is Answer.NOT_DP, proof.unproved
+    assert replay(*file_of(proof)) == NoBudget(None)
