@@ -36,13 +36,14 @@ so for one reason. Means of integer noise are integers at integers between, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
 from operator import add
 from typing import Any
 
+from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -53,7 +54,7 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample, price
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.services import ALL, Arguments, Call, Calls, Service
+from dipapprox.kernel.services import ALL, Arguments, Calls, Service
 from dipapprox.kernel.signs import Sign, Signs
 from dipapprox.kernel.states import Stored
 
@@ -69,13 +70,11 @@ Shifts = tuple[Fraction, ...]
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Values of arguments that are symbols, in both runs."""
 
-Place = tuple[Fraction, Shifts, Ends]
-"""What may be lost, and where."""
-
 Way = tuple[Arguments | None, list[tuple[Fraction, ...]]]
 """Arguments of a call, and the ends of those that are symbols; None is no call."""
 
-NO_CALL: Way = None, [()]
+Place = tuple[Fraction, Shifts, Ends]
+"""What may be lost, and where."""
 
 
 def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget:
@@ -124,11 +123,13 @@ class _Couplings:
         )
         if not (symbolic | self._exact) <= {*range(len(service.calls))} or symbolic & self._exact:
             raise BadProof("there is no such call")
-        self._asked = [
-            (number, *way)
-            for number, call in enumerate(service.calls)
-            for way in ([_as_symbols(call)] if number in symbolic else _by_values(call))
-        ]
+        self._asked: list[tuple[int, Arguments, list[tuple[Fraction, ...]]]] = []
+        for number, call in enumerate(service.calls):
+            domains = [domain for _, domain in call.arguments]
+            if number in symbolic:
+                self._asked.append((number, (None,) * len(domains), _ends(domains)))
+            else:
+                self._asked += [(number, given, [()]) for given in product(*domains)]
         self.stores = [
             tuple(map(read_value, as_list(each, "a store", len(cells))))
             for each in as_list(step["stores"], "stores")
@@ -193,10 +194,11 @@ class _Couplings:
 
     def changes(self, json: Sequence[object]) -> None:
         """Go through the calls in which runs differ, from every store."""
-        data = [(given, ends) for number, given, ends in self._asked if number == 0]
+        data: list[Way] = [(given, ends) for number, given, ends in self._asked if number == 0]
+        stay: Way = None, [()]
         ways = [(one, other) for one in data for other in data if one != other or one[1] != [()]]
         if self._service.inserts:
-            ways = [way for each in data for way in ((each, NO_CALL), (NO_CALL, each))]
+            ways = [way for each in data for way in ((each, stay), (stay, each))]
         for store, listed in enumerate(json):
             for number, given, _ in self._asked:
                 self._paths(store, number, given)
@@ -263,20 +265,15 @@ class _Couplings:
                 raise Refuted(f"{gain + cost + lost - left} is missing of what may be lost")
 
 
-def _by_values(call: Call) -> Iterator[Way]:
-    for given in call.given():
-        yield given, [()]
-
-
-def _as_symbols(call: Call) -> Way:
-    """Arguments that are symbols, and the ends of what they may be."""
+def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
+    """The ends of what arguments may be that are symbols."""
     ranges = []
-    for _, domain in call.arguments:
+    for domain in domains:
         integers = [Fraction(value) for value in domain if isinstance(value, int)]
         if len(integers) < len(domain):
             raise Refuted("an argument that is a symbol is no integer")
         ranges.append(sorted({min(integers), max(integers)}))
-    return (None,) * len(ranges), list(product(*ranges))
+    return list(product(*ranges))
 
 
 def _require_whole(path: Path, value: Stored) -> None:

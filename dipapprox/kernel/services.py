@@ -15,10 +15,9 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 
 from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
 from dipapprox.kernel.budget import spend
@@ -65,10 +64,6 @@ class Call:
     arguments: tuple[tuple[str, tuple[Value, ...]], ...]
     seen: bool
     body: Block
-
-    def given(self) -> Iterator[Arguments]:
-        """Yield all arguments that a call may have."""
-        return product(*[domain for _, domain in self.arguments])
 
 
 @dataclass(frozen=True, slots=True)

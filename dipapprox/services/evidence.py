@@ -301,13 +301,13 @@ class _Couplings:
         self._known: dict[tuple[int, int, Arguments], list[Path]] = {}
         self._stores = [self._store(state) for state in loss.graph.parents]
         self._numbers = {store: number for number, store in enumerate(self._stores)}
-        self._asked = [
-            (number, given)
-            for number, call in enumerate(self._machine.calls)
-            for given in (
-                [(None,) * len(call.arguments)] if number in self._symbols else call.given()
-            )
-        ]
+        self._asked: list[tuple[int, Arguments]] = []
+        for number, call in enumerate(self._machine.calls):
+            domains = [domain for _, domain in call.arguments]
+            if number in self._symbols:
+                self._asked.append((number, (None,) * len(domains)))
+            else:
+                self._asked += [(number, given) for given in product(*domains)]
 
     def step(self, budget: Fraction) -> dict[str, Json]:
         """Return the step, without its premises."""
