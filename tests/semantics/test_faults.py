@@ -198,7 +198,7 @@ def test_programs_without_complaint_never_fail(
     merge: bool, program: core.Program, seed: int
 ) -> None:
     try:
-        check_partition(program, merge, seed, 1, few_inputs=False)
+        check_partition(program, merge, seed, 1)
     except SourceError:
         return  # a run may still succeed: faults are often on rare paths
     generator = Random(seed)
