@@ -16,7 +16,7 @@ from dipapprox.kernel.errors import Refused
 MOST_WORK = 60_000_000
 """Of one step: about a minute."""
 
-BETWEEN_ASKS = 1_000
+MOST_UNASKED = 1_000
 
 _ENDLESS = 1 << 80
 
@@ -54,5 +54,5 @@ def spend(work: int) -> None:
     if left < due:
         if left < 0:
             raise Refused("a step asks for more work than the kernel spends on one")
-        account[0][1] = max(left - BETWEEN_ASKS, 0)
+        account[0][1] = max(left - MOST_UNASKED, 0)
         ask()

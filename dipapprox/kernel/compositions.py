@@ -18,7 +18,7 @@ at least that of losses below so many, or fewer (`losses`, composition).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -32,6 +32,7 @@ from dipapprox.kernel.judgements import (
     Change,
     Distributions,
     ExactDistributions,
+    Inputs,
     LossesOf,
     Of,
     Private,
@@ -94,69 +95,65 @@ def inside(about: object, json: object) -> Proof | Mechanism:
             raise BadProof("what is run for ever has no parts")
 
 
-Sample = tuple[Fraction, bool] | None
+def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributions) -> LossesOf:
+    """Losses that are above a change, through bounds of H; or below it, from sets that are had.
 
+    Theorem (`Grid.above`): where all that may be run, whatever came before, has H <= h at every
+    knot, so has their supremum, and the losses are above each. For mechanisms that is `mechanisms`.
+    For machines the premises bound delta for some pairs, each with its reverse, which is H at
+    e^eps_prv. From below (`Grid.below`) any sets of outcomes of one pair will do.
 
-def from_above(about: Proof | Mechanism, step: Step, *known: Private) -> LossesOf:
-    """Losses through bounds of H at some knots are above a change (`Grid.above`).
-
-    Theorem: where all that may be run, whatever came before, has H <= h at every knot, so has their
-    supremum, and the losses are above each. For mechanisms that is `mechanisms`. For machines the
-    premises bound delta for some pairs, each with its reverse, which is H at e^eps_prv.
-
-    Step: grid (`losses`), "orders": of zCDP; "sample": null, or its rate and whether a record is
-    added; premises: of machines, privacy for the same pairs, at one eps.
+    Step: grid (`losses`), "sample": null, or its rate and whether a record is added; "orders": of
+    zCDP; "lean": from below, where between two knots sets are about best, 0 to 1, else null;
+    "input", "adjacent": of machines from below, else null. Premises: of machines, privacy for the
+    same pairs at one eps; from below, distributions for both inputs.
     """
-    grid, (sample, sampled) = Grid(step), _sample(step)
+    grid, above = Grid(step), step["lean"] is None
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
+    pair: Pair
     with precision(grid.bits):
-        pair: Pair
-        if isinstance(about, Mechanism) and not known:
-            change, pair = Change(about, None, None, sample), about.pair(orders)
+        match about, known:
+            case Mechanism() as what, []:
+                eps, pairs, pair = None, None, about.pair(orders)
+            case Proof(what), [Private(Fraction() as eps, pairs=pairs), *_] if above:
+                pair = _known(what, eps, pairs, known)
+            case Proof(what), [Distributions(eps) as found] if not above:
+                inputs = pair_of(about, step)
+                pairs = None if about.pairs is None else frozenset([inputs])
+                pair = Finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
+            case _:
+                raise BadProof("privacy or distributions of a machine are wanted, or a mechanism")
+        sample = None
+        if step["sample"] is not None:
+            rate, added = as_list(step["sample"], "a sample", 2)
+            sample = read_rate(rate), added
+            if type(added) is not bool:
+                raise BadProof("a record is added, or it is not")
+            pair = Sampled(pair, *sample)
+        if above:
+            losses = grid.above(pair.most)
         else:
-            change, pair = _known(about, known, sample)
-        return LossesOf({change: 1}, grid.above(sampled(pair).most))
+            losses = grid.below(pair.line, pair.infinite, as_number(step["lean"], "a place"))
+        return LossesOf({Change(what, eps, pairs, sample): 1}, losses)
 
 
 def _known(
-    about: Proof | Mechanism, known: Sequence[Private], sample: Sample
-) -> tuple[Change, Known]:
-    match about, list({(each.eps, each.pairs) for each in known}):
-        case Proof(machine), [(Fraction() as eps, pairs)]:
-            pass
-        case _:
-            raise BadProof("privacy for the same pairs of a machine, at one eps, is wanted")
-    if not (
-        machine.adjacency.symmetric if pairs is None else all((v, u) in pairs for u, v in pairs)
-    ):
+    machine: Machine,
+    eps: Fraction,
+    pairs: frozenset[Inputs] | None,
+    known: Sequence[Private | Distributions],
+) -> Known:
+    reversible = machine.adjacency.symmetric
+    if pairs is not None:
+        reversible = all((second, first) in pairs for first, second in pairs)
+    if not reversible:
         raise BadProof("a pair without its reverse")
     points: dict[Fraction, Fraction] = {}
     for each in known:
+        if not isinstance(each, Private) or (each.eps, each.pairs) != (eps, pairs):
+            raise BadProof("privacy for the same pairs at the same eps is wanted")
         points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
-    return Change(machine, eps, pairs, sample), Known(points)
-
-
-def from_below(about: Proof | Mechanism, step: Step, *known: Distributions) -> LossesOf:
-    """Sets that are about best between two knots give losses below a change (`Grid.below`).
-
-    Step: grid (`losses`), "lean": where between two knots, 0 to 1; "sample": as above; "input",
-    "adjacent": of machines, with distributions for both as the premise.
-    """
-    grid, (sample, sampled) = Grid(step), _sample(step)
-    with precision(grid.bits):
-        match about, known:
-            case Mechanism(), []:
-                change, pair = Change(about, None, None, sample), about.pair(())
-            case Proof(machine), [found]:
-                inputs = pair_of(about, step)
-                own = None if about.pairs is None else frozenset([inputs])
-                change = Change(machine, found.eps, own, sample)
-                pair = Finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
-            case _:
-                raise BadProof("distributions of a machine are wanted, and of a mechanism nothing")
-        pair = sampled(pair)
-        lean = as_number(step["lean"], "where between knots")
-        return LossesOf({change: 1}, grid.below(pair.line, pair.infinite, lean))
+    return Known(points)
 
 
 def _row(found: Distributions, input: Input) -> list[arb]:
@@ -164,16 +161,6 @@ def _row(found: Distributions, input: Input) -> list[arb]:
         raise Refuted("an input has no distribution")
     unit, both = Fraction(1, 1 << found.places), zip(*found.bounds[input], strict=True)
     return [between(to_ball(low * unit), to_ball(high * unit)) for low, high in both]
-
-
-def _sample(step: Step) -> tuple[Sample, Callable[[Pair], Pair]]:
-    if step["sample"] is None:
-        return None, lambda pair: pair
-    rate, added = as_list(step["sample"], "a sample", 2)
-    rate = read_rate(rate)
-    if type(added) is not bool:
-        raise BadProof("a record is added, or it is not")
-    return (rate, added), lambda pair: Sampled(pair, rate, added)
 
 
 def composed(about: Proof | Pipeline, step: Step, one: LossesOf, other: LossesOf) -> LossesOf:

@@ -35,10 +35,9 @@ from dipapprox.kernel.closed_forms import (
 from dipapprox.kernel.compositions import (
     Pipeline,
     composed,
-    from_above,
-    from_below,
     inside,
     is_pipeline,
+    losses_of,
     private,
     read_composed,
     read_pipeline,
@@ -64,7 +63,7 @@ MOST_STEPS = 1_000_000
 
 
 _CLAIM = ("eps_prv", "delta")
-_LOSSES = ("step", "offset", "places", "knots", "sample")
+_GRID = ("step", "offset", "places", "knots")
 _PARTS = ("parts", "eps", *_CLAIM)
 
 RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
@@ -79,8 +78,7 @@ RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
     "every real pair": (every_real_pair, (*_CLAIM, "parts")),
     "violated somewhere": (violated_somewhere, ("eps", *_CLAIM)),
     "violation": (violation, (*_CLAIM, "input", "adjacent", "outputs")),
-    "losses from above": (from_above, (*_LOSSES, "orders")),
-    "losses from below": (from_below, (*_LOSSES, "lean", "input", "adjacent")),
+    "losses": (losses_of, (*_GRID, "sample", "orders", "lean", "input", "adjacent")),
     "composed": (composed, ("cut",)),
     "private composition": (private, _PARTS),
     "violated composition": (violated, (*_PARTS, "input", "adjacent")),

@@ -187,22 +187,21 @@ class Written:
         run = self._runs[number]
         sample: Json = None if run.rate is None else [number_json(run.rate), added]
         fields: dict[str, Json] = {"of": {"run": number}, "sample": sample, **grid.fields}
+        fields |= {"orders": [], "lean": None, "input": None, "adjacent": None}
         program = self._program(number)
         if kept:
             known = [] if program is None else program.points(steps)
-            orders: list[Json] = []
             if isinstance(run.what, catalogue.ConcentratedStatement):
-                orders = [number_json(each) for each in _orders(run.what.rho, grid)]
-            return steps.add("losses from above", known, {**fields, "orders": orders})
+                fields["orders"] = [number_json(each) for each in _orders(run.what.rho, grid)]
+            return steps.add("losses", known, fields)
         # Outcomes of much mass are rounded down, each alike.
         smooth = isinstance(run.what, catalogue.Gaussian | catalogue.DiscreteGaussian)
         fields["lean"] = "1/2" if smooth else 1
         if program is None:
-            fields |= {"input": None, "adjacent": None}
-            return steps.add("losses from below", [], fields)
+            return steps.add("losses", [], fields)
         first, second = program.attained
         fields |= {"input": input_json(first), "adjacent": input_json(second)}
-        return steps.add("losses from below", [program.distributions(steps)], fields)
+        return steps.add("losses", [program.distributions(steps)], fields)
 
     # --- δ = 0 -----------------------------------------------------------------------------------
 

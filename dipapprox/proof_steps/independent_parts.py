@@ -46,6 +46,9 @@ _FINER = (4, 16, 64, 256)
 Values = Sequence[Fraction | str]
 """Of the inputs of a program."""
 
+_ABOVE: _Fields = {"sample": None, "orders": [], "lean": None, "input": None, "adjacent": None}
+"""Fields of losses, from above."""
+
 _NO_PARTS = "the program does not fall into parts that are independent"
 _NO_GRID = "no grid of losses of parts was found that tells"
 _SLACK = Fraction(1, 1 << 60)
@@ -200,8 +203,8 @@ class _Prover:
             for change, (own, points) in classes.items():
                 assert isinstance(change.what, Machine)
                 more: _Fields = {"of": {"part": self._place[change.what], "pairs": own.json}}
-                more |= {**grid(own), "sample": None, "orders": []}
-                base[change] = self._all.add("losses from above", points, more)
+                more |= {**grid(own), **_ABOVE}
+                base[change] = self._all.add("losses", points, more)
             ends = []
             for way in largest:
                 ends.append(self._product({base[change]: n for change, n in way.items()}, most))
@@ -333,8 +336,8 @@ class _Prover:
                 named: _Fields = {"input": values_json(own), "adjacent": values_json(other)}
                 pairs: list[Json] = [[named["input"], named["adjacent"]]]
                 more: _Fields = {"of": {"part": self._place[part], "pairs": pairs}, **grid}
-                more |= {"lean": 1, "sample": None, **named}
-                place = self._all.add("losses from below", [known[part]], more)
+                more |= {**_ABOVE, "lean": 1, **named}
+                place = self._all.add("losses", [known[part]], more)
                 ends[place] = ends.get(place, 0) + count
             end = self._product(ends, number)
             if self._all.delta(end, self._eps_prv) > self._delta:

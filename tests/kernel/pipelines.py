@@ -131,6 +131,7 @@ def steps_of(
             of = {"of": {"run": number_of_run}}
             fields = {**of, "sample": None if rate is None else [rate, added], **grid}
             premises: list[int] = []
+            named = {"input": None, "adjacent": None}
             if "machine" in run["what"]:
                 what = run["what"]
                 first = {"eps": what["eps"], "inputs": None, "bits": 120, "cuts": []}
@@ -147,12 +148,9 @@ def steps_of(
                         steps.append({"rule": "every pair", "from": [source], **of, **stated})
                         premises.append(len(steps) - 1)
                 else:
-                    fields |= {"input": pair[0], "adjacent": pair[1]}
-            rule = "losses from above" if kept else "losses from below"
-            if not kept and "machine" not in run["what"]:
-                fields |= {"input": None, "adjacent": None}
-            more = {"orders": []} if kept else {"lean": 1}
-            steps.append({"rule": rule, "from": premises, **fields, **more})
+                    named = {"input": pair[0], "adjacent": pair[1]}
+            fields |= {"orders": [], "lean": None if kept else 1, **named}
+            steps.append({"rule": "losses", "from": premises, **fields})
             once = len(steps) - 1
             for _ in range(run["times"]):
                 if whole is None:

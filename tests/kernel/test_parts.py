@@ -288,3 +288,43 @@ def test_pairs_of_a_part_are_looked_through_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Machine, "__hash__", counted)
     assert replay(given, said, steps)
     assert counts[0] < 12 * 11 * 10
+
+
+def test_losses_on_a_sample_are_not_those_of_parts() -> None:
+    """They are smaller: nobody samples what a part reads."""
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
+    for place, each in enumerate(steps):
+        if each["rule"] != "losses":
+            continue
+        for added in (False, True):
+            sampled = {**each, "sample": ["1/2", added]}
+            with pytest.raises(Refuted):
+                replay(PLAIN, said, [*steps[:place], sampled, *steps[place + 1 :]])
+
+
+def test_parts_are_known_at_the_eps_that_is_meant() -> None:
+    said = {**claim("DP", HALF, 0.9), "eps": 2}
+    steps = [dict(each) for each in parts_proof(PLAIN, claim("DP", HALF, 0.9), None)]
+    with pytest.raises(NotProved):
+        replay(PLAIN, said, [*steps[:-1], {**steps[-1], "eps": 2}])
+    runs = [{**each, "eps": 2} if "inputs" in each else each for each in steps]
+    with pytest.raises(NotProved):
+        replay(PLAIN, claim("DP", HALF, 0.9), runs)
+
+
+def test_steps_about_parts_rest_on_what_is_known_of_the_same_ones() -> None:
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
+    place = next(k for k, each in enumerate(steps) if each["rule"] == "every pair")
+    whole = {name: part for name, part in steps[place].items() if name != "of"}
+    other = steps[place]["of"]["part"] == [0, len(BODY) // 2]
+    moved = {"part": [len(BODY) // 2, len(BODY)] if other else [0, len(BODY) // 2]}
+    for changed in (
+        whole,
+        {**steps[place], "of": {**steps[place]["of"], **moved}},
+        {**steps[place], "of": {"run": 0}},
+        {**steps[place], "of": None},
+    ):
+        with pytest.raises(NotProved):
+            replay(PLAIN, said, [*steps[:place], changed, *steps[place + 1 :]])
