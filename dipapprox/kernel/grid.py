@@ -99,41 +99,28 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
     Kinks and bounds that are in it are among them.
     """
     marks = set(leaves.bounds)
-    means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
+    means: dict[Fraction, set[Fraction]] = {}
     for law in leaves.laws:
-        kinked = law.on_reals.has_kink
+        kinked = law.has_kink
         width = (accuracy.kinked if kinked else accuracy.smooth) * law.scale(eps)
-        means.setdefault((width, accuracy.growth), set()).add(law.mean)
+        means.setdefault(width, set()).add(law.mean)
         if kinked:
             marks.add(law.mean)
-    for law in leaves.added:
-        # Nowhere is far from where such a density is large.
-        width = law.scale(eps) / 2
-        means.setdefault((width, Fraction(0)), set()).add(Fraction(0))
+    around = [(width, sorted(found)) for width, found in means.items()]
+    # Nowhere is far from where the density of a sample is large that is added.
+    widest = [law.scale(eps) / 2 for law in leaves.added]
     first, last = leaves.span(eps, accuracy.bits)
-    around = {widths: sorted(found) for widths, found in means.items()}
     ends = [first]
     for mark in [*sorted(mark for mark in marks if first < mark < last), last]:
         while (gap := mark - ends[-1]) > 0:
             if len(ends) > accuracy.panels:
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
             spend(1 + 4 * len(around))
-            width = _width(ends[-1], around)
+            # What w + g * distance allows falls by at most g times the way.
+            allowed = (w + accuracy.growth * _distance(ends[-1], near) for w, near in around)
+            width = min([min(allowed) / (1 + accuracy.growth), *widest])
             ends.append(mark if gap <= width else ends[-1] + _rounded(min(width, gap / 2)))
     return ends
-
-
-def _width(start: Fraction, around: dict[tuple[Fraction, Fraction], list[Fraction]]) -> Fraction:
-    """Return how wide a panel may be that begins at a place, for the means by w and g, ascending.
-
-    A law with the width w at its mean and the growth g allows w(t) = w + g * distance from it.
-    That falls by at most g times the way: a panel of the width w(start) / (1 + g) is nowhere wider
-    than w(t).
-    """
-    return min(
-        (width + growth * _distance(start, means)) / (1 + growth)
-        for (width, growth), means in around.items()
-    )
 
 
 def _distance(place: Fraction, means: list[Fraction]) -> Fraction:
@@ -144,6 +131,5 @@ def _distance(place: Fraction, means: list[Fraction]) -> Fraction:
 
 def _rounded(width: Fraction) -> Fraction:
     """Return a number with few digits between 7/8 of a width and itself."""
-    exponent = width.numerator.bit_length() - width.denominator.bit_length() - 4
-    unit = Fraction(2) ** exponent
+    unit = Fraction(2) ** (width.numerator.bit_length() - width.denominator.bit_length() - 4)
     return width // unit * unit

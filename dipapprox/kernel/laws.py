@@ -17,7 +17,7 @@ They rise up to 0 and fall from there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -81,11 +81,6 @@ class RealFamily(Family):
 
     norms: tuple[Fraction, Fraction] | None
 
-    @property
-    def has_kink(self) -> bool:
-        """Whether the density is not entire: then 0 is the only such place."""
-        return self.p == 1
-
     def density(self, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
         """Return what holds t -> f(centre + half * t) (`taylor`), which is on one side of 0.
 
@@ -115,7 +110,7 @@ class RealFamily(Family):
 
     def below(self, z: arb) -> arb:
         """Enclose Pr[Z <= z] likewise."""
-        return _real(self.mirror).above(-z)
+        return replace(self, sides=tuple([-side for side in self.sides])).above(-z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +121,11 @@ class IntegerFamily(Family):
     its first two terms, as quotients fall; it is that for p = 1, where they are all the same.
     """
 
-    has_kink = False
-
     def masses(self, first: int, last: int, scale: Fraction) -> list[arb]:
         """Enclose Pr[Z = k] for k = first, ..., last."""
-        _bounded(last - first)
+        if last - first > MOST_TERMS:
+            raise Refused(f"more than {MOST_TERMS} integers")
+        spend_balls(last - first)
         rate, norm = self._rate(scale), self._norm(scale)
         return [(rate * abs(k) ** self.p).exp() / norm for k in range(first, last + 1)]
 
@@ -179,13 +174,6 @@ FAMILIES: Mapping[str, RealFamily | IntegerFamily] = {
 """By their names in programs."""
 
 
-def _real(name: str) -> RealFamily:
-    family = FAMILIES[name]
-    if not isinstance(family, RealFamily):
-        raise Refuted(f"{name} has no density")
-    return family
-
-
 @dataclass(frozen=True, slots=True)
 class Law:
     """The law of mean + scale * Z, where scale = coefficient * eps ** power and Z is standard.
@@ -222,6 +210,12 @@ class Law:
         return left * self.scale(eps), right * self.scale(eps)
 
     @property
+    def has_kink(self) -> bool:
+        """Whether it has a density that is not entire: then the mean is the only such place."""
+        family = FAMILIES[self.family]
+        return isinstance(family, RealFamily) and family.p == 1
+
+    @property
     def is_discrete(self) -> bool:
         """Whether samples are integers."""
         return isinstance(FAMILIES[self.family], IntegerFamily)
@@ -229,7 +223,10 @@ class Law:
     @property
     def on_reals(self) -> RealFamily:
         """The family, which has densities."""
-        return _real(self.family)
+        family = FAMILIES[self.family]
+        if not isinstance(family, RealFamily):
+            raise Refuted(f"{self.family} has no density")
+        return family
 
     @property
     def on_integers(self) -> IntegerFamily:
@@ -250,9 +247,3 @@ class Law:
         family = FAMILIES[self.family].mirror if factor < 0 else self.family
         mean = factor * self.mean + shift
         return Law(family, mean, abs(factor) * self.coefficient, self.power)
-
-
-def _bounded(terms: int) -> None:
-    if terms > MOST_TERMS:
-        raise Refused(f"more than {MOST_TERMS} integers")
-    spend_balls(terms)

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.laws import FAMILIES, Law
+from dipapprox.kernel.laws import Law
 
 Node = int
 """The number of a node in its `Graph`; what a node is made of has smaller numbers."""
@@ -173,11 +173,10 @@ class Graph:
             self.scaled(self.moved(f, Fraction(1, k), Fraction(0)), Fraction(1, abs(k)))
             for f, k in ((left, p), (right, q))
         )
-        found = [pair for pair in ((one, other), (other, one)) if self.is_law(pair[0])]
-        if not found:
+        known = [pair for pair in ((one, other), (other, one)) if self.is_law(pair[0])]
+        if not known:
             return None
-        entire = [not FAMILIES[self.nodes[law].data[0].family].has_kink for law, _ in found]
-        density, other = found[entire.index(True) if True in entire else 0]
+        density, other = min(known, key=lambda own: self.nodes[own[0]].data[0].has_kink)
         law, factor = self.nodes[density].data
         centred = law.affine(Fraction(1), -law.mean)
         moved = self.moved(other, Fraction(1), -law.mean)

@@ -45,7 +45,7 @@ class Panels(Space):
         height, cells = size / to_ball(scale), []
         for centre, half in self._panels:
             side = (centre > law.mean) - (centre < law.mean)
-            if family.has_kink and abs(centre - law.mean) < half:
+            if law.has_kink and abs(centre - law.mean) < half:
                 raise NotProved("a density is expanded across its kink")
             # In units of the standard law; differences are exact, so nothing cancels.
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
@@ -90,7 +90,7 @@ class Panels(Space):
         before x^i: sums of products, as in products of polynomials.
         """
         family, scale, n = law.on_reals, law.scale(self._eps), self._terms
-        if family.has_kink:
+        if law.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
         spend(n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
