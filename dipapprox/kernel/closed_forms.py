@@ -84,8 +84,7 @@ def growth_of(eps_prv: Tree, signs: Signs) -> Ratio:
         case ((((0, 0), constant),), ()) if constant > 0:
             if point is not None:
                 return Ratio(Sum.exponential(constant / point))
-            above, shift = growth_bound(Fraction(constant), PLACES, above=False)
-            return Ratio.constant(Fraction(above, 1 << shift))
+            return Ratio.constant(growth_bound(Fraction(constant), PLACES, above=False))
         case _:
             raise Refused("eps_prv is no multiple of eps, and no constant")
 

@@ -147,15 +147,14 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     wanted = {node for own in cells.values() for nodes in own for node in nodes}
     aim, places = accuracy(bits, most_factors(graph, wanted)), bits + 16
     values = evaluate(graph, wanted, eps, aim)
-    factor, shift = growth_bound(eps_prv, places, above=False)
     with precision(aim.precision):
-        growth = to_ball(Fraction(factor, 1 << shift))
+        growth = to_ball(growth_bound(eps_prv, places, above=False))
         bounds = {
             each: upper_at(each.bound([(values[x], values[y]) for x, y in own], growth), places)
             for each, own in cells.items()
         }
     for parts, pair in sums.items():
-        if sum(bounds[each] for each in parts) * delta.denominator > delta.numerator << places:
+        if sum(bounds[each] for each in parts) > delta * (1 << places):
             raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")
     return Private(eps, eps_prv, delta, listed(proof), count)
 
@@ -184,17 +183,16 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
         if eps is None:
             raise Refused("a violation on an interval of eps")
         # e ** eps_prv is the value of this function at eps.
-        growth, forms = Ratio(Sum.exponential(eps_prv / eps)), found.forms
+        factor, forms = Ratio(Sum.exponential(eps_prv / eps)), found.forms
         rows = [(found.values[first][k], found.values[second][k]) for k in numbers]
-        excess = sum((forms[p] - growth * forms[q] for p, q in rows), Ratio.constant(-delta))
+        excess = sum((forms[p] - factor * forms[q] for p, q in rows), Ratio.constant(-delta))
         if not Signs(found.epsilons).tell(excess.numerator, positive=True):
             raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
         return Violated(eps, eps_prv, delta, (first, second), outputs)
-    factor, shift = growth_bound(eps_prv, found.places, above=True)
     low, high = found.bounds[first][0], found.bounds[second][1]
-    likely = sum(low[number] for number in numbers)
-    unlikely = -(-factor * sum(high[number] for number in numbers) >> shift)
-    if (likely - unlikely) * delta.denominator <= delta.numerator << found.places:
+    likely, unlikely = (sum(bound[number] for number in numbers) for bound in (low, high))
+    growth = growth_bound(eps_prv, found.places, above=True)
+    if likely - growth * unlikely <= delta * (1 << found.places):
         raise Refuted("the bound of Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
     return Violated(found.eps, eps_prv, delta, (first, second), outputs)
 

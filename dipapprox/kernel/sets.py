@@ -210,14 +210,14 @@ def largest_of(
     `others` are f_o of outputs that are not among those found.
     """
     bounds, scaled = found.bounds, dict[Input, list[int]]()
-    factor, shift = growth_bound(eps_prv, found.places, above=False)
+    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
 
     def largest(first: Input, second: Input) -> int:
         spend(20 + len(found.outputs) // 8)
         if first not in bounds or second not in bounds:
             raise Refuted("an input of a pair has no distribution")
         if second not in scaled:
-            scaled[second] = [factor * low >> shift for low in bounds[second][0]]
+            scaled[second] = [factor * low // divisor for low in bounds[second][0]]
         high, low = bounds[first][1], scaled[second]
         total = sum([h - s for h, s in zip(high, low, strict=True) if h > s])
         return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
@@ -268,10 +268,10 @@ def every_real_pair(proof: Proof, step: Step, found: Distributions) -> Private:
     # Of outputs that no vertex can have f_o is 0.
     others = [] if motion.ends <= {(output,) for output in found.outputs} else [0]
     largest, count = largest_of(found, eps_prv, others), 0
-    above, shift = growth_bound(eps_prv, found.places, above=True)
+    growth = growth_bound(eps_prv, found.places, above=True)
     for pairs in undivided(as_list(step["parts"], "parts"), motion):
         count += 1
-        error = error_of(motion, pairs, found.eps, Fraction(above, 1 << shift))
+        error = error_of(motion, pairs, found.eps, growth)
         most = floor((delta - error) * 2**found.places)
         for pair in pairs.vertices():
             if largest(*pair) > most:

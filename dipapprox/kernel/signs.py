@@ -163,8 +163,7 @@ def product_is_signed(
         positive = bool(pieces) and _is_covered(factor, pieces, epsilons) and positive
         if not pieces and exponent % 2 and not _holds_at_ends(factor, epsilons):
             raise Refuted("nothing is said of the sign of a factor")
-    if product.is_zero():
-        raise Refuted("a product that is 0")
+    # No factor is 0, so the product is not.
     return Sign(epsilons, product.parts()[1], positive)
 
 

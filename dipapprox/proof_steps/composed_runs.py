@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log
+from math import floor, log
 
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
@@ -72,8 +72,8 @@ class ComposedProgram:
         self._deltas: dict[Fraction, Fraction] = {}
         for loss in sorted(losses):
             options.limits.check()
-            factor, shift = growth_bound(loss, places, above=False)
-            largest = max(sum(max(p - (factor * q >> shift), 0) for p, q in row) for row in rows)
+            factor = growth_bound(loss, places, above=False)
+            largest = max(sum(max(p - floor(factor * q), 0) for p, q in row) for row in rows)
             self._deltas[loss] = Fraction(largest, 1 << places)
 
     def deltas(self) -> dict[Fraction, Fraction]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, log, log2
+from math import ceil, floor, log, log2
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
@@ -377,6 +377,6 @@ def _loss(p: int, q: int) -> Fraction:
 
 def _bound(found: Distributions, row: _Row, loss: Fraction) -> Fraction:
     """Delta at an eps_prv, as the kernel bounds it."""
-    factor, shift = growth_bound(loss, found.places, above=False)
-    total = sum(max(p - (factor * q >> shift), 0) for p, q in row)
+    factor = growth_bound(loss, found.places, above=False)
+    total = sum(max(p - floor(factor * q), 0) for p, q in row)
     return min(Fraction(total, 1 << found.places), Fraction(1))

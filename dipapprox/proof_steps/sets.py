@@ -133,8 +133,7 @@ class _Search:
         self._bounds: dict[Input, tuple[list[int], list[int]]] = {}
         found = Distributions(eps, bits + 16, outputs, self._bounds)
         self._largest = largest_of(found, claim.eps_prv)
-        above, shift = growth_bound(claim.eps_prv, found.places, above=True)
-        self._growth = Fraction(above, 1 << shift)
+        self._growth = growth_bound(claim.eps_prv, found.places, above=True)
         self._count = 0
 
     @property
