@@ -111,6 +111,8 @@ NEAREST = {
     "services": ["services"],
     "couplings": ["services"],
     "traces": ["services"],
+    "budget": ["work", "asks"],
+    "replay": ["asks", "parts", "compositions", "real_inputs"],
     "budgets": ["potentials", "services"],
     "losses": ["compositions", "parts"],
     "mechanisms": ["mechanisms", "compositions"],

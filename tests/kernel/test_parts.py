@@ -16,7 +16,7 @@ import dipapprox
 from dipapprox import Program
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import parts
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.independent_parts import parts_proof
@@ -328,3 +328,26 @@ def test_steps_about_parts_rest_on_what_is_known_of_the_same_ones() -> None:
     ):
         with pytest.raises(NotProved):
             replay(PLAIN, said, [*steps[:place], changed, *steps[place + 1 :]])
+
+
+def test_every_statement_is_in_a_part() -> None:
+    """What stands behind the last part may tell all there is."""
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
+    told = ["set", ["cell", "out[1]"], ["cell", "q[1]"]]
+    with pytest.raises(BadProof, match="do not cover the body"):
+        replay({**PLAIN, "body": [*BODY, told]}, said, steps)
+
+
+def test_every_part_that_changes_is_known() -> None:
+    """Losses of one of two parts cover no pair that changes both."""
+    said = claim("DP", HALF, 0.9)
+    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
+    last = {**steps[-1], "from": []}
+    known = [k for k, each in enumerate(steps) if "inputs" in each]
+    alone = [k for k, each in enumerate(steps) if each["rule"] == "losses"]
+    kept = [{**each, "from": [k if k >= 0 else -k - 1 for k in each["from"]]} for each in steps]
+    assert replay(PLAIN, said, kept)
+    for losses in ([], alone[:1], alone[-1:]):
+        with pytest.raises(Refuted, match="nothing is known"):
+            replay(PLAIN, said, [*kept[:-1], {**last, "from": [*known, *losses]}])
