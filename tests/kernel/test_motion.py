@@ -272,16 +272,38 @@ class RandomCourses:
         return one
 
 
+class RandomTurns(RandomCourses):
+    """The same, in turns, with choices whose weights depend on what was decided."""
+
+    def machine(self) -> Any:
+        machine, source = super().machine(), self._source
+        body = machine["body"]
+        for place in range(2, len(body)):
+            if source.random() < 0.4:
+                body[place] = ["repeat", source.randint(1, 2), [body[place], self._statement(1)]]
+        return machine
+
+    def _statement(self, depth: int) -> Any:
+        source = self._source
+        if source.random() > 0.15:
+            return super()._statement(depth)
+        part: Any = ["*", "1/3", ["cell", source.choice("cf")]]
+        options = [[0, ["+", "1/3", part]], [1, ["+", "2/3", ["*", -1, part]]]]
+        return ["choose", ["cell", "c"], options, False]
+
+
 def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
     return [some for k in range(1, len(outputs)) for some in combinations(sorted(outputs), k)]  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("made", [RandomMachines(1), RandomMachines(2), RandomCourses(3)])
+@pytest.mark.parametrize(
+    "made", [RandomMachines(1), RandomMachines(2), RandomCourses(3), RandomTurns(4)]
+)
 def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -> None:
     """Directions and second differences, at the points of a grid."""
     points = [Fraction(k, 2) for k in range(-4, 5)]
     ordered = moved = apart = 0
-    for _ in range(25):
+    for _ in range(8 if isinstance(made, RandomTurns) else 25):
         machine = read_machine(made.machine())
         finite = [domain for _, domain in machine.inputs[2:]]
         others = list(product(points[::4], *finite))  # type: ignore[arg-type]
