@@ -22,6 +22,9 @@ from dipapprox.kernel.laws import Law
 from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail
 from dipapprox.kernel.taylor import running, times, whole
 
+MOST_SUMMED = 400
+"""Panels of functions that are convolved: something is kept of each two."""
+
 
 class Panels(Space):
     """Functions made of some laws at one eps, restricted at some places.
@@ -92,7 +95,9 @@ class Panels(Space):
         family, scale, n = law.on_reals, law.scale(self._eps), self._terms
         if law.has_kink:
             raise Refused(f"sums with samples of {law.family} have only closed forms")
-        spend(n * len(self._panels) ** 2)
+        if len(self._panels) > MOST_SUMMED:
+            raise Refused(f"sums of samples need more than {MOST_SUMMED} panels")
+        spend(4 * n * len(self._panels) ** 2)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
         held: dict[Fraction, tuple[arb_poly, arb]] = {}

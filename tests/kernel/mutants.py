@@ -81,7 +81,7 @@ BOUNDS_FIRST = (
 NEAREST = {
     "laws": ["laws", "lattice", "panels"],
     "panels": ["panels", "sums"],
-    "taylor": ["taylor", "panels"],
+    "taylor": ["taylor"],
     "grid": ["panels"],
     "sampled": ["panels", "lattice"],
     "lattice": ["lattice"],

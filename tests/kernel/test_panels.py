@@ -310,3 +310,16 @@ def test_accuracies_have_limits() -> None:
             accuracy(bits)
     assert accuracy(1).precision < accuracy(500).precision
     assert accuracy(500).terms < 250
+
+
+def test_sums_on_many_panels_are_refused() -> None:
+    graph = Graph()
+    found = graph.combined(graph.density(law("Gauss")), 1, graph.density(law("Gauss")), 1)
+    assert found is not None
+    cut = graph.restrict(found, -ONE, ONE)
+    (ends,) = enclosed(graph, [graph.total(cut)], ONE, accuracy(20))
+    with precision(100):
+        assert holds(ends, 1 - 2 * normal(-1 / arb(2).sqrt()), 2.0**-18)
+    with pytest.raises(Refused, match="400 panels"):
+        narrow = replace(accuracy(20), smooth=ONE / 50, growth=Fraction(0))
+        evaluate(graph, [graph.total(cut)], ONE, narrow)
