@@ -119,14 +119,19 @@ class _Prover:
                 continue
             exact = kept and not delta and found.width == 0
             moved = [Fraction(0)] * exact + [share * width for share in _WIDER]
+            known: Fraction | None = None  # what the finest grid shows
             for more in moved:
                 place = _outward(end, more, kept)
                 goal = ComposedGoal(kept, place, delta, delta * more / 2, self._step)
-                if (not kept and not place) or self._confirmed(goal, False):
+                if known is not None and self._written is not None:
+                    goal = replace(goal, step=self._written.finest_step)
+                beyond = known is not None and (known > place if kept else known < place)
+                if not beyond and ((not kept and not place) or self._confirmed(goal, False)):
                     lower, upper = (lower, place) if kept else (place, upper)
                     break
+                if not beyond and self._written is not None:
+                    known = self._written.least(goal)
             else:
-                known = None if self._written is None else self._written.least(goal)
                 shown = self._farther(goal, known)
                 lower, upper = (lower, shown) if kept else (shown or Fraction(0), upper)
         return Extended(lower, upper)
@@ -135,7 +140,9 @@ class _Prover:
         """Prove an end that is farther outward, which the finest grid shows."""
         more = Fraction(1, 10**6) * (1 if shown is None else max(shown, Fraction(1)))
         place = None if shown is None else _outward(shown, more, goal.kept)
-        wanted = replace(goal, eps_prv=place or Fraction(0), gap=goal.gap / 2**10)
+        step = None if self._written is None else self._written.finest_step
+        gap = goal.gap / 2**10
+        wanted = replace(goal, eps_prv=place or Fraction(0), gap=gap, step=step or goal.step)
         self._wider = place is not None
         if place and self._confirmed(wanted):
             return place

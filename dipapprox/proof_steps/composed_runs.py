@@ -10,7 +10,7 @@ from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.compositions import Pipeline
-from dipapprox.kernel.judgements import Distributions, Of
+from dipapprox.kernel.judgements import Distributions, Judgement, Of
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
@@ -42,6 +42,7 @@ class ComposedProgram:
         if what.program.real_outputs or has_real_inputs(what.program):
             raise NoCertificate("programs with real inputs or outputs have no losses in the kernel")
         self._of: dict[str, Json] = {"of": {"run": number}}
+        self._concluded: dict[str, Judgement] = {}
         self._bits = 80 + total.bit_length()
         accuracy = Fraction(1, 1 << self._bits)
         between, self.attained = simple_bounds(
@@ -82,7 +83,7 @@ class ComposedProgram:
 
     def distributions(self, steps: ComposedSteps) -> int:
         """Write the step that runs the program."""
-        return steps.add("distributions", [], {**self._of, **self._run})
+        return steps.add("distributions", [], {**self._of, **self._run}, self._concluded)
 
     def points(self, steps: ComposedSteps) -> list[int]:
         """Write the steps that bound delta."""
@@ -92,7 +93,8 @@ class ComposedProgram:
                 "eps_prv": number_json(loss),
                 "delta": number_json(min(delta, Fraction(1))),
             }
-            found.append(steps.add("every pair", [known], {**self._of, **inner}))
+            fields = {**self._of, **inner}
+            found.append(steps.add("every pair", [known], fields, self._concluded))
         return found
 
 

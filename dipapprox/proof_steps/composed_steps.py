@@ -52,12 +52,30 @@ class Steps:
         self._known: dict[int, Judgement] = {}
         self._places: dict[str, int] = {}
 
-    def add(self, rule: str, premises: Sequence[int], fields: dict[str, Json]) -> int:
-        """Add a step, if it is not there yet; return its number."""
+    def add(
+        self,
+        rule: str,
+        premises: Sequence[int],
+        fields: dict[str, Json],
+        concluded: dict[str, Judgement] | None = None,
+    ) -> int:
+        """Add a step, if it is not there yet; return its number.
+
+        Args:
+            rule: Its rule.
+            premises: Numbers of steps.
+            fields: What else it says.
+            concluded: What such steps concluded in other proofs, where their premises are known to
+                be the same; what this one concludes is noted.
+        """
         step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
         key = repr(step)
         if key not in self._places:
-            self._known[len(self._steps)] = apply(self._about, self._known, step)
+            before = {} if concluded is None else concluded
+            said = repr({"rule": rule, **fields})
+            if said not in before:
+                before[said] = apply(self._about, self._known, step)
+            self._known[len(self._steps)] = before[said]
             self._places[key] = len(self._steps)
             self._steps.append(step)
         return self._places[key]

@@ -76,6 +76,9 @@ class Written:
         pipeline: What is composed.
         options: How to compute.
 
+    Attributes:
+        finest_step: Of the grid that was tried last; None before.
+
     Raises:
         NoCertificate: If the kernel has no rules for something that is run.
     """
@@ -89,6 +92,7 @@ class Written:
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
         self._programs: dict[int, ComposedProgram] = {}
         self._finest: Callable[[Fraction], Fraction] | None = None
+        self.finest_step: float | None = None
         try:
             self._read = read_pipeline(self.json)
         except NotProved as obstacle:
@@ -106,14 +110,15 @@ class Written:
             return
         gap = goal.gap if goal.gap > 0 else goal.delta / 1000
         first = goal.step or 1 / (16 * self._total**0.5)
-        now: Fraction | None = None
-        for finer in _FINER:
+        steps_of = {finer: _short(first / finer) for finer in _FINER}
+        waiting = [k for k in _FINER if k == 1 or steps_of[k] * _MOST_GRID >= 1]
+        shown: list[tuple[int, Fraction]] = []
+        while waiting:
             self._options.limits.check()
-            step = _short(first / finer)
+            finer = waiting.pop(0)
+            step = steps_of[finer]
             extra = log2(self._total) * 2 + log2(8 / float(step)) - log2(float(gap)) + 24
             places = max(64, ceil(extra))
-            if finer > 1 and step * _MOST_GRID < 1:
-                return
             if places > _MOST_PLACES:
                 raise NoCertificate("what is claimed is too near to what is the case")
             tiny = gap / (256 * self._total)
@@ -125,12 +130,13 @@ class Written:
                 for added in self._directions(goal)
             ]
             self._finest = lambda eps_prv, steps=steps, ends=ends: steps.largest(ends, eps_prv)
+            self.finest_step = float(step)
             proof = steps.concluded(goal, ends)
             if proof is not None:
                 yield ComposedProof(self.json, goal.claim, proof, places, goal.kept)
-            before, now = now, self._finest(goal.eps_prv)
-            if before is not None and abs(now - before) * 4 < abs(now - goal.delta):
-                return  # finer grids tell hardly more
+            shown.append((finer, self._finest(goal.eps_prv)))
+            if len(shown) > 1:
+                waiting = _promising(goal, shown[-2], shown[-1], waiting)
 
     def least(self, goal: ComposedGoal) -> Fraction | None:
         """Return an eps_prv that a goal's finest grid shows to be enough, or not, for its delta.
@@ -339,6 +345,37 @@ def _orders(rho: Fraction, grid: _Grid) -> list[Fraction]:
             low, high = (middle, high) if slope < 0 else (low, middle)
         found.append(1 + Fraction(max(int(low * 2**20), 1), 1 << 20))
     return sorted(set(found))
+
+
+def _promising(
+    goal: ComposedGoal,
+    before: tuple[int, Fraction],
+    now: tuple[int, Fraction],
+    waiting: Sequence[int],
+) -> list[int]:
+    """Return how many times finer grids may do, or one that comes nearest; nothing if none comes
+    much nearer.
+
+    What a grid shows is off by about a multiple of the distance of its losses.
+
+    Args:
+        goal: What is to be shown.
+        before, now: How many times finer two grids were, and the delta that each shows.
+        waiting: How many times finer others are, ascending.
+    """
+    (coarse, first), (fine, second) = before, now
+    slope = (second - first) / (Fraction(1, coarse) - Fraction(1, fine))
+    missing = (second - goal.delta) * (1 if goal.kept else -1)
+    gained = {
+        k: slope * (Fraction(1, k) - Fraction(1, fine)) * (1 if goal.kept else -1) for k in waiting
+    }
+    enough = [k for k in waiting if gained[k] >= missing]
+    most = max(gained.values(), default=Fraction(0))
+    if enough or most * 4 < missing:
+        return enough
+    if most * 4 >= missing * 3:
+        return list(waiting[-1:])  # it is not known so well
+    return [k for k in waiting if gained[k] * 4 >= most * 3][:1]
 
 
 def _short(size: float) -> Fraction:

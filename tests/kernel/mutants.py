@@ -60,6 +60,7 @@ BOUNDS_FIRST = (
     "reading",
     "judgements",
     "grid",
+    "budget",
     "expressions",
     "paths",
     "rounds",
@@ -101,6 +102,7 @@ NEAREST = {
     "shrinking": ["shrinking"],
     "walk": ["motion", "potentials"],
     "adjacency": ["asks"],
+    "budget": ["work", "asks"],
     "paths": ["potentials"],
     "rounds": ["potentials"],
     "regions": ["potentials"],
@@ -111,7 +113,6 @@ NEAREST = {
     "services": ["services"],
     "couplings": ["services"],
     "traces": ["services"],
-    "budget": ["work", "asks"],
     "replay": ["asks", "parts", "compositions", "real_inputs"],
     "budgets": ["potentials", "services"],
     "losses": ["compositions", "parts"],
@@ -121,7 +122,7 @@ NEAREST = {
 }
 """Of a module, the tests that know it best; then come all of them."""
 
-LIMITS = {"MOST", "LARGEST", "LONGEST", "DEEPEST", "SMALLEST", "TOO"}
+LIMITS = {"MOST", "LARGEST", "LONGEST", "DEEPEST", "SMALLEST", "TOO", "BETWEEN", "ENDLESS"}
 """How names of limits of work begin: their values are matters of taste."""
 
 SWAPPED: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {

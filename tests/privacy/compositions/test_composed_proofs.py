@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -14,6 +15,8 @@ import dipapprox
 from dipapprox import Options
 from dipapprox.cli.app import main
 from dipapprox.errors import UserError
+from dipapprox.kernel.judgements import Judgement
+from dipapprox.kernel.replay import apply
 from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay
 
@@ -48,6 +51,23 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
 def content(once: Json) -> Json:
     """It, to be changed."""
     return deepcopy(once)
+
+
+def test_a_program_is_run_once_for_all_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grids that are too coarse are replaced by finer ones; the program stays."""
+    rules: Counter[str] = Counter()
+
+    def counted(about: object, known: Any, step: Json) -> Judgement:
+        rules[step["rule"]] += 1
+        return apply(about, known, step)
+
+    monkeypatch.setattr("dipapprox.proof_steps.composed_steps.apply", counted)
+    program = dipapprox.parse(PROGRAM.parent / "dipc" / "svt4.dpg")
+    runs = [{"program": program, "eps": "1/2", "times": 3}]
+    composed = dipapprox.compose(runs, options=Options(proved=True))
+    assert composed.epsilon("1/1000").proofs
+    assert rules["losses"] > 2
+    assert rules["distributions"] == 1
 
 
 def checked(content: Json) -> Replay:
