@@ -219,7 +219,8 @@ def _loss(
     """Return a step, and what is lost: more than the budget, or the most that was found."""
     missing: NoCertificate | NotProved | None = None
     found: tuple[Json, Fraction | None] | None = None
-    for attempt in (_between, _ray):
+    # A ray says more: that it is lost at every eps.
+    for attempt in (_ray, _between) if bounds.ray is not None else (_between, _ray):
         try:
             step, lost = attempt(machine, budget, bounds, limits)
         except (NoCertificate, NotProved) as none:

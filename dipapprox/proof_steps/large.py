@@ -147,8 +147,8 @@ def _needed(
         if cost is None:
             continue
         plain = whole_run(alike[number])
-        rest = at_inputs(plain, _reads(plain, second), integers)
-        reason = never(plain, [_ZERO] * len(rest), rest, limits)
+        rest = at_inputs(plain, _reads(plain, second), False)
+        reason = never(plain, [_ZERO] * len(rest), rest, integers, limits)
         if reason is None:
             return listed, cost
         listed[number] = reason

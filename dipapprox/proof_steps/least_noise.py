@@ -88,13 +88,20 @@ def solved(whole: Whole, rest: Sequence[Fraction], limits: Limits) -> Solved:
     return Solved(listed, cost, tuple([x / common for x in found.shift]))
 
 
-def never(whole: Whole, ray: Sequence[Fraction], rest: Sequence[Fraction], limits: Limits) -> Json:
+def never(
+    whole: Whole,
+    ray: Sequence[Fraction],
+    rest: Sequence[Fraction],
+    integers: bool,
+    limits: Limits,
+) -> Json:
     """Return multipliers that show that a run is never taken, whatever its noise.
 
     Args:
         whole: A run, without what it publishes.
         ray: What every guard gains on a ray, where what it is at first does not matter.
-        rest: What it is at first; all 0 if that is not known.
+        rest: What it is at first.
+        integers: Whether ties of samples are possible.
         limits: Asked again and again.
 
     Returns:
@@ -112,6 +119,9 @@ def never(whole: Whole, ray: Sequence[Fraction], rest: Sequence[Fraction], limit
     programme = LinearProgramme(rows, [1] * (count + 2), sides, limits)
     found = programme.solve([-scale for scale in scales])
     if isinstance(found, Optimum):
+        return None
+    stricts = [strict for own in whole.guards for _, strict in own]
+    if integers and not any(y and strict for y, strict in zip(found.flow, stricts, strict=True)):
         return None
     return _listed(whole, [y * scale for y, scale in zip(found.flow, scales, strict=True)])
 

@@ -82,7 +82,8 @@ def ray_step(
             ray = along(plain, grows)
             # Those that are alike may read more: it is 0.
             reads = {INPUTS + k: starts.get(read, _ZERO) for k, read in enumerate(plain.reads)}
-            reason = never(plain, ray, at_inputs(plain, reads, False), limits)
+            rest = at_inputs(plain, reads, False)
+            reason = never(plain, ray, rest, machine.whole, limits)
         listed.append(found.rows if reason is None else reason)
         if found.cost is not None and reason is None:
             least = found.cost if least is None else min(least, found.cost)

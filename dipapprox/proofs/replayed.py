@@ -128,6 +128,17 @@ def _between(answer: BudgetAnswer) -> budgets.Between | None:
             return budgets.Between(*_by_name(proof, lost), output, None, lost.eps)
         case RealProof(proof=Proof(places=Places() as lost) as proof):
             return budgets.Between(*_by_name(proof, lost), dict(output_of(proof, lost)), None)
+        case RealProof(proof=proof) if (family := family_of(proof)) is not None:
+            step = [b - a for a, b in zip(family.origin, family.target, strict=True)]
+            ends = zip(family.start, family.origin, step, strict=True)
+            first = [q + FAR * (2 * a + d) for q, a, d in ends]
+            second = [q + d for q, d in zip(first, step, strict=True)]
+            names = [cell.name for cell in proof.program.inputs]
+            one, other = (
+                {name: [value] for name, value in zip(names, point, strict=True)}
+                for point in (first, second)
+            )
+            return budgets.Between(one, other, dict(family.output), None)
         case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
             return _of_word(lost, INPUT)
         case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
@@ -159,6 +170,9 @@ def _by_name(
     )
     return first, second
 
+
+FAR = 32
+"""Steps along a ray, on which nearly all is lost that is lost in the end."""
 
 TIMES = 5
 """How often cycles are gone round, so that it is seen what comes again."""

@@ -111,7 +111,123 @@ out <- x
 """
 
 
-@pytest.mark.parametrize("program", [BOUNDED, INTEGERS, NUMBER])
+TIES = """
+input q0 in real 0..1
+input q1 in real 0..1
+input q2 in real 0..1
+output out in {0, 1, 2}
+adjacent l1 1
+t <- DLap(0, 4 / eps)
+x0 <- DLap(q0, 1/2 / eps)
+x1 <- DLap(q1, 1/2 / eps)
+x2 <- DLap(q2, 4 / eps)
+if x1 < 0 then
+if x2 < x1 then
+if t < x0 then
+out <- 1
+else
+out <- 0
+end
+else
+if t < 1 or x0 < 1 then
+out <- 1
+else
+out <- 0
+end
+end
+else
+if x1 < 1 then
+if t >= x2 and t >= x2 then
+out <- 0
+else
+out <- 1
+end
+else
+if x0 < x1 then
+out <- 1
+else
+out <- 1
+end
+end
+end
+"""
+"""Paths that are impossible only as integers that are equal are not different."""
+
+OFF_CENTRE = """
+input q0 in real
+input q1 in real
+output out in {0, 1, 2}
+adjacent l1 1
+t <- Lap(0, 4 / eps)
+x0 <- Lap(q0, 1/2 / eps)
+x1 <- Lap(q1, 4 / eps)
+if x1 > 1/2 then
+if t <= 1 and t > 1/2 then
+out <- 2
+else
+if x1 > 1 and x1 > 1/2 then
+out <- 0
+else
+out <- 1
+end
+end
+else
+if t > 1 then
+if x1 > x0 then
+out <- 2
+else
+out <- 0
+end
+else
+if x0 <= 1/2 then
+out <- 1
+else
+out <- 2
+end
+end
+end
+"""
+"""What is lost on a ray that begins further and further away."""
+
+CONTRADICTED = """
+input q0 in real
+output out in {0, 1, 2}
+adjacent linf 1
+x0 <- Lap(q0, 2 / eps)
+if x0 > 0 then
+if x0 > 0 then
+if x0 > 1/2 then
+out <- 2
+else
+out <- 1
+end
+else
+if x0 > 1 then
+out <- 2
+else
+out <- 2
+end
+end
+else
+if x0 <= 0 then
+if x0 > 0 then
+out <- 0
+else
+out <- 2
+end
+else
+if x0 <= 0 then
+out <- 0
+else
+out <- 0
+end
+end
+end
+"""
+"""One of the paths is impossible."""
+
+
+@pytest.mark.parametrize("program", [BOUNDED, INTEGERS, NUMBER, TIES, OFF_CENTRE])
 def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
     assert proof.answer is Answer.DP, proof.unproved
@@ -121,6 +237,13 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     judged = replay(machine, claim, steps)
     assert isinstance(judged, LeastBudget)
     assert not judged.at_any
+
+
+def test_paths_that_are_impossible_lose_nothing() -> None:
+    proof = dipapprox.prove(dipapprox.parse(CONTRADICTED), reals=True, options=OPTIONS)
+    judged = replay(*file_of(proof))
+    assert isinstance(judged, LeastBudget)
+    assert judged.below == proof.lower == proof.upper
 
 
 @pytest.mark.parametrize("program", [BOUNDED, INTEGERS])
