@@ -1,0 +1,126 @@
+"""Services with known budgets, and their proofs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dipapprox import Limits
+from dipapprox.services.service_proof import ServiceProof, prove_service
+from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
+
+CHOSEN = """
+on query ask do
+    if done then
+        reply <- stop
+    else
+        done <- true
+        reply <- choose {n : exp(eps)/(1 + exp(eps)), 1 - n : 1/(1 + exp(eps))}
+    end
+end
+"""
+DECIDED = """
+on query ask do
+    if done then
+        reply <- stop
+    else
+        done <- true
+        z <- Lap(n, 2 / eps)
+        if z >= 1/2 then reply <- 1 else reply <- 0 end
+    end
+end
+"""
+UNCOUNTED = """
+on query ask do
+    reply <- clamp(DLap(n, 1 / eps), 0, 1)
+end
+"""
+TOLD = """
+on query ask do
+    if n = 1 then reply <- stop else reply <- 0 end
+end
+"""
+FIXED = """
+on query ask do
+    if done then
+        reply <- stop
+    else
+        done <- true
+        reply <- choose {n : 3/4, 1 - n : 1/4}
+    end
+end
+"""
+REAL = """
+state left in 0..1 <- 1
+state total in int <- 0
+output reply in real
+output over in bool
+on data d in -3..3 do total <- total + d end
+on query ask do
+    over <- left = 0
+    if over then exit end
+    left <- 0
+    reply <- Lap(total, 2 / eps)
+end
+"""
+THROWN = """
+state n in 0..1 <- 0
+state coin in 0..1 <- 0
+output reply in -5..5
+on data d in {0, 1} do n <- d end
+on query ask do
+    coin <- choose {0 : 1/2, 1 : 1/2}
+    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
+    coin <- 0
+    n <- 0
+end
+"""
+KEPT = """
+state n in 0..2 <- 0
+state coin in 0..2 <- 2
+output reply in -5..5
+on data d in {0, 1} do if n < 2 then n <- n + d end end
+on query ask do
+    if coin = 2 then coin <- choose {0 : 1/2, 1 : 1/2} end
+    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
+end
+"""
+HIDDEN = """
+adjacent replace
+state n in 0..1 <- 0
+output reply in {0, 1}
+on data d in {0, 1} do
+    keep <- choose {1 : 1/2, 0 : 1/2}
+    if keep = 1 then n <- d end
+end
+on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end
+"""
+
+EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
+    "counted": (HEAD + DATA + ONCE, Fraction(1)),
+    "replaced": ("adjacent replace\n" + HEAD + DATA + ONCE, Fraction(1)),
+    "coin": (HEAD + COIN + ONCE, Fraction(1)),
+    "chosen": (HEAD + DATA + CHOSEN, Fraction(1)),
+    "decided": (HEAD + DATA + DECIDED, Fraction(1, 2)),
+    "real": (REAL, Fraction(3, 2)),
+    "real replaced": ("adjacent replace\n" + REAL, Fraction(3)),
+    "slots": (slots("int"), Fraction(2)),
+    "thrown": (THROWN, Fraction(1)),
+    "never ends": (HEAD + DATA + UNCOUNTED, None),
+    "told": (HEAD + DATA + TOLD, None),
+    "fixed": (HEAD + DATA + FIXED, None),
+    "hidden": (HIDDEN, None),
+    "kept": (KEPT, None),
+}
+"""Services, and their least budgets; None for none."""
+
+Proof = tuple[Any, Any, list[Any]]
+
+
+def found(text: str, *users: str, budget: Fraction | None = None) -> ServiceProof:
+    return prove_service(service_of(text), budget, users, Limits())
+
+
+def written(proof: ServiceProof) -> Proof:
+    own, _ = proof.replay(Limits())
+    return own.machine, own.claim, list(own.steps)

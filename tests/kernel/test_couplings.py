@@ -1,0 +1,276 @@
+"""Couplings and traces of services, one condition at a time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.judgements import Budget, NoBudget
+from dipapprox.kernel.replay import replay
+from tests.kernel.edits import with_at
+from tests.kernel.served import EXAMPLES, REAL, found, written
+
+STEP = {
+    "rule": "couplings",
+    "from": [],
+    "budget": 1,
+    "held": [],
+    "symbols": [],
+    "exact": [],
+    "stores": [[0], [1]],
+    "changes": [],
+    "pairs": [],
+}
+N, REPLY, Z = ["cell", "n"], ["cell", "reply"], ["cell", "z"]
+EMPTY = ["set", N, 0]
+"""Runs that do so are in the same store."""
+
+
+def small(body: list[Any], reply: Any = None, **fields: Any) -> Any:
+    """A service with a cell n, which data sets to 0 or 1, and one query."""
+    data = {"name": "data", "arguments": [["d", [0, 1]]], "seen": False}
+    ask = {"name": "ask", "arguments": [], "seen": True, "body": body}
+    return {
+        "cells": [["n", 0]],
+        "replies": [["reply", reply or {"low": None, "high": None}]],
+        "calls": [{**data, "body": [["set", N, ["cell", "d"]]]}, ask],
+        "change": "insert",
+        **fields,
+    }
+
+
+def coupled(machine: Any, up: Any = None, down: Any = None, **fields: Any) -> Any:
+    """Replay: n is 0 and 1, or 1 and 0, and 1 may be lost; groups of the query in both cases."""
+    same = [None, None, None, None]
+    points = [[[], 1]]
+    pairs = [[0, 1, points, [None, None, up]], [1, 0, points, [None, None, down]]]
+    step = {**STEP, "changes": [same, same], "pairs": pairs, **fields}
+    return replay(machine, {"verdict": "DP", "budget": 1, "at least": None}, [step])
+
+
+def drawn(family: str = "Lap", scale: Any = 1, mean: Any = N, to: Any = REPLY) -> Any:
+    return ["draw", to, family, mean, [scale, -1]]
+
+
+def test_a_sample_costs_how_far_it_is_moved() -> None:
+    for family in ("Lap", "DLap"):
+        assert coupled(small([drawn(family), EMPTY])) == Budget(Fraction(1))
+        with pytest.raises(Refuted, match="1/2 is missing"):
+            coupled(small([drawn(family, "2/3"), EMPTY]))
+        with pytest.raises(Refuted, match="1 is missing"):
+            coupled(small([drawn(family)]))  # again and again
+    for family in ("LapPlus", "Gauss"):
+        with pytest.raises(Refuted, match="cannot be shifted"):
+            coupled(small([drawn(family), EMPTY]))
+    with pytest.raises(Refuted, match="no integer"):
+        coupled(small([drawn("DLap", mean=["*", "1/2", N]), EMPTY]))
+
+
+def test_what_is_shifted_shows_the_same() -> None:
+    machine = small([drawn(mean=0), ["set", REPLY, ["+", REPLY, N]], EMPTY])
+    up, down = [[[0], [0], 0, [-1]]], [[[0], [0], 0, [1]]]
+    assert coupled(machine, up, down) == Budget(Fraction(1))
+    for one, other in ((None, down), (up, None), (down, up), ([[[0], [0], 0, [-2]]], down)):
+        with pytest.raises(Refuted, match="another number is shown"):
+            coupled(machine, one, other)
+    with pytest.raises(Refuted, match="different replies"):
+        coupled(small([["set", REPLY, N], EMPTY]))
+    with pytest.raises(Refuted, match="depends on what is not known"):
+        coupled(small([drawn(), ["set", REPLY, ["*", REPLY, ["+", 1, N]]], EMPTY]))
+    with pytest.raises(Refuted, match="different samples"):
+        coupled(small([["if", ["=", N, 1], [drawn(mean=0)], [drawn(scale=2)]], EMPTY]))
+
+
+def test_what_is_shifted_meets_the_guards() -> None:
+    shown = [["set", REPLY, 1]], [["set", REPLY, 0]]
+    fixed = small([drawn(to=Z), ["if", [">=", Z, 1], *shown], EMPTY])
+    assert coupled(fixed) == Budget(Fraction(1))
+    moving = small([drawn(mean=0, to=Z), ["if", [">=", Z, N], *shown], EMPTY])
+    up = [[[0], [0], 0, [1]], [[1], [1], 0, [0]]]
+    down = [[[0], [0], 0, [0]], [[1], [1], 0, [-1]]]
+    assert coupled(moving, up, down) == Budget(Fraction(1))
+    half = [[[0], [0], 0, ["1/2"]], [[1], [1], 0, [0]]]
+    for one, other in ((None, down), (up, None), (half, down)):
+        with pytest.raises(Refuted, match="does not follow"):
+            coupled(moving, one, other)
+    # On the border of what the first run does, the second one does something else.
+    border = [["if", [">=", Z, N], *shown], ["if", [">", Z, N], *shown]]
+    strict = small([drawn(mean=0, to=Z), ["if", ["=", N, 0], *([e] for e in border)], EMPTY])
+    with pytest.raises(Refuted, match="does not follow"):
+        coupled(strict, up, down)
+
+
+def test_paths_are_in_groups_that_have_none_in_common() -> None:
+    coin = ["choose", REPLY, [[0, "1/2"], [1, "1/2"]], False]
+    machine = small([coin, EMPTY])
+    each = [[[0], [0], 0, None], [[1], [1], 0, None]]
+    assert coupled(machine, each, each) == Budget(Fraction(1))
+    hidden = {**machine, "calls": [machine["calls"][0], {**machine["calls"][1], "seen": False}]}
+    together = [[[0, 1], [0, 1], 0, None]]
+    assert coupled(hidden, together, each) == Budget(Fraction(1))
+    for groups in (
+        [],
+        each[:1],
+        [each[0], each[0]],
+        [[[0], [0], 0, None], [[1], [0], 0, None]],
+        [[[0, 1], [0], 0, None]],
+        [[[0], [0, 1], 0, None]],
+        [[[0], [2], 0, None], each[1]],
+        [[[-1], [0], 0, None], each[1]],
+    ):
+        with pytest.raises((Refuted, BadProof)):
+            coupled(hidden, groups, each)
+    with pytest.raises(Refuted, match="different replies"):
+        coupled(machine, [[[0], [1], 0, None], [[1], [0], 0, None]], each)
+
+
+def test_a_group_costs_how_much_likelier_it_is() -> None:
+    lies = [[N, ["exp", ["eps"]]], [["+", 1, ["*", -1, N]], 1]]
+    machine = small([["choose", REPLY, lies, True], EMPTY])
+    # The first option of n = 0 shows 0, that of n = 1 shows 1.
+    groups = [[[0], [1], 1, None], [[1], [0], 0, None]]
+    assert coupled(machine, groups, groups) == Budget(Fraction(1))
+    for gains in ((0, 0), ("99/100", 0)):
+        less = [[[0], [1], gains[0], None], [[1], [0], gains[1], None]]
+        with pytest.raises(Refuted, match="likelier than a group says"):
+            coupled(machine, less, groups)
+    more = [[[0], [1], "101/100", None], [[1], [0], 0, None]]
+    with pytest.raises(Refuted, match="1/100 is missing"):
+        coupled(machine, more, groups)
+
+
+def test_cells_keep_no_samples() -> None:
+    with pytest.raises(Refuted, match="not listed"):
+        coupled(small([drawn(), ["set", N, REPLY]]))
+    with pytest.raises(NotProved, match="keeps a sample"):
+        coupled(small([drawn(), ["set", N, REPLY]]), exact=[1])
+    with pytest.raises(NotProved, match="leaves nothing"):
+        coupled(small([drawn(), ["forget", ["n"]]]))
+    held = {"held": ["n"], "stores": [[]], "changes": [[None] * 4], "pairs": []}
+    with pytest.raises(Refuted, match="no integer"):
+        coupled(small([drawn(), ["set", N, REPLY]]), **held)
+    with pytest.raises(Refuted, match="no integer"):
+        coupled(small([drawn(), ["set", N, ["*", "1/2", N]]]), **held)
+    with pytest.raises(Refuted, match="no number"):
+        coupled(small([drawn(), ["set", N, {"name": "none"}]]), **held)
+
+
+def test_exactly_followed_calls_show_values_of_their_domains() -> None:
+    shown = [["set", REPLY, 1]], [["set", REPLY, 0]]
+    body = [drawn(to=Z), ["if", [">=", Z, 1], *shown], EMPTY]
+    each = [[[0], [0], 1, None], [[1], [1], 1, None]]
+    with pytest.raises(Refuted, match="likelier than a group says"):
+        coupled(small(body), exact=[1])
+    assert coupled(small(body), each, each, exact=[1]) == Budget(Fraction(1))
+    with pytest.raises(NotProved, match="no bounds"):
+        coupled(small([drawn(), EMPTY]), exact=[1])
+    with pytest.raises(NotProved, match="none of its values"):
+        coupled(small([drawn("DLap"), EMPTY], [0, 1]), exact=[1])
+
+
+def test_loops_end_by_chance() -> None:
+    """A coin is thrown until it shows 1: the call ends there, or says so behind the loop."""
+    throw = ["choose", REPLY, [[0, "1/2"], [1, "1/2"]], False]
+    first = ["set", REPLY, 0]
+    until = [first, ["while", ["=", REPLY, 0], [throw]]]
+    inside = [first, ["while", ["=", REPLY, 0], [throw, ["if", ["=", REPLY, 1], [["exit"]], []]]]]
+    for body in (until, inside):
+        assert coupled(small([EMPTY, *body]), exact=[1]) == Budget(Fraction(1))
+    for ever in ([first, ["while", ["=", REPLY, 0], []]], [first, ["while", ["=", 0, 0], [throw]]]):
+        with pytest.raises(NotProved):
+            coupled(small([EMPTY, *ever]), exact=[1])
+
+
+def test_what_is_held_is_known_at_all_ends() -> None:
+    """The sum of data from -3 to 3 is served between the ends, if both ends are."""
+    machine, claim, steps = written(found(REAL))
+    (at,) = (k for k, step in enumerate(steps) if step["rule"] == "couplings")
+    step = steps[at]
+    assert step["symbols"] == [0]
+    assert step["held"] == ["total"]
+    for number, (one, other, points, groups) in enumerate(step["pairs"]):
+        for place in range(len(points)):
+            fewer = [one, other, points[:place] + points[place + 1 :], groups]
+            forged = with_at(step, ("pairs", number), fewer)
+            with pytest.raises(NotProved):
+                replay(machine, claim, [*steps[:at], forged, *steps[at + 1 :]])
+    named = with_at(machine, ("calls", 0, "arguments", 0, 1), [0, "1/2"])
+    with pytest.raises(Refuted, match="no integer"):
+        replay(named, claim, steps)
+
+
+def test_two_runs_differ_in_one_data_call() -> None:
+    machine, claim, steps = written(found(EXAMPLES["told"][0]))
+    (step,) = steps
+    (data,) = (event for event in step["events"] if event[0] != event[1])
+    last = step["events"][-1]
+    assert replay(machine, claim, steps) == NoBudget(None, at_any=False)
+    for events in (
+        [last],
+        [data, data, last],
+        [[last[0], None, None], last],
+        [[[0, [1]], [0, [0]], None], last],
+        [data, [last[0], [0, [0]], last[2]]],
+        [[data[0], data[1], last[2]], last],
+        [data, [[1, [0]], [1, [0]], last[2]]],
+        [[[0, [5]], None, None], last],
+    ):
+        with pytest.raises((Refuted, BadProof)):
+            replay(machine, claim, [{**step, "events": events}])
+    with pytest.raises(NotProved):
+        replay(machine, {"verdict": "DP", "budget": 1, "at least": None}, steps)
+
+
+def test_replies_are_told_by_values_and_by_sides() -> None:
+    machine, _, steps = written(found(REAL))
+    trace = {**steps[-2], "from": []}
+    *before, (call, again, (shown, over)) = trace["events"]
+    assert set(shown) in ({"least"}, {"most"})
+    ((side, number),) = shown.items()
+    lost = {"verdict": "Not_DP", "budget": 1}
+    assert replay(machine, lost, [trace]) == NoBudget(Fraction(3, 2), at_any=False)
+    for reply in (
+        {side: 0},
+        {"most" if side == "least" else "least": number},
+        number,
+        None,
+        {"name": "false"},
+    ):
+        with pytest.raises((Refuted, BadProof)):
+            events = [*before, [call, again, [reply, over]]]
+            replay(machine, lost, [{**trace, "events": events}])
+
+
+def test_services_are_read_strictly() -> None:
+    machine = small([drawn(), EMPTY])
+    assert coupled(machine) == Budget(Fraction(1))
+    data, ask = machine["calls"]
+    for fields in (
+        {"calls": []},
+        {"calls": [ask, data]},
+        {"calls": [data, ask, ask]},
+        {"calls": [data, {**ask, "seen": 1}]},
+        {"calls": [data, {**ask, "arguments": [["n", [0, 1]]]}]},
+        {"calls": [data, {**ask, "arguments": [["a", {"low": 0, "high": 1}]]}]},
+        {"cells": [["n", 0], ["n", 1]]},
+        {"cells": [["reply", 0]]},
+        {"replies": [["reply", {"low": 0, "high": 1}]]},
+        {"change": "any"},
+    ):
+        with pytest.raises(BadProof):
+            coupled({**machine, **fields})
+    for fields in (
+        {"held": ["other"]},
+        {"held": [["n"]]},
+        {"exact": [2]},
+        {"exact": [1], "symbols": [1]},
+        {"stores": [[1], [0]]},
+        {"stores": [[0], [0]]},
+        {"stores": [[0]]},
+        {"budget": -1},
+    ):
+        with pytest.raises((BadProof, Refuted)):
+            coupled(machine, **fields)
