@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Budget, NoBudget
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.traces import loses
 from tests.kernel.edits import with_at
 from tests.kernel.served import EXAMPLES, REAL, found, written
 
@@ -274,3 +276,125 @@ def test_services_are_read_strictly() -> None:
     ):
         with pytest.raises((BadProof, Refuted)):
             coupled(machine, **fields)
+
+
+# --- what calls show -----------------------------------------------------------------------------
+
+ONE, NONE = Ratio.constant(Fraction(1)), Ratio.constant(Fraction(0))
+
+
+def power(rate: Any) -> Ratio:
+    return Ratio(Sum.exponential(Fraction(rate)))
+
+
+def test_what_a_quotient_loses_at_an_eps_and_in_limits() -> None:
+    """p / q is (1 + e^eps) / 2: 1/2 is lost near 0, 1 in the end, and less at every eps."""
+    p, q = (ONE + power(-1)).scaled(Fraction(1, 2)), power(-1)
+    below = (ONE + power(1)).inverse()
+    half, more, five = Fraction(1, 2), Fraction(51, 100), Fraction(5)
+    for one, other in ((p, q), (p * below, q * below)):
+        assert loses(one, other, Fraction(1), None)
+        assert not loses(one, other, Fraction(101, 100), None)
+        assert loses(one, other, half, Fraction(0))
+        assert not loses(one, other, more, Fraction(0))
+        assert loses(one, other, Fraction(86, 100), five)
+        assert not loses(one, other, Fraction(87, 100), five)
+        for eps in (None, Fraction(0), five):
+            assert not loses(one, other, None, eps)
+    assert loses(p * below, q, Fraction(0), None)
+    assert not loses(p * below, q, Fraction(1, 100), None)
+    assert loses(p * below * below, q, Fraction(-1), None)
+    assert not loses(p * below * below, q, Fraction(-1, 2), None)
+    assert loses(q, q, Fraction(0), five)
+    assert not loses(NONE, q, Fraction(-9), None)
+
+
+def test_no_budget_serves_where_the_quotient_stays_away_from_1() -> None:
+    much, little, zero = (Ratio.constant(Fraction(k, 4)) for k in (3, 1, 0))
+    assert loses(much, little, None, Fraction(0))
+    assert not loses(much, little, Fraction(1), Fraction(0))
+    for p, q in ((little, much), (little, little)):
+        assert not loses(p, q, None, Fraction(0))
+    assert not loses(little, much, Fraction(0), Fraction(0))
+    # Both vanish, or the second one does: nothing is known of the quotient.
+    rising = ONE + power(-1).scaled(Fraction(-1))
+    assert not loses(rising.scaled(Fraction(2)), rising, None, Fraction(0))
+    assert not loses(little, rising, None, Fraction(0))
+    for p in (Ratio(Sum.of([((Fraction(0), -1), Fraction(1))])), rising.inverse()):
+        with pytest.raises(NotProved):
+            loses(p, little, None, Fraction(0))
+    assert loses(little, zero, None, Fraction(1))
+    assert not loses(zero, zero, None, Fraction(1))
+    for budget, eps in ((None, Fraction(0)), (None, None), (Fraction(1), Fraction(1))):
+        assert not loses(little, zero, budget, eps)
+
+
+def repeated(body: list[Any], **fields: Any) -> Any:
+    """Replay: data sets n to 1 in the first run only, which shows 1 again and again."""
+    ask = [1, []]
+    step = {
+        "rule": "repetition",
+        "from": [],
+        "events": [[[0, [1]], None, None]],
+        "turns": [[ask, ask, [1]]],
+        "store": [1],
+        "eps": 1,
+        **fields,
+    }
+    return replay(small(body), {"verdict": "Not_DP", "budget": None}, [step])
+
+
+def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
+    none = NoBudget(None, at_any=False)
+    often, seldom = (
+        ["choose", REPLY, [[1, a], [0, b]], False] for a, b in (("3/4", "1/4"), ("1/4", "3/4"))
+    )
+    told = ["if", ["=", N, 1], [often], [seldom]]
+    ask = [1, []]
+    assert repeated([told]) == none
+    zeros: dict[str, Any] = {"turns": [[ask, ask, [0]]], "store": [0]}
+    assert repeated([told], events=[[None, [0, [1]], None]], **zeros) == none
+    for fields in ({"store": [0]}, {"store": [2]}, {"turns": [[ask, ask, [0]]]}, {"eps": -1}):
+        with pytest.raises((Refuted, BadProof)):
+            repeated([told], **fields)
+    for turn in ([[0, [1]], None, None], [[0, [1]], [0, [0]], None], [[2, []], [2, []], None]):
+        with pytest.raises((Refuted, BadProof)):
+            repeated([told], turns=[turn])
+    with pytest.raises(Refuted, match="nobody sees"):
+        repeated([told], turns=[[[0, [1]], [0, [1]], [1]]])
+    with pytest.raises(Refuted, match="as likely"):
+        repeated([often])
+    with pytest.raises(Refuted, match="not back there"):
+        repeated([told, EMPTY])
+    # Where the second run goes it is as likely to show 1.
+    onward = ["if", ["=", N, 0], [seldom, ["set", N, 2]], [["if", ["=", N, 1], [often], [often]]]]
+    with pytest.raises(Refuted, match="as likely"):
+        repeated([onward])
+
+
+def test_steps_of_couplings_are_read_strictly() -> None:
+    machine = small([drawn(), EMPTY])
+    calls = [None, None, None]
+    for pairs, said in (
+        ([[0, 1, [], calls], [1, 0, [[[], 1]], calls]], "without points"),
+        ([[0, 1, [[[], 1], [[], 1]], calls]], "a point twice"),
+        ([[0, 1, [[[], -1]], calls]], "below 0"),
+        ([[0, 1, [[[], 1]], calls]] * 2, "a pair twice"),
+        ([[0, 2, [[[], 1]], calls]], "not there"),
+        ([[-1, 0, [[[], 1]], calls]], "not there"),
+    ):
+        with pytest.raises(BadProof, match=said):
+            coupled(machine, pairs=pairs)
+    with pytest.raises(BadProof, match="a store twice"):
+        coupled(machine, stores=[[0], [0]])
+    for cells in ([["n", "1/2"]], [["n", {"name": "none"}]]):
+        with pytest.raises(Refuted, match="no integer at first"):
+            coupled({**machine, "cells": cells}, held=["n"], stores=[[]])
+    silent = small([["set", REPLY, 0], EMPTY])
+    free = [[0, 1, [[[], 0]], [None] * 3], [1, 0, [[[], 0]], [None] * 3]]
+    assert coupled(silent, pairs=free, budget=0) == Budget(Fraction(0))
+    named = small(
+        [["if", ["=", N, 1], [drawn()], [drawn(), ["set", REPLY, {"name": "no"}]]], EMPTY]
+    )
+    with pytest.raises(Refuted, match="depends on what is not known"):
+        coupled(named)
