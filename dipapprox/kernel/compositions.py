@@ -32,7 +32,6 @@ from dipapprox.kernel.judgements import (
     Change,
     Distributions,
     ExactDistributions,
-    Inputs,
     LossesOf,
     Of,
     Private,
@@ -115,8 +114,9 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
         match about, known:
             case Mechanism() as what, []:
                 eps, pairs, pair = None, None, about.pair(orders)
-            case Proof(what), [Private(Fraction() as eps, pairs=pairs), *_] if above:
-                pair = _known(what, eps, pairs, known)
+            case Proof(what), [Private(Fraction() as eps) as first, *_] if above:
+                pairs = None if first.pairs is None else frozenset(first.pairs)
+                pair = _known(what, first, known)
             case Proof(what), [Distributions(eps) as found] if not above:
                 inputs = pair_of(about, step)
                 pairs = None if about.pairs is None else frozenset([inputs])
@@ -137,20 +137,16 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
         return LossesOf({Change(what, eps, pairs, sample): 1}, losses)
 
 
-def _known(
-    machine: Machine,
-    eps: Fraction,
-    pairs: frozenset[Inputs] | None,
-    known: Sequence[Private | Distributions],
-) -> Known:
+def _known(machine: Machine, first: Private, known: Sequence[Private | Distributions]) -> Known:
     reversible = machine.adjacency.symmetric
-    if pairs is not None:
-        reversible = all((second, first) in pairs for first, second in pairs)
+    if first.pairs is not None:
+        pairs = frozenset(first.pairs)
+        reversible = all((v, u) in pairs for u, v in pairs)
     if not reversible:
         raise BadProof("a pair without its reverse")
     points: dict[Fraction, Fraction] = {}
     for each in known:
-        if not isinstance(each, Private) or (each.eps, each.pairs) != (eps, pairs):
+        if not isinstance(each, Private) or (each.eps, each.pairs) != (first.eps, first.pairs):
             raise BadProof("privacy for the same pairs at the same eps is wanted")
         points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
     return Known(points)

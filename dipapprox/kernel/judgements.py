@@ -85,7 +85,7 @@ class Private:
     eps: Fraction | Epsilons | None
     eps_prv: Tree
     delta: Tree
-    pairs: frozenset[Inputs] | None
+    pairs: tuple[Inputs, ...] | None
     count: int = field(default=0, compare=False)
     in_sets: bool = field(default=False, compare=False)
 

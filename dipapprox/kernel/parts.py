@@ -26,7 +26,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Change, Inputs
 from dipapprox.kernel.machine import Block, Machine, Tree
-from dipapprox.kernel.proofs import Proof, Step, listed, pair_of, pairs_of
+from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list
 
 MOST_WAYS = 20_000
@@ -151,7 +151,7 @@ class Parts:
         self, about: Proof, json: object, eps: Fraction, known: Mapping[Machine, Collection[Input]]
     ) -> None:
         self._about, machine = about, about.machine
-        self.eps, self.pairs = eps, listed(about)
+        self.eps, self.pairs = eps, about.pairs
         self._all: list[Part] = []
         end = 0
         for each in as_list(json, "parts"):

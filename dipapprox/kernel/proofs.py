@@ -13,7 +13,7 @@ from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.forward import Run
-from dipapprox.kernel.judgements import Output
+from dipapprox.kernel.judgements import Inputs, Output
 from dipapprox.kernel.machine import Machine, read_input
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.reading import as_list, as_number
@@ -43,7 +43,7 @@ class Proof:
     """
 
     machine: Machine
-    pairs: tuple[tuple[Input, Input], ...] | None
+    pairs: tuple[Inputs, ...] | None
 
 
 def outcomes(
@@ -92,7 +92,7 @@ def rows_of(
         yield input, [known[key] for key in keys]
 
 
-def pairs_of(proof: Proof) -> Iterator[tuple[Input, Input]]:
+def pairs_of(proof: Proof) -> Iterator[Inputs]:
     """Yield the pairs that are meant."""
     machine = proof.machine
     adjacent = adjacent_pairs(machine.adjacency, machine.domains)
@@ -104,7 +104,7 @@ def pairs_of(proof: Proof) -> Iterator[tuple[Input, Input]]:
         yield first, second
 
 
-def pair_of(proof: Proof, step: Step) -> tuple[Input, Input]:
+def pair_of(proof: Proof, step: Step) -> Inputs:
     """Read one of the pairs that are meant: "input" and "adjacent"."""
     first, second = (read_input(step[n], proof.machine.domains) for n in ("input", "adjacent"))
     if proof.pairs is not None:
@@ -113,11 +113,6 @@ def pair_of(proof: Proof, step: Step) -> tuple[Input, Input]:
     elif not proof.machine.adjacency.holds(first, second):
         raise Refuted("the inputs are not adjacent")
     return first, second
-
-
-def listed(proof: Proof) -> frozenset[tuple[Input, Input]] | None:
-    """The pairs, as judgements have them."""
-    return None if proof.pairs is None else frozenset(proof.pairs)
 
 
 def ascending(json: object) -> tuple[Fraction, ...]:

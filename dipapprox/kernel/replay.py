@@ -48,7 +48,7 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Of, Private, Representatives, Violated
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs, read_weight
 from dipapprox.kernel.potential import potential
-from dipapprox.kernel.proofs import Proof, Step, claimed, listed, positive
+from dipapprox.kernel.proofs import Proof, Step, claimed, positive
 from dipapprox.kernel.rays import ray
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.rounds import Rounds, read_rounds
@@ -176,7 +176,7 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
         eps, (eps_prv, delta) = positive(record["eps"], "eps"), claimed(record)
     about = Proof(machine, pairs)
     if verdict == "DP":
-        return Private(eps, eps_prv, delta, listed(about)), about
+        return Private(eps, eps_prv, delta, about.pairs), about
     # Rules ask whether the pair that is violated is meant.
     return Violated(eps, eps_prv, delta), about
 

@@ -31,7 +31,6 @@ from dipapprox.kernel.proofs import (
     ascending,
     claimed,
     growth_bound,
-    listed,
     outcomes,
     pair_of,
     pairs_of,
@@ -118,7 +117,7 @@ def every_pair(
         count += 1
         if not hold(first, second):
             raise Refuted(f"delta is not known to bound {first}, {second}")
-    return Private(eps, stated[0], stated[1], listed(proof), count)
+    return Private(eps, stated[0], stated[1], proof.pairs, count)
 
 
 def published_pairs(proof: Proof, step: Step) -> Private:
@@ -156,7 +155,7 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     for parts, pair in sums.items():
         if sum(bounds[each] for each in parts) > delta * (1 << places):
             raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")
-    return Private(eps, eps_prv, delta, listed(proof), count)
+    return Private(eps, eps_prv, delta, proof.pairs, count)
 
 
 def violation(proof: Proof, step: Step, found: Distributions | ExactDistributions) -> Violated:
