@@ -17,6 +17,7 @@ from dipapprox import Options
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
@@ -322,3 +323,25 @@ def test_losses_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -
     assert one.composed(one, (0, 0)).masses
     with pytest.raises(Refused):
         grid([0, 4, 1]).composed(one, (0, 0))
+
+
+@pytest.mark.parametrize("rate", [0, "-1/2", "3/2", 2])
+def test_rates_of_samples_are_probabilities(rate: object) -> None:
+    given = pipeline((RESPONSE, rate, 1))  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(BadProof, match="rate"):
+        read_pipeline(given)
+    given = pipeline((RESPONSE, "1/2", 1))
+    (steps, _) = steps_of(given, True, Fraction(1, 4), 8)
+    with pytest.raises(BadProof, match="rate"):
+        losses(given, [{**steps[0], "sample": [rate, False]}])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_every_run_is_covered_though_it_is_run_once(place: int) -> None:
+    given = pipeline((RESPONSE, None, 1), (APPROXIMATE, None, 1))
+    steps, _ = steps_of(given, True, Fraction(1, 4), 24)
+    claim = {"verdict": "DP", "eps_prv": 5, "delta": "9/10"}
+    last = {"rule": "private composition", **WHOLE, "eps_prv": 5, "delta": "9/10"}
+    assert replay(given, claim, [*steps, {**last, "from": [len(steps) - 1]}])
+    with pytest.raises(Refuted, match="all that may change"):
+        replay(given, claim, [*steps, {**last, "from": [place]}])

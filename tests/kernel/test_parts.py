@@ -351,3 +351,10 @@ def test_every_part_that_changes_is_known() -> None:
     for losses in ([], alone[:1], alone[-1:]):
         with pytest.raises(Refuted, match="nothing is known"):
             replay(PLAIN, said, [*kept[:-1], {**last, "from": [*known, *losses]}])
+
+
+def test_ways_in_which_parts_change_are_counted() -> None:
+    """Neither of two parts, one, the other one, or both."""
+    said = claim("DP", HALF, 0.9)
+    found = replay(PLAIN, said, parts_proof(PLAIN, said, None))
+    assert "bounded on 4 sets of them" in str(found)
