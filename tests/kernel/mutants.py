@@ -85,7 +85,7 @@ NEAREST = {
     "taylor": ["taylor"],
     "grid": ["panels"],
     "sampled": ["panels", "lattice"],
-    "lattice": ["lattice"],
+    "lattice": ["lattice", "sums"],
     "nodes": ["panels", "lattice"],
     "evaluate": ["panels", "lattice"],
     "balls": ["panels"],
