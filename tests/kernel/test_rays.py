@@ -16,7 +16,15 @@ from dipapprox.kernel.judgements import LeastBudget, NoBudget
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.rounds import machines_of
 from tests.automata.random_automata import random_automaton
-from tests.kernel.test_potentials import alone, file_of, others_for, places_in, text, with_at
+from tests.kernel.test_potentials import (
+    SUBJECTS,
+    alone,
+    file_of,
+    others_for,
+    places_in,
+    text,
+    with_at,
+)
 
 OPTIONS = Options(proved=True)
 
@@ -451,3 +459,19 @@ def test_cycles_of_automata_are_gone_round(seed: int) -> None:
     proof = dipapprox.prove(automaton, options=OPTIONS)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     assert replay(*file_of(proof)) == NoBudget(None)
+
+
+def test_parts_lead_to_the_same_numbers() -> None:
+    machine, claim, (step,) = file_of(
+        dipapprox.prove(SUBJECTS["last_value_stream"], options=OPTIONS)
+    )
+    said = set[str]()
+    for place, (value, side) in enumerate(step["noise"]):
+        for moved in ([text(Fraction(value) + Fraction(1, 8)), side], [value, Fraction(side) + 1]):
+            moved[1] = text(Fraction(moved[1]))
+            noise = [moved if k == place else each for k, each in enumerate(step["noise"])]
+            try:
+                replay(machine, claim, [{**step, "noise": noise}])
+            except NotProved as why:
+                said.add(str(why))
+    assert any("does not lead to where it began" in why for why in said), said
