@@ -306,6 +306,10 @@ def test_what_a_quotient_loses_at_an_eps_and_in_limits() -> None:
     assert loses(p * below * below, q, Fraction(-1), None)
     assert not loses(p * below * below, q, Fraction(-1, 2), None)
     assert loses(q, q, Fraction(0), five)
+    for exponent, slope in ((1, 1), (2, 0)):
+        linear = ONE + Ratio(Sum.of([((Fraction(0), exponent), Fraction(1))]))
+        assert loses(linear, ONE, Fraction(slope), Fraction(0))
+        assert not loses(linear, ONE, slope + Fraction(1, 100), Fraction(0))
     assert not loses(NONE, q, Fraction(-9), None)
 
 
@@ -360,6 +364,10 @@ def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
     for turn in ([[0, [1]], None, None], [[0, [1]], [0, [0]], None], [[2, []], [2, []], None]):
         with pytest.raises((Refuted, BadProof)):
             repeated([told], turns=[turn])
+    with pytest.raises(Refuted, match="that differ are repeated"):
+        repeated([told], turns=[[[0, [1]], [0, [0]], None]])
+    with pytest.raises(Refuted, match="that no call has"):
+        repeated([told], turns=[[[0, [5]], [0, [5]], None]])
     with pytest.raises(Refuted, match="nobody sees"):
         repeated([told], turns=[[[0, [1]], [0, [1]], [1]]])
     with pytest.raises(Refuted, match="as likely"):
