@@ -184,13 +184,13 @@ def output_distribution(
     bits, obstacle = options.precision, None
     with EarlyEnd() as end, limited(options.limits):
         product = (
-            execute_parts(program, options.merge, options.limits, (input,))
+            execute_parts(program, options.merge, options.limits)
             if relative_width is None
             else None
         )
         if product is not None:
             return _of_parts(product, eps, input, options)
-        states = execute(program, options.merge, options.limits, compared=True, inputs=(input,))
+        states = execute(program, options.merge, options.limits, compared=True)
         source = open_probabilities(states, eps, options)
         for attempted, found in _attempts(source, input, relative_width, options):
             bits = attempted

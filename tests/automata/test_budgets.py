@@ -174,7 +174,7 @@ def test_least_budgets_are_the_known_ones(text: str, least: str) -> None:
     merged = quotient_of(found)
     result = budget_of(merged.graph)
     assert result.family is not None
-    assert result.family.name == Fraction(least)
+    assert result.family.value == Fraction(least)
     run = run_of(merged.whole, merged.lift(result.walk))
     assert run_cost(found, run, result.changes).value == Fraction(least)
 
@@ -194,10 +194,10 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> N
         if result.family is None:
             assert cost > fallback_weight(merged.graph).value
             continue
-        assert cost == result.family.name
+        assert cost == result.family.value
         whole = budget_of(merged.whole)
         assert whole.family is not None
-        assert whole.family.name == cost
+        assert whole.family.value == cost
         assert is_closed(merged.graph, result.family)
         if tainted_walk(merged, Limits()) is None:
             assert cost <= published_weight(merged.graph).value
@@ -222,11 +222,11 @@ def test_searches_agree_with_exhaustion_where_inputs_change_one_way(
         if result.family is None:
             continue
         run = run_of(merged.whole, merged.lift(result.walk))
-        assert run_cost(found, run, result.changes).value == result.family.name
+        assert run_cost(found, run, result.changes).value == result.family.value
         short = dearest(found, 5)
-        assert short <= result.family.name
+        assert short <= result.family.value
         if len(run) <= 5:
-            assert short == result.family.name
+            assert short == result.family.value
             exact += 1
     assert exact >= 5
 
@@ -252,7 +252,7 @@ def is_closed(graph: Unfolding, family: ClosedFamily) -> bool:
             for row in (member.lower, member.upper)
         )
         by_node.setdefault(member.node, []).append((vectors[0], vectors[1]))
-        if min(vectors[0].values()) + min(vectors[1].values()) > family.name:
+        if min(vectors[0].values()) + min(vectors[1].values()) > family.value:
             return False
 
     def within(
@@ -316,7 +316,7 @@ def test_a_smaller_budget_is_not_proved_by_the_family() -> None:
     family = budget_of(graph).family
     assert family is not None
     assert is_closed(graph, family)
-    assert not is_closed(graph, replace(family, value=family.name - family.unit))
+    assert not is_closed(graph, replace(family, value=family.value - family.unit))
     for place, member in enumerate(family.members):
         for level in ("lower", "upper"):
             row = getattr(member, level)
@@ -344,7 +344,7 @@ def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
         other = budget_of(quotient_of(replace(found, states=scaled)).graph)
         assert (one.family is None) == (other.family is None)
         if one.family is not None and other.family is not None:
-            assert other.family.name == factor * one.family.name
+            assert other.family.value == factor * one.family.value
 
 
 def _scaled(noise: Laplace | None, factor: Fraction) -> Laplace | None:
@@ -374,7 +374,7 @@ def test_budgets_do_not_depend_on_names_orders_and_signs() -> None:
         one, other = budget_of(quotient_of(found).graph), budget_of(quotient_of(mirrored).graph)
         assert (one.family is None) == (other.family is None)
         if one.family is not None and other.family is not None:
-            assert one.family.name == other.family.name
+            assert one.family.value == other.family.value
 
 
 def _swapped(mask: int) -> int:
@@ -390,7 +390,7 @@ def test_pinned_values_give_an_upper_bound_with_its_proof(
     result = search(graph, Fraction(m), Limits())
     assert result.is_pinned == (live < 2 * m)
     assert result.family is not None
-    assert result.family.name == 1
+    assert result.family.value == 1
     assert is_closed(graph, result.family)
 
 
@@ -405,9 +405,9 @@ def test_pins_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
             pinned = budget_of(graph)
         if pinned.family is not None:
             assert free.family is not None
-            assert free.family.name <= pinned.family.name
+            assert free.family.value <= pinned.family.value
             assert is_closed(graph, pinned.family)
-            tight += free.family.name == pinned.family.name
+            tight += free.family.value == pinned.family.value
     assert tight >= 10
 
 

@@ -115,8 +115,8 @@ def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
     if joined is None:
         return
     assert isinstance(joined, JoinedFamily) and found.family is not None
-    assert found.family.name <= joined.value
+    assert found.family.value <= joined.value
     walk = tuple(coarse.whole.edges[edge].transition for edge in coarse.lift(found.walk))
     run, changes = cells.run_in(walk, found.changes)
     assert orders(each, run) is not None
-    assert run_cost(each, run, changes).value >= found.family.name
+    assert run_cost(each, run, changes).value >= found.family.value

@@ -42,6 +42,8 @@ def characteristic(law: Distribution, t: float) -> complex:
         case "DLap":
             p = math.exp(-1 / b)
             value = (1 - p) ** 2 / (1 - 2 * p * math.cos(t) + p * p)
+        case "Logistic":
+            value = math.pi * b * t / math.sinh(math.pi * b * t)
         case "DGauss":
             weights = {k: math.exp(-((k / b) ** 2) / 2) for k in range(-40, 41)}
             total = sum(w * math.cos(k * t) for k, w in weights.items())

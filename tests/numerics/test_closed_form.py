@@ -56,8 +56,11 @@ def test_gaussian_half_spaces(event: Event, bits: int) -> None:
     assert found.lower - slack <= Fraction(expected) <= found.upper + slack
 
 
+CLOSED = [each for each in REAL_FAMILIES if each.is_normal or each.is_exponential]
+
+
 @settings(deadline=None, max_examples=18)
-@given(st.sampled_from(REAL_FAMILIES), st.data())
+@given(st.sampled_from(CLOSED), st.data())
 def test_the_quadrature_engine_agrees(family: Family, data: st.DataObject) -> None:
     event = data.draw(half_spaces(family, 2))
     found = enclose_closed_form(event, 60)
