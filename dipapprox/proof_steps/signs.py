@@ -33,6 +33,9 @@ _MOST_BITS = 4096
 _DEEPEST = 60
 """Bisections of one box, and steps towards 0 or infinity."""
 
+_MOST_BOXES = 500
+"""That are tried for one box of a cover: where a function nearly touches 0 no number is enough."""
+
 _Factor = tuple[Sum, int, tuple[Piece, ...]]
 
 
@@ -211,10 +214,11 @@ def _one_piece(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> 
 
 
 def _boxes(whole: Sum, lower: Fraction, upper: Fraction, limits: Limits) -> Iterator[Piece]:
-    waiting = [(lower, upper, 0)] if lower < upper else []
+    waiting, tried = [(lower, upper, 0)] if lower < upper else [], 0
     while waiting:
         left, right, depth = waiting.pop()
-        if depth > _DEEPEST:
+        tried += 1
+        if depth > _DEEPEST or tried > _MOST_BOXES:
             raise _Lost
         found = _one_piece(whole, left, right, limits)
         if found is not None:
