@@ -91,12 +91,9 @@ def attempts(goal: Goal) -> Iterator[int]:
         spare = 8 + goal.outputs.bit_length() + 2 * int(goal.claim.growth.rate)
         bits = max(bits, (1 / goal.gap).__ceil__().bit_length() + spare)
     first: list[int] = []
-    if goal.exactly:
-        # Enclosures did not tell.
-        first = [IN_CLOSED_FORM]
-    elif goal.gap is None or goal.gap <= 0:
-        # Where the bound is attained, or nearly, only closed forms tell.
-        first = [bits, IN_CLOSED_FORM]
+    if goal.gap is None or goal.gap <= 0:
+        # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.
+        first = [IN_CLOSED_FORM] if goal.exactly else [bits, IN_CLOSED_FORM]
     yield from dict.fromkeys([*first, bits, *(k * bits for k in _FINER), IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS
