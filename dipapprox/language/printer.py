@@ -61,7 +61,10 @@ def _rule(node: ast.AdjacentRule) -> str:
 
 def print_condition(node: ast.AdjacentWhere) -> str:
     """Write the rule and the condition of an adjacency: "l0 1 where q' >= q"."""
-    return f"{_rule(node.rule)} where {print_expression(node.condition)}{_turns(node.turns)}"
+    condition = print_expression(node.condition)
+    if isinstance(node.condition, ast.Choose):
+        condition = f"({condition})"  # which begins no condition
+    return f"{_rule(node.rule)} where {condition}{_turns(node.turns)}"
 
 
 def _turns(turns: ast.Turns | None) -> str:

@@ -64,6 +64,7 @@ def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
 @settings(deadline=None, max_examples=24)
 @given(programs)
 @example(parse("adjacent l1 false where false"))
+@example(parse("adjacent q where (choose {false : false})"))
 @example(parse("adjacent l1 choose {1} where false"))
 def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -> None:
     assert parse(print_program(program)) == program
