@@ -26,6 +26,7 @@ from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
 from dipapprox.numerics.methods import Answers, Method
@@ -38,7 +39,6 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.questions.profiling import profile
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 
 EPSILON = Fraction(1, 2)
 DELTA = Fraction(1, 100)

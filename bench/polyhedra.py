@@ -24,11 +24,11 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.methods import Method
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.sources import methods_in_order
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 ENCLOSED, SCIPY = "enclosed", "scipy"
 

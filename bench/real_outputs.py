@@ -28,9 +28,9 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 ENCLOSED, SCIPY = "enclosed", "scipy"
 

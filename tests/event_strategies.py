@@ -10,7 +10,7 @@ from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 SYMMETRIC = (GAUSSIAN, LAPLACE)
 CONTINUOUS = (*SYMMETRIC, EXPONENTIAL, REFLECTED_EXPONENTIAL)

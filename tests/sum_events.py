@@ -11,7 +11,7 @@ from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 COEFFICIENTS = [Fraction(c) for c in (1, 1, -1, -1, 2, -2)] + [Fraction(1, 2)]
 

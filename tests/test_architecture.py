@@ -40,7 +40,7 @@ LAYERS = (
     "laws",
     "graphs",
     "flows",
-    "linear_programme",
+    "linear",
     "language",
     "highlighting",
     "semantics",

@@ -72,7 +72,7 @@ from dipapprox.experiments import pictures
 from dipapprox.experiments.machine import describe_machine
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 ONCE = Patience(runs=1, seconds=1.0, cap=60.0)

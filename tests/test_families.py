@@ -20,6 +20,7 @@ from dipapprox.laws import families
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, LOGISTIC, REAL_FAMILIES
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras import grid, lattice
 from dipapprox.numerics.closed_form import is_half_space
 from dipapprox.numerics.integers import masses
@@ -27,7 +28,6 @@ from dipapprox.numerics.kinds import is_gaussian
 from dipapprox.pairs.boxes import infinity
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.real_inputs import NotReal
 from tests.test_architecture import FILES, PACKAGE
 

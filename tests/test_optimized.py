@@ -17,12 +17,12 @@ from dipapprox.arithmetic.precision import to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Settings, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, Product, Span
 from dipapprox.numerics.nested.quadrature import Effort
-from dipapprox.semantics.linear import LinearForm
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 

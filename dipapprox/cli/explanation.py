@@ -28,10 +28,10 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums
 from dipapprox.numerics.kinds import has_sums, is_discrete
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,

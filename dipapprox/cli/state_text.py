@@ -12,8 +12,8 @@ from dipapprox.events.sums import law_of
 from dipapprox.integrals.plan import form_text
 from dipapprox.laws.choices import count_outcomes
 from dipapprox.laws.distribution import Distribution, Scale
+from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.notation import values_text
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.outcomes import (
     ALWAYS,
     NEVER,

@@ -32,8 +32,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, Leaves, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
-from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
-from dipapprox.semantics.polyhedra import difference
+from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
+from dipapprox.linear.half_spaces import difference
 
 
 def as_star(event: Event) -> Star | None:

@@ -31,7 +31,7 @@ from dipapprox.events.shapes import Shapes
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Numbers, Solutions
 from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
-from dipapprox.semantics.linear import Symbol
+from dipapprox.linear.form import Symbol
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import FinalStates, InputCondition, guards_of
 

@@ -19,7 +19,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.circuits import Circuit
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)

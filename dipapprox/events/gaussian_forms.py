@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 _ZERO = Fraction(0)
 

@@ -11,7 +11,7 @@ from math import floor, gcd, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dipapprox.events.event import Chosen, Event
 from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,

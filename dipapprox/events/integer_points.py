@@ -17,8 +17,8 @@ from math import ceil, floor
 from dipapprox.cache import Cache
 from dipapprox.events.inequalities import Inequality, integer_inequality
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import Infeasible, LinearProgramme, Side
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.programme import Infeasible, LinearProgramme, Side
 
 _MOST_PROGRAMMES = 64
 _MOST_WORK = 4_000

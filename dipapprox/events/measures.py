@@ -38,7 +38,7 @@ from dipapprox.events.reduce import as_comparisons, connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = LinearForm.constant_form(0)

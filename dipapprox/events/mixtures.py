@@ -26,7 +26,7 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
 from dipapprox.semantics.state import FinalStates, guards_of
 

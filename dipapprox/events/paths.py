@@ -25,7 +25,7 @@ from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm, are_opposite
+from dipapprox.linear.form import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison, newest
 
 

@@ -34,8 +34,8 @@ from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import Difference, difference, has_interior, implies
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import Difference, difference, has_interior, implies
 
 _IDENTITY = (Fraction(1), Fraction(0))  # x = 1·y + 0
 _LARGEST_SQUARE_SEARCH = 10_000  # candidates tried for one square of a sum of squares

@@ -17,7 +17,7 @@ from dipapprox.events.paths import AnyStar, Change, Variables
 from dipapprox.events.reduce import connected_samples, irredundant
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates
 
 

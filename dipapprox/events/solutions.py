@@ -23,7 +23,7 @@ from dipapprox.events.event import Chosen, Connected, Event, Impossible, Mixture
 from dipapprox.events.reduce import reduce
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Numbers = tuple[int, ...]
 """Indices of independent events whose conjunction is meant; empty: probability exactly 1."""

@@ -23,7 +23,7 @@ from dipapprox.events.columns import (
 from dipapprox.events.paths import AnyStar, GroupStar, PathStar
 from dipapprox.events.shapes import Fixed, Part, Shape, Varying
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Row = Column | list[int]
 """Solutions of one state, an entry for each input; a list if there are few inputs."""

@@ -17,7 +17,7 @@ from math import gcd, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Events that laws make impossible: outside the support of one-sided noise, or between integers.
 
-Guards that leave an open set of reals (`polyhedra`) may still leave no values that samples take.
+Guards that leave an open set of reals (`half_spaces`) may still leave no values that samples take.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dipapprox.deferred import Deferred
 from dipapprox.events.event import Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.polyhedra import difference, has_interior
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import difference, has_interior
 
 if TYPE_CHECKING:
     from dipapprox.events import integer_points

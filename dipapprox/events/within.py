@@ -9,7 +9,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Impossible, Marginal
 from dipapprox.events.intervals import Interval
 from dipapprox.events.reduce import reduce
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 def within(marginal: Marginal, interval: Interval) -> list[Connected] | None:

@@ -21,8 +21,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.polyhedra import has_interior, implies
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from dipapprox.digits import exact_text
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 
 _INDENT = "  "
 

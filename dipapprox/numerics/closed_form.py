@@ -44,8 +44,8 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.methods import OneByOne
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 _ATTEMPTS = 4
 

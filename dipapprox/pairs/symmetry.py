@@ -38,7 +38,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.instantiate import chances_of_states
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, counting_sets
 from dipapprox.semantics.state import (
     FinalState,

@@ -16,7 +16,7 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Runs, Turn, is_whole
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.least_noise import Solved, at_inputs, is_light, never, solved
 from dipapprox.proof_steps.machines import Json
 from dipapprox.proof_steps.rays import MOST_ALIKE, step_fields

@@ -12,7 +12,7 @@ from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.whole_runs import INPUTS, Growth, Whole, in_noise, value_at
 

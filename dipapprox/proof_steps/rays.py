@@ -18,7 +18,7 @@ from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Runs, Turn
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.least_noise import along, at_inputs, never, solved
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import NOTHING, ends_of

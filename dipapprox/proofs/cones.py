@@ -24,9 +24,9 @@ from math import gcd, lcm
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import Side
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.programme import Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
 

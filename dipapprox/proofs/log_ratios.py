@@ -23,10 +23,10 @@ from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 NEAR = Fraction(1, 8)
 """A number that is shown close to 0 is in (0, 1/8)."""

@@ -26,12 +26,12 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.proof import OutputProof, PartProof, StateProof
 from dipapprox.proofs.rays import Ray, climbed_ray, direct_ray, ray_from_zero
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, Flow
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.parts import Part
 from dipapprox.semantics.state import FinalStates
 

@@ -15,10 +15,10 @@ from math import ceil, gcd, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import has_interior
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.cones import Cone
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import has_interior
 
 Point = tuple[Fraction, ...]
 """A value of every input."""

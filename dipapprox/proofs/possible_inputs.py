@@ -19,11 +19,11 @@ from math import ceil, floor, lcm
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import has_interior, implies
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.semantics.integers import coprime
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.path_ends import supports
-from dipapprox.semantics.polyhedra import has_interior, implies
 from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import Guard, Sample
 

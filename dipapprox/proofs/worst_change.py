@@ -25,7 +25,7 @@ from math import lcm
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import Infeasible, LinearProgramme, Optimum
+from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone
 

@@ -36,12 +36,12 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
 from dipapprox.rounds.offsets import Offsets
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Atom, Point, Shown, Step, Steps
 from dipapprox.rounds.visible import Seen, tells_steps
-from dipapprox.semantics.linear import LinearForm
 
 SILENT = "(nothing)"
 """What a step shows that publishes nothing; no value of a program has brackets."""

@@ -27,6 +27,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language import core
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import Liveness
 from dipapprox.rounds.noises import read_noise
@@ -44,7 +45,6 @@ from dipapprox.rounds.steps import (
 )
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Span
 
 _FRESH = -1

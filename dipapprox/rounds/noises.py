@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from dipapprox.language import core
 from dipapprox.laws.family import BOTH_SIDES
+from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.steps import Noise
-from dipapprox.semantics.linear import LinearForm
 
 
 def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:

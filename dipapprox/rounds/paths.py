@@ -14,8 +14,8 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.steps import Atom, Facts, Frames, Shown, StoredValue
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds.liveness import Liveness
 from dipapprox.rounds.paths import DRAWN, Path, Undecided
 from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 
 class Points:

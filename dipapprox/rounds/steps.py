@@ -8,7 +8,7 @@ from fractions import Fraction
 from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Frames = tuple[tuple[core.Block, int], ...]
 """Where a program is: the place of the next statement in every open block, the innermost last."""

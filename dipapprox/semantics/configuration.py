@@ -12,8 +12,8 @@ from random import getrandbits
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, newest

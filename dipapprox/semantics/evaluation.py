@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run
 from dipapprox.source import Span
 

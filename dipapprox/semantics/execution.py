@@ -24,11 +24,11 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core, domains
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
 from dipapprox.semantics.run import Run, check_states, first_states, new_run, number_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations_with_replacement
 
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from dipapprox.source import Span
 
 

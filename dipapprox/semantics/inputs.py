@@ -19,7 +19,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import AllIntegers, AllReals
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import InputCondition
 
 _ENUMERATED_INPUTS = 4096  # above this many inputs only interval reasoning is used

@@ -33,8 +33,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import Guard
 
 _HALF = Fraction(1, 2)

@@ -57,14 +57,14 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
+from dipapprox.linear.half_spaces import difference
+from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import Cone, cone_of
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.linear_extensions import extension_share, nested_hooks
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import OutcomeSets
-from dipapprox.semantics.polyhedra import difference
 from dipapprox.semantics.state import Guard, InputCondition, guard_of
-from dipapprox.semantics.zones import Zone, union
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
+from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.state import Constraint, Guard, SampleComparison
 
 Pair = tuple[int, int]

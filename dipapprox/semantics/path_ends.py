@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import has_interior
 from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.polyhedra import has_interior
 from dipapprox.semantics.run import Run, told_inputs
 from dipapprox.semantics.state import (
     FinalState,

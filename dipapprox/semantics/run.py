@@ -16,11 +16,11 @@ from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import Use
 from dipapprox.semantics.configuration import Cone, State, StoredValue
 from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets

@@ -25,10 +25,10 @@ from collections.abc import Iterator, Sequence, Set
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import read
 from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.integers import at_most_zero, below_zero
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard
 

@@ -34,8 +34,8 @@ from operator import xor
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Family
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import Cone, State
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import Comparison, Constraint, Guard, guard_of, samples_of
 

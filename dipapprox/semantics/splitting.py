@@ -10,11 +10,11 @@ from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import Guard, SampleComparison
 from dipapprox.source import Span

@@ -23,8 +23,8 @@ from dipapprox.language.core import Program, Value
 from dipapprox.laws.choices import ChoiceLaw
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.guard_lines import GuardLines
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
 
 V = TypeVar("V", bound=object)

@@ -13,6 +13,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, StoredValue
 from dipapprox.semantics.evaluation import (
     PathFault,
@@ -24,7 +25,6 @@ from dipapprox.semantics.evaluation import (
     shared_form,
 )
 from dipapprox.semantics.integers import with_integer_inputs
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run, Weighing
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import expressions_in, proportions, weight_value

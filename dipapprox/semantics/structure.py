@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import groupby
 
 from dipapprox.data_classes import dataclass
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import are_contradictory
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import FinalState, FinalStates, Guard, guards_of
 

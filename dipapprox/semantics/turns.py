@@ -30,11 +30,11 @@ from random import getrandbits
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
 from dipapprox.semantics.evaluation import shared_form
 from dipapprox.semantics.inputs import Knowledge, ValuesLeft
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import (

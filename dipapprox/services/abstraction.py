@@ -25,7 +25,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
 from dipapprox.services.model import Call, Inexpressible, State, Untracked
 from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph, explore_pairs

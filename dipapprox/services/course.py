@@ -25,8 +25,8 @@ from dipapprox.laws.distribution import Scale
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.evaluation import PathFault
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.services.model import NOTHING, Outcome, Published, Range

@@ -14,7 +14,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 State = tuple[Value | None, ...]
 """Values of the state cells; None for cells that are kept by differences."""

@@ -53,7 +53,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from dipapprox.services.couplings import agree, by_reply, paired
 from dipapprox.services.model import (
     Call,

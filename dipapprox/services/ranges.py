@@ -15,7 +15,7 @@ from math import ceil, floor, prod
 
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from dipapprox.services.model import Outcome, Range, Step, Untracked
 
 _MOST_CASES = 500

@@ -24,9 +24,9 @@ from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Handler, Service
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.services.course import Courses, Held, NotPlain
 from dipapprox.services.model import (
     NOTHING,

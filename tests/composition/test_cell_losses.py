@@ -22,11 +22,11 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 GAUSS, LAPLACE, ONE_SIDED = GAUSSIAN, LAPLACE, EXPONENTIAL
 Y = LinearForm.symbol(0)

@@ -21,10 +21,10 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 Y = LinearForm.symbol(0)

@@ -14,7 +14,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Independent, spelled_out
 from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 def disguised(event: Event, names: list[int], factor: Fraction, shift: Fraction) -> Event:

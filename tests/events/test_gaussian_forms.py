@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 SMALL = st.integers(-3, 3)
 

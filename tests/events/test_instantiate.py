@@ -16,7 +16,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Cell, Everyone, Input, Program, Value
 from dipapprox.laws.distribution import Distribution, Scale
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,

@@ -22,9 +22,9 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from tests.work import calls
 
 

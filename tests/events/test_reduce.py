@@ -27,8 +27,8 @@ from dipapprox.events.reduce import (
 )
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.polyhedra import implies
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import implies
 
 
 @settings(deadline=None, max_examples=48)

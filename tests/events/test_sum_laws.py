@@ -21,7 +21,7 @@ from dipapprox.laws.families import (
     REFLECTED_EXPONENTIAL,
 )
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 ONE = Fraction(1)
 PAIRS = [*combinations_with_replacement(FAMILIES.values(), 2)]

@@ -20,7 +20,7 @@ from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, FAMILIES, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 
 HALF = Fraction(1, 2)
 WINDOW = range(-6, 7)

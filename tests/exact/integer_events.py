@@ -19,7 +19,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Form = Callable[[Event, Limits], ExponentialRatio | NotEnclosed]
 

@@ -11,7 +11,7 @@ from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Q = Fraction
 ENGINE = LaplaceIntegrals()  # shared on purpose: what it remembers must not matter

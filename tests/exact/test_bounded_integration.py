@@ -17,6 +17,7 @@ from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
@@ -25,7 +26,6 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
-from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace
 from tests.numerics.alone import alone
 from tests.numerics.recording import Recording

@@ -20,8 +20,8 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.kinds import is_discrete
-from dipapprox.semantics.linear import LinearForm
 from exact.integer_events import (
     STEPS,
     at_most,

@@ -15,7 +15,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 from tests.exact.laplace_events import ENGINE, FAMILIES, at_most, below, closed_form, form, lap
 
 Q = Fraction

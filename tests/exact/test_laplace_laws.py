@@ -22,9 +22,9 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.semantics.linear import LinearForm, Symbol
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
 from tests.numerics.alone import alone
 

@@ -12,7 +12,7 @@ from dipapprox.integrals.integral import Add, Multiply
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 LABELS = ("t", "r[1]", "r[2]")
 # DiPApprox Example 6: G = {r1 < rT, r2 >= rT}

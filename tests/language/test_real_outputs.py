@@ -10,8 +10,8 @@ import pytest
 import dipapprox
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.parts import independent_parts
 
 HEAD = "input q[2] in {0, 1}\nadjacent linf 1\n"

@@ -17,6 +17,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine
 from dipapprox.numerics.conditioning.engine import Conditioned
@@ -30,7 +31,6 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import methods_in_order
-from dipapprox.semantics.linear import LinearForm, Symbol
 from tests.numerics.alone import alone
 
 Q = Fraction

@@ -17,11 +17,11 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
 Q = Fraction

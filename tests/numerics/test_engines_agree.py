@@ -24,10 +24,10 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
-from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
 REAL = [family for family in FAMILIES.values() if not family.is_discrete]

@@ -16,10 +16,10 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.evaluation import Evaluator, Settings, _power, make_evaluator
 from dipapprox.numerics.nested.nest import Mass, Nest, Span
 from dipapprox.numerics.nested.quadrature import Effort
-from dipapprox.semantics.linear import LinearForm
 
 BITS = 90
 SETTINGS = Settings(Effort(60, arb(2) ** -10, 20_000), 20_000, lambda: None)

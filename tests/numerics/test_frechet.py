@@ -14,8 +14,8 @@ from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import GUARD_BY_GUARD, has_half_spaces
-from dipapprox.semantics.linear import LinearForm
 
 ROWS = st.lists(
     st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=3

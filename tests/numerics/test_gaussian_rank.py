@@ -23,12 +23,12 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.gaussian_rank.polyhedron import Polyhedron
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 from tests.numerics.test_engines_agree import by_scipy, random_event

@@ -28,11 +28,11 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.masses import combined, law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
 Q = Fraction

@@ -12,10 +12,10 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.methods import Answers, InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 

@@ -20,8 +20,8 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
-from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 
 ENGINE = Nested(Strategy.LEAST_NESTING)

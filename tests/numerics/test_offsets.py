@@ -22,11 +22,11 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.differences import tight
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, OrderEvent, order_event
 from dipapprox.numerics.tier import Tier
-from dipapprox.semantics.linear import LinearForm
 from tests.event_strategies import CONTINUOUS, difference_events, gauss, laplace
 from tests.numerics.alone import alone
 

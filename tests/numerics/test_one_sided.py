@@ -20,12 +20,12 @@ from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import enclose_closed_form, exponential_comparison
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.methods import InOrder, Method, Step
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
-from dipapprox.semantics.linear import LinearForm
 from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
 from tests.numerics.alone import alone

@@ -23,10 +23,10 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits, ask
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
-from dipapprox.semantics.linear import LinearForm
 from tests.waiting import HOPELESS
 
 ROOT = Path(__file__).parent.parent.parent

@@ -20,12 +20,12 @@ from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics import probability
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import EventStore, OutputProbabilities, tightened
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates
 from tests.numerics.alone import alone
 

@@ -18,6 +18,7 @@ from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
@@ -28,7 +29,6 @@ from dipapprox.numerics.real_outputs.panel_polynomials import chebyshev_tables, 
 from dipapprox.numerics.real_outputs.signs import Leaf, collected, positive_part
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 Y = LinearForm.symbol(0)
 

@@ -21,11 +21,11 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {

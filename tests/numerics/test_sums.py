@@ -18,6 +18,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.sum_event import root_below, sum_event
@@ -26,7 +27,6 @@ from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.tier import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 from tests.numerics.alone import alone
 from tests.numerics.test_engines_agree import by_scipy
 from tests.sum_events import partial_sums, parts_of, random_sums, tree_of_counters

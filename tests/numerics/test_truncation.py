@@ -14,6 +14,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, REAL_FAMILIES
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import (
     Mass,
     Nest,
@@ -24,7 +25,6 @@ from dipapprox.numerics.nested.nest import (
     variables,
 )
 from dipapprox.numerics.nested.truncation import form_range, open_ends, resolution, truncate
-from dipapprox.semantics.linear import LinearForm
 
 NORMAL = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
 WIDE = Distribution(GAUSSIAN, Fraction(0), Fraction(8))

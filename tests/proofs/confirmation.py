@@ -9,7 +9,7 @@ from itertools import product
 from dipapprox import decide
 from dipapprox.data_classes import replace
 from dipapprox.language.domains import AllReals
-from dipapprox.linear_programme import Side
+from dipapprox.linear.programme import Side
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes
 from dipapprox.proofs.cones import Cone

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import Side
+from dipapprox.linear.programme import Side
 from dipapprox.proofs import worst_change
 from dipapprox.proofs.changes import Change
 from dipapprox.proofs.cones import Cone, Pricing, Row, Source

@@ -17,7 +17,7 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.laws.families import FAMILIES
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, as_conjunction, reachable
 from dipapprox.semantics.state import (
     FinalState,

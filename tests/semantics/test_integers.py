@@ -14,9 +14,9 @@ from dipapprox.events.reduce import irredundant
 from dipapprox.language import core
 from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.order import complement
 from dipapprox.semantics.state import FinalState, guards_of
 from tests.semantics.examples import assign, cells, choose, compare, draw, program

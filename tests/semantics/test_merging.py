@@ -10,10 +10,10 @@ import pytest
 from dipapprox.errors import LimitReached
 from dipapprox.language import core
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import execution, path_ends
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.run import Run
 from dipapprox.semantics.state import Guard, guards_of
 from tests.semantics.examples import (

@@ -13,8 +13,8 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.verdict import Answer
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.services import prove_service
 from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.ranges import regions

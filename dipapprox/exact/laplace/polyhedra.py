@@ -35,7 +35,7 @@ from dipapprox.events.reduce import irredundant
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.limits import Limits
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Rates = tuple[Fraction, ...]
 """(b_1, …, b_n, q) of e^{Σ b_i u_i + q ε}."""

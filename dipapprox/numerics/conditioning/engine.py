@@ -29,6 +29,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.conditioning.rules import Panels, Weighted, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import (
     MOST_SEPARATORS,
@@ -39,7 +40,6 @@ from dipapprox.numerics.conditioning.separators import (
 )
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers, Method
-from dipapprox.semantics.linear import LinearForm
 
 _MOST_EVENTS = 10_000
 """Most events of parts, all together: some milliseconds each."""

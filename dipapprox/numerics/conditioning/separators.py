@@ -31,10 +31,10 @@ from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
-from dipapprox.semantics.linear import LinearForm
 
 MOST_SEPARATORS = 3
 

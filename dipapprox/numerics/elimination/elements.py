@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.laws.distribution import Distribution, law_order
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.order_event import Edge
-from dipapprox.semantics.linear import LinearForm
 
 _ZERO = Fraction(0)
 

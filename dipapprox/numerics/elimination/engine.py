@@ -31,6 +31,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS, cutoff_interval
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
@@ -66,7 +67,6 @@ from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.tier import Tier
-from dipapprox.semantics.linear import LinearForm
 
 if TYPE_CHECKING:
     from dipapprox.numerics.elimination import differences as differences_of

@@ -15,7 +15,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Edge = tuple[int, int]
 """(i, j): x[i] < x[j]."""

@@ -26,9 +26,9 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:

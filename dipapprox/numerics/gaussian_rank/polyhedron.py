@@ -22,7 +22,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 Vector = tuple[fmpq, ...]
 

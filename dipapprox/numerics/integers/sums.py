@@ -25,10 +25,10 @@ from dipapprox.events.inequalities import Inequality, integer_inequality
 from dipapprox.graphs import leaves_first
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.integers.forests import Below, Forests, Link, Untabled, Variable
 from dipapprox.numerics.kinds import is_sum
 from dipapprox.numerics.methods import Answers
-from dipapprox.semantics.linear import LinearForm
 
 _GUARD_BITS = 32
 _STEP = 32

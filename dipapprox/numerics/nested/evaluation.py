@@ -33,9 +33,9 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import mass_bound
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, variables
 from dipapprox.numerics.nested.quadrature import Effort, integrate
-from dipapprox.semantics.linear import LinearForm
 
 _ZERO = arb(0)
 _ONE = arb(1)

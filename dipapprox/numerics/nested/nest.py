@@ -20,7 +20,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm
+from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from typing import assert_never
 from dipapprox.data_classes import replace
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
-from dipapprox.semantics.linear import LinearForm
 
 Interval = tuple[Fraction, Fraction]
 

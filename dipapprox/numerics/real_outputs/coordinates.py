@@ -19,10 +19,10 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.events.reduce import connected_samples, irredundant
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
-from dipapprox.semantics.linear import LinearForm, Symbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,9 @@ from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.family import Family, RealFamily
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.interpolation.polynomial import Interval
 from dipapprox.pairs.boxes.movement import OutOfReach
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates
 
 _BITS = 48

@@ -25,6 +25,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.laws.family import RealFamily
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.interpolation.entire import StateBound
 from dipapprox.numerics.interpolation.smooth import (
     Row,
@@ -32,7 +33,6 @@ from dipapprox.numerics.interpolation.smooth import (
     smoothness_of_guards,
     smoothness_of_means,
 )
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import FinalStates, Sample
 
 

@@ -32,9 +32,9 @@ from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = Fraction(0)

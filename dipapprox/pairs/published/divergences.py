@@ -27,6 +27,7 @@ from dipapprox.events.measures import Measures, Measuring, NoProduct
 from dipapprox.events.within import within
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.masses import Masses
 from dipapprox.pairs.growth import Factor
@@ -41,7 +42,6 @@ from dipapprox.pairs.published.normal_form import (
     unmoved,
 )
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.linear import LinearForm
 
 _REMEMBERED = 20_000
 

@@ -19,7 +19,7 @@ from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.within import within
 from dipapprox.laws.distribution import Distribution
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
 
 _Item = TypeVar("_Item")
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.linear import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
 _MOST_GUARDS = 20_000

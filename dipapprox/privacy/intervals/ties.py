@@ -15,8 +15,8 @@ from math import lcm
 
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.linear_programme import Infeasible, LinearProgramme, Side
-from dipapprox.semantics.linear import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.programme import Infeasible, LinearProgramme, Side
 from dipapprox.semantics.state import FinalStates, guards_of
 
 Row = tuple[dict[int, int], int]

@@ -19,9 +19,9 @@ from math import gcd, lcm
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import EVERYWHERE
+from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import Excess
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
-from dipapprox.semantics.linear import LinearForm
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 """Where several numbers are published together."""

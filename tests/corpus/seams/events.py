@@ -14,9 +14,9 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
+from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.semantics.linear import LinearForm
 
 Plain = dict[str, Any]
 """An event as plain data; see the package."""

@@ -11,10 +11,10 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
+from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import check_laws, open_method
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.linear import LinearForm
 from dipapprox.semantics.state import guards_of
 from tests.corpus.seams import events
 

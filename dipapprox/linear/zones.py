@@ -21,8 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.semantics.linear import LinearForm, Symbol
-from dipapprox.semantics.polyhedra import Difference
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import Difference
 
 Edge = tuple[int, int]
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from scipy.optimize import linprog
 
 from dipapprox.events.event import Event
-from dipapprox.semantics.linear import LinearForm
-from dipapprox.semantics.polyhedra import has_interior, implies
+from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import has_interior, implies
 
 
 def greatest_slack(event: Event) -> float:
