@@ -6,7 +6,7 @@ the arguments of the call and the cells of the reply. Each is checked and elabor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
@@ -356,3 +356,31 @@ def _targets(handler: ast.Handler) -> Iterator[ast.Target]:
     for statement in statements_of(handler.body):
         if isinstance(statement, ast.Assign):
             yield from statement.targets
+
+
+def expanded(
+    block: core.Block,
+    clamps: Mapping[str, Clamp],
+    write: Callable[[Clamp, core.Variable, Span | None], core.Statement],
+) -> tuple[core.Statement, ...]:
+    """Return a block of a handler in which clamps are spelled out.
+
+    Args:
+        block: Some of what a handler does.
+        clamps: Its clamps by the variables that hold what is clamped.
+        write: Returns the statement that clamps a variable, as `calls.clamped` does.
+    """
+    result: list[core.Statement] = []
+    for statement in block:
+        match statement:
+            case core.If(condition, then, otherwise):
+                ways = (expanded(each, clamps, write) for each in (then, otherwise))
+                result.append(core.If(condition, *ways, span=statement.span))
+            case core.While(condition, body):
+                inside = expanded(body, clamps, write)
+                result.append(core.While(condition, inside, span=statement.span))
+            case core.Assign(core.Variable(name) as held) if name in clamps:
+                result += [statement, write(clamps[name], held, statement.span)]
+            case _:
+                result.append(statement)
+    return tuple(result)

@@ -9,10 +9,12 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.services import read_service
 from dipapprox.language import core
+from dipapprox.language.calls import Clamp
 from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.language.piecewise import held_between
-from dipapprox.language.services import Handler, Service
+from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
+from dipapprox.source import Span
 
 
 def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
@@ -30,7 +32,7 @@ def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
                 "name": handler.name,
                 "arguments": [cell_json(cell) for cell in handler.arguments],
                 "seen": is_seen(handler, users),
-                "body": block_json(_expanded(handler.body, handler)),
+                "body": block_json(expanded(handler.body, handler.clamps, _held)),
             }
             for handler in service.handlers
         ],
@@ -56,21 +58,5 @@ def _reply_json(cell: core.Cell) -> Json:
     return cell_json(cell)
 
 
-def _expanded(block: core.Block, handler: Handler) -> core.Block:
-    """Return a block in which samples that are clamped are so by nested ifs."""
-    result: list[core.Statement] = []
-    for statement in block:
-        match statement:
-            case core.If(condition, then, otherwise):
-                inner = _expanded(then, handler), _expanded(otherwise, handler)
-                result.append(core.If(condition, *inner, span=statement.span))
-            case core.While(condition, body):
-                inside = _expanded(body, handler)
-                result.append(core.While(condition, inside, span=statement.span))
-            case core.Assign(core.Variable(name) as held) if name in handler.clamps:
-                clamp = handler.clamps[name]
-                ends = Fraction(clamp.low), Fraction(clamp.high)
-                result += [statement, held_between(clamp.place, held, *ends, statement.span)]
-            case _:
-                result.append(statement)
-    return tuple(result)
+def _held(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
+    return held_between(clamp.place, value, Fraction(clamp.low), Fraction(clamp.high), span)

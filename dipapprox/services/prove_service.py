@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from math import inf, prod
+from operator import eq
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
@@ -297,7 +299,7 @@ class _Search:
             if edge.gain.is_unbounded
         ]
         for node, edge in places[:_MOST_JUMPS]:
-            path = path_to(self.graph, lambda each, wanted=node: each == wanted)  # type: ignore[misc]  # bound early
+            path = path_to(self.graph, partial(eq, node))
             if path is None:
                 continue
             cover, edges, _ = path

@@ -22,7 +22,7 @@ from dipapprox.language import core
 from dipapprox.language.calls import clamped
 from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
-from dipapprox.language.services import Handler, Service
+from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
@@ -320,7 +320,7 @@ def handler_program(service: Service, handler: Handler, state: State, call: Call
     for argument, value in zip(handler.arguments, call.values, strict=True):
         hold(argument.name, value)
     try:
-        body += expanded(handler.body, handler)
+        body += expanded(handler.body, handler.clamps, clamped)
     except Wrong as wrong:
         raise Inexpressible(f"{wrong.message} (at '{call.text()}')") from None
     return core.Program(
@@ -331,25 +331,3 @@ def handler_program(service: Service, handler: Handler, state: State, call: Call
         body=tuple(body),
         adjacency=core.Everyone(),
     )
-
-
-def expanded(block: core.Block, handler: Handler) -> tuple[core.Statement, ...]:
-    """Return a block with clamps spelled out.
-
-    Raises:
-        Wrong: If one takes too many comparisons.
-    """
-    result: list[core.Statement] = []
-    for statement in block:
-        match statement:
-            case core.If(condition, then, otherwise):
-                inner = expanded(then, handler), expanded(otherwise, handler)
-                result.append(core.If(condition, *inner, span=statement.span))
-            case core.While(condition, body):
-                inside = expanded(body, handler)
-                result.append(core.While(condition, inside, span=statement.span))
-            case core.Assign(core.Variable(name) as held) if name in handler.clamps:
-                result += [statement, clamped(handler.clamps[name], held, statement.span)]
-            case _:
-                result.append(statement)
-    return tuple(result)

@@ -26,7 +26,8 @@ def largest_on_grid(
             count = min(int((domain.high - domain.low) / step), 16)
             sides.append([domain.low + k * step for k in range(count + 1)])
         else:
-            sides.append(list(domain))  # type: ignore[arg-type]
+            assert isinstance(domain, tuple)
+            sides.append(list(domain))
     inputs: list[Input] = list(product(*sides))
     if len(inputs) > most:
         return 0.0

@@ -384,7 +384,7 @@ def main(arguments: Sequence[str]) -> int:
         print(*(f"{mutant.line}: {mutant}" for mutant in todo), sep="\n")
         print(Counter(mutant.module for mutant in todo))
         return 0
-    import pytest  # noqa: F401
+    import pytest  # noqa: F401 (once here, not in every child)
 
     if noticed(Mutant(modules[0], -1, 0, 0, ""), 10 * asked.seconds, asked.quick):
         print("the tests fail without any change")
