@@ -48,6 +48,15 @@ Array = NDArray[np.float64]
 FLOOR = 2.0**-900
 """The smallest positive number that is used: far above 2^-1022, where doubles lose precision."""
 
+UNIT_ROUNDOFF = 2.0**-53
+"""u."""
+
+UP = 1 + 2.0**-40
+"""More than a few roundings of positive numbers lose."""
+
+SAFE = 1 + 2.0**-30
+"""More than 2^20 of them lose."""
+
 _FLOOR, _LARGEST = Fraction(FLOOR), Fraction(float_info.max)
 
 

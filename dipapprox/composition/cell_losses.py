@@ -33,12 +33,11 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_enclosure
-from dipapprox.arithmetic.rounding import above, below, product_below
+from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
 from dipapprox.composition.grid import Step
 from dipapprox.composition.losses import LossDistribution, Side, loss_distribution, rounded
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.numerics.algebras.sampled import SAFE
 from dipapprox.numerics.real_outputs.cells import Cells
 
 Array = NDArray[np.float64]

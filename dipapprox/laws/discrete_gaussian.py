@@ -15,19 +15,12 @@ from fractions import Fraction
 from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.laws.family import IntegerFamily
+from dipapprox.laws.libraries import flint, precision, progressions
 from dipapprox.limits import asking
 
 if TYPE_CHECKING:
-    import flint
     from flint import arb
-
-    from dipapprox.arithmetic import precision, progressions
-else:
-    flint = Deferred("flint")
-    precision = Deferred("dipapprox.arithmetic.precision")
-    progressions = Deferred("dipapprox.arithmetic.progressions")
 
 
 class DiscreteGaussian(IntegerFamily):

@@ -9,16 +9,11 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.laws.family import BOTH_SIDES, IntegerFamily
+from dipapprox.laws.libraries import precision, progressions
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from dipapprox.arithmetic import precision, progressions
-else:
-    precision = Deferred("dipapprox.arithmetic.precision")
-    progressions = Deferred("dipapprox.arithmetic.progressions")
 
 
 class DiscreteLaplace(IntegerFamily):

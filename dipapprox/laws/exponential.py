@@ -32,27 +32,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
-    import flint
-    import numpy as np
     from flint import arb
 
-    from dipapprox.arithmetic import boxes, double_functions, precision
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws import panels
     from dipapprox.laws.panels import Array, OnPanels
-else:
-    flint = Deferred("flint")
-    np = Deferred("numpy")
-    boxes = Deferred("dipapprox.arithmetic.boxes")
-    double_functions = Deferred("dipapprox.arithmetic.double_functions")
-    precision = Deferred("dipapprox.arithmetic.precision")
-    panels = Deferred("dipapprox.laws.panels")
 
 _BITS = 32
 
@@ -204,7 +193,7 @@ class Exponential(RealFamily):
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)
             real = np.maximum(1 - far, near - 1)
             squares = real * real + near * panels.both_halves(y * y)
-            body = np.sqrt(squares.max(axis=1)) * panels.UP
+            body = np.sqrt(squares.max(axis=1)) * rounding.UP
         return panels.mirrored(center, tail[:, 0], body, tail[:, 0])
 
     def at_differences(self, z: Array, differences: Array) -> Array:
@@ -226,8 +215,8 @@ class Exponential(RealFamily):
         real = self._shares(differences) * double_functions.growth(exponent)
         at_mean = double_functions.growth((wide - 1) * (ratio / 2 * (1 + 2.0**-30))) * wide
         meets = differences == 0
-        local = np.where(meets, at_mean * (float(self.steep) / scale * panels.SAFE), 0.0)
-        return np.where(meets, 0.0, real * (panels.SAFE / scale)), local
+        local = np.where(meets, at_mean * (float(self.steep) / scale * rounding.SAFE), 0.0)
+        return np.where(meets, 0.0, real * (rounding.SAFE / scale)), local
 
     def _shares(self, differences: Array) -> Array:
         left, right = (float(self.share(side)) for side in BOTH_SIDES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dipapprox.laws.discrete_gaussian import DISCRETE_GAUSSIAN
 from dipapprox.laws.discrete_laplace import DISCRETE_LAPLACE
 from dipapprox.laws.exponential import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.laws.family import Family, RealFamily
+from dipapprox.laws.family import Family
 from dipapprox.laws.gaussian import GAUSSIAN
 from dipapprox.laws.logistic import LOGISTIC
 
@@ -19,7 +19,6 @@ __all__ = [
     "GAUSSIAN",
     "LAPLACE",
     "LOGISTIC",
-    "REAL_FAMILIES",
     "REFLECTED_EXPONENTIAL",
 ]
 
@@ -36,6 +35,3 @@ FAMILIES: Mapping[str, Family] = {
     )
 }
 """A new family is a file and a line here."""
-
-REAL_FAMILIES = tuple([each for each in FAMILIES.values() if isinstance(each, RealFamily)])
-"""Those with densities."""

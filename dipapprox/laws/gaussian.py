@@ -37,26 +37,15 @@ from fractions import Fraction
 from math import isqrt, sqrt
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
-    import flint
-    import numpy as np
     from flint import arb
 
-    from dipapprox.arithmetic import boxes, double_functions, precision
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws import panels
     from dipapprox.laws.panels import Array, OnPanels
-else:
-    flint = Deferred("flint")
-    np = Deferred("numpy")
-    boxes = Deferred("dipapprox.arithmetic.boxes")
-    double_functions = Deferred("dipapprox.arithmetic.double_functions")
-    precision = Deferred("dipapprox.arithmetic.precision")
-    panels = Deferred("dipapprox.laws.panels")
 
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within 2^-53
 _ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
@@ -213,12 +202,12 @@ class Gaussian(RealFamily):
             def modulus(real: Array) -> Array:
                 real = real + horizontal
                 largest = (real * real + vertical).max(axis=1)
-                bound: Array = np.sqrt(largest + 2.0**-1000) * panels.UP  # for what underflowed
+                bound: Array = np.sqrt(largest + 2.0**-1000) * rounding.UP  # for what underflowed
                 return bound
 
             return panels.mirrored(
                 center,
-                (density * q).max(axis=1) * panels.UP,
+                (density * q).max(axis=1) * rounding.UP,
                 modulus(np.where(right, body, tail)[:, 1:]),
                 modulus(np.where(right, tail, body)[:, :-1]),
             )
@@ -242,7 +231,7 @@ class Gaussian(RealFamily):
         with np.errstate(over="ignore"):
             exponent = height * height * (1 + 2.0**-40) - near * near * (1 - 2.0**-40)
             bell = double_functions.growth(exponent / 2)
-        return bell * (_ROOT_ABOVE / scale * panels.SAFE), np.zeros_like(near)
+        return bell * (_ROOT_ABOVE / scale * rounding.SAFE), np.zeros_like(near)
 
 
 GAUSSIAN = Gaussian()

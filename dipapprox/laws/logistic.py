@@ -26,26 +26,15 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 
 if TYPE_CHECKING:
-    import flint
-    import numpy as np
     from flint import arb
 
-    from dipapprox.arithmetic import boxes, double_functions, precision
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws import panels
     from dipapprox.laws.panels import Array, OnPanels
-else:
-    flint = Deferred("flint")
-    np = Deferred("numpy")
-    boxes = Deferred("dipapprox.arithmetic.boxes")
-    double_functions = Deferred("dipapprox.arithmetic.double_functions")
-    precision = Deferred("dipapprox.arithmetic.precision")
-    panels = Deferred("dipapprox.laws.panels")
 
 _BITS = 32
 
@@ -200,9 +189,9 @@ class Logistic(RealFamily):
             root = 1 / np.sqrt(q)
             return panels.mirrored(
                 center,
-                (most / q).max(axis=1) * panels.SAFE,
-                (np.where(right > 0, 1.0, most) * root).max(axis=1) * panels.SAFE,
-                (np.where(left < 0, 1.0, most) * root).max(axis=1) * panels.SAFE,
+                (most / q).max(axis=1) * rounding.SAFE,
+                (np.where(right > 0, 1.0, most) * root).max(axis=1) * rounding.SAFE,
+                (np.where(left < 0, 1.0, most) * root).max(axis=1) * rounding.SAFE,
             )
 
     def at_differences(self, z: Array, differences: Array) -> Array:
@@ -226,7 +215,7 @@ class Logistic(RealFamily):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             most = double_functions.growth(-nearest)
             q = _least_q(np.zeros_like(most), most, np.broadcast_to(height, most.shape))
-            bound = most / q * (panels.SAFE / scale)
+            bound = most / q * (rounding.SAFE / scale)
         return bound, np.zeros_like(nearest)
 
 

@@ -28,11 +28,6 @@ from dipapprox.arithmetic.legendre import Rule
 
 Array = NDArray[np.float64]
 
-SAFE = 1 + 2.0**-30
-
-UP = 1 + 2.0**-40
-"""More than a few roundings of positive numbers lose."""
-
 _ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 # Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.

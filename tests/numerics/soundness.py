@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import REAL_FAMILIES
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
-from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
+from tests.families import REAL_FAMILIES
 
 _BITS = 160
 

@@ -18,13 +18,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    LAPLACE,
-    REAL_FAMILIES,
-    REFLECTED_EXPONENTIAL,
-)
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.laws.tails import tail_mass
 from dipapprox.limits import Limits
@@ -34,6 +28,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled_laws import Samples
+from tests.families import REAL_FAMILIES
 from tests.numerics.soundness import run
 
 Q = Fraction

@@ -13,13 +13,14 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import CLOSED_FORM, enclose_closed_form, is_half_space
 from dipapprox.numerics.methods import InOrder, Step
 from dipapprox.numerics.nested.engine import Nested
+from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
 

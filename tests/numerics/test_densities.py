@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.laws.families import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    LAPLACE,
-    REAL_FAMILIES,
-    REFLECTED_EXPONENTIAL,
-)
+from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.laws.tails import cutoff, mass_bound, tail_mass
+from tests.families import REAL_FAMILIES
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)

@@ -14,7 +14,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.events.event import Event, Star, spelled_out
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -22,6 +22,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable, eliminate
 from dipapprox.numerics.nested.engine import Nested
+from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 
 Q = Fraction

@@ -17,11 +17,12 @@ from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, LAPLACE, REAL_FAMILIES
+from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
+from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
 
 ENGINE = Nested(Strategy.LEAST_NESTING)

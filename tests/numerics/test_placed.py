@@ -14,17 +14,19 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.legendre import legendre_nodes, legendre_rule
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, REAL_FAMILIES
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_panels import BallPanels
 from dipapprox.numerics.algebras.balls import BallFunction
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.placed import Marks, Placed, PlacedAlgebra, TooManyPanels
 from dipapprox.numerics.algebras.places import Place, places
-from dipapprox.numerics.algebras.sampled import SAFE, Array, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled import Array, Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_panels import SampledIntegral, SampledPanels, _refinement
+from tests.families import REAL_FAMILIES
 
 Q = Fraction
 BITS = 160

@@ -12,7 +12,7 @@ from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.integrals.optimizer import plan
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN, REAL_FAMILIES
+from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import (
@@ -25,6 +25,7 @@ from dipapprox.numerics.nested.nest import (
     variables,
 )
 from dipapprox.numerics.nested.truncation import form_range, open_ends, resolution, truncate
+from tests.families import REAL_FAMILIES
 
 NORMAL = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
 WIDE = Distribution(GAUSSIAN, Fraction(0), Fraction(8))

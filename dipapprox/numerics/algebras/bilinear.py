@@ -17,8 +17,8 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import dataclass
-from dipapprox.numerics.algebras.sampled import SAFE
 
 Array = NDArray[np.float64]
 

@@ -52,10 +52,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
 from dipapprox.numerics.algebras.kernels import Kernel, bounds_of, cut, support
-from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled
+from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
 

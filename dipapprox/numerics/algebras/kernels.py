@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
+from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.bilinear import Bilinear, bilinear, interpolation_errors
 from dipapprox.numerics.algebras.grid import Grid, Span
-from dipapprox.numerics.algebras.sampled import SAFE, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_laws import (
     DENSITY,
     FARTHEST,

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled
+from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -46,14 +46,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
 Array = NDArray[np.float64]
 
-UNIT_ROUNDOFF = 2.0**-53
-SAFE = 1 + 2.0**-30
 Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950
 

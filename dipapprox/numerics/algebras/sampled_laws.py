@@ -13,42 +13,8 @@ exp(± d (T + 1 + d)), because the hazard rate of any law here is at most |t| + 
 below 2^-9, 1.01 times the terms of first order bound all relative errors. Beyond t = 40 Mills'
 ratio is taken at 40: the density is then below 2^-990, and so is whatever the value misses.
 
-Laplace and one-sided panels lie on one side of 0, with the law's mass m on that side: the density
-and what is beyond t are m e^-|t|.
-
 On the panel itself the functions are monotone, but for the Gaussian density round 0: their suprema
-are the values at an end. On an ellipse they are those of the modulus on its boundary, by the
-maximum principle, and the boundary is cut into arcs at equidistant real parts. All laws here are
-symmetric, or mirror images of each other: we may assume c >= 0.
-
-Cuts. Let the ellipse have the semi-axes A and B. The computed A' is at least A + 2^-30 (c + A), and
-the cuts x_j = fl(c + A' e_j), e_j from -1 to 1, are within 2^-51 (c + A') <= 2^-20 A' of c + A'
-e_j. So the outer cuts enclose the ellipse; and it lies inside the one with the semi-axes A' and B,
-on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 3/4. Otherwise cuts
-need no error bounds: they are what they are.
-
-Gaussian ellipses. Integrating the density from x to x + iy,
-
-    Φ(x + iy) = Φ(x) + φ(x) ∫_0^y e^(s²/2) (sin(xs) + i cos(xs)) ds,
-
-and with q = exp(y²/2), D = y (1 + (q - 1) / 3) >= ∫_0^y e^(s²/2) ds (compare power series),
-
-    |Φ(x + iy)|² <= (Φ(x) + φ(x) min(|x| (q - 1), D))² + (φ(x) D)²,   as |sin xs| <= |x| s,
-
-likewise for 1 - Φ, and |φ(x + iy)| = φ(x) q. Here Φ(x) is bounded by elementary bounds of Mills'
-ratio (Birnbaum; Sampford), for t >= 0
-
-    2 / (t + sqrt(t² + 4))  <=  M(t) = (1 - Φ(t)) / φ(t)  <=  4 / (3 t + sqrt(t² + 8)),
-
-the latter at most 6 / (5 t + 4), as 9 (t² + 8) >= (t + 8)².
-
-Exponential ellipses. |m e^-z| is largest at the left end, and
-
-    |1 - m e^(-x - iy)|² = (1 - m e^-x)² + 2 m e^-x (1 - cos y) <= (1 - m e^-x)² + m e^-x y².
-
-Rounding. `growth` exceeds the exponential by 2^-30 in proportion, which covers the roundings of its
-argument, at most 700 * 2^-51, or 2^-990 below -690, and of what is made of it. Where a lower bound
-is wanted, the factor 1 - 2^-20 leaves as much, up to 2^-988, which is only taken from 1.
+are the values at an end. Bounds on ellipses are the families' (`laws.panels`).
 
 Restricted laws (see `grid` for what restriction means). With F the distribution function, a and b
 the span's ends:
@@ -60,10 +26,6 @@ the span's ends:
 
 F(a) and 1 - F(b) are what is sampled at these ends; for one-sided laws one of them is 0. The laws
 are those of one family: in standard units they are one law, on the panels of all their spans.
-
-References:
-    Z. Birnbaum, An inequality for Mill's ratio, Ann. Math. Statist. 13 (1942);
-    M. Sampford, Some inequalities on Mill's ratio and related functions, ibid. 24 (1953).
 """
 
 from __future__ import annotations
@@ -74,22 +36,18 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.double_functions import (
-    UNDERFLOW,
-)
+from dipapprox.arithmetic.double_functions import UNDERFLOW
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, UP
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import RealFamily
-from dipapprox.laws.panels import UP
 from dipapprox.numerics.algebras.grid import Grid, Span
-from dipapprox.numerics.algebras.sampled import SAFE, Sampled
+from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
 
-_U = 2.0**-53
 FARTHEST = 2**20
 """How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
 
@@ -128,7 +86,7 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     # f(0) is then at most 2^-60 larger than the density there.
     right = np.broadcast_to(center > 0, t.shape) if family.has_kink else t > 0
     straddling = right[-1] > right[0]
-    coefficients = _U * np.array([(one, beyond, beyond) for one, beyond in errors])
+    coefficients = UNIT_ROUNDOFF * np.array([(one, beyond, beyond) for one, beyond in errors])
     values, body = np.empty((3, *t.shape)), 1 - tail
     values[0] = density
     values[1] = np.where(right, body, tail)
@@ -138,8 +96,8 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     error[0] *= density.max(axis=0)
     error[1:] *= tail.max(axis=0)
     error += 2 * UNDERFLOW
-    error[1] += _U * right[-1]
-    error[2] += _U * ~right[0]
+    error[1] += UNIT_ROUNDOFF * right[-1]
+    error[2] += UNIT_ROUNDOFF * ~right[0]
     # On the panel, the distribution function is largest at the right end, survival at the left.
     majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
     majorants[0, 0] = np.where(straddling, peak, np.maximum(density[0], density[-1]))
@@ -244,7 +202,7 @@ def _reduced(samples: Samples, scale: Array, level: Array, level_error: Array) -
     """
     values = samples.values / scale[:, None] - level[:, None]
     majorants = samples.majorants / scale[:, None] * _RESTRICTED_UP
-    error = samples.error / scale + level_error + _ROUNDINGS * _U * majorants[:, 0]
+    error = samples.error / scale + level_error + _ROUNDINGS * UNIT_ROUNDOFF * majorants[:, 0]
     majorants[:, 1:] += (level + level_error)[:, None] * _RESTRICTED_UP
     return Samples(values, error * _RESTRICTED_UP, majorants)
 
@@ -256,7 +214,7 @@ def _totals(outside: Array, outside_error: Array, rule: Rule) -> Array:
     """Return the layers of the masses inside, constants; shape (n + R + 2, laws)."""
     beyond = outside.sum(axis=0)
     value = np.maximum(1 - beyond, 0.0)
-    error = (outside_error.sum(axis=0) + _U * (beyond + 0.5)) * _RESTRICTED_UP
+    error = (outside_error.sum(axis=0) + UNIT_ROUNDOFF * (beyond + 0.5)) * _RESTRICTED_UP
     bound = np.maximum((value + error) * _RESTRICTED_UP, FLOOR)
     layers = np.empty((len(rule.nodes) + len(rule.ratios) + 2, len(value)))
     layers[: len(rule.nodes)] = value

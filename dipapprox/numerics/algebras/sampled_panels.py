@@ -43,18 +43,12 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest, partial_weights
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.places import Place
-from dipapprox.numerics.algebras.sampled import (
-    SAFE,
-    UNIT_ROUNDOFF,
-    Sampled,
-    indefinite,
-    panel_errors,
-    sampling_error,
-)
+from dipapprox.numerics.algebras.sampled import Sampled, indefinite, panel_errors, sampling_error
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

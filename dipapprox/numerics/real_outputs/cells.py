@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF
 from dipapprox.numerics.real_outputs.double_signs import OVERFLOW
 from dipapprox.numerics.real_outputs.panel_polynomials import Combination, PanelPolynomials
 

@@ -19,8 +19,8 @@ from math import isfinite
 import numpy as np
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.sampled import SAFE
 from dipapprox.numerics.real_outputs.panel_polynomials import Combination, PanelPolynomials
 from dipapprox.numerics.real_outputs.signs import Leaf
 

@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
 from dipapprox.arithmetic.precision import precision
-from dipapprox.arithmetic.rounding import above
+from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, above
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.sampled import SAFE, UNIT_ROUNDOFF, Sampled, panel_errors
+from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 
 Array = NDArray[np.float64]
 

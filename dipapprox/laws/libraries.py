@@ -1,0 +1,34 @@
+"""What laws compute with, loaded when it is first used: facts about families need none of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dipapprox.deferred import Deferred
+
+if TYPE_CHECKING:
+    import flint
+    import numpy as np
+
+    from dipapprox.arithmetic import boxes, double_functions, precision, progressions, rounding
+    from dipapprox.laws import panels
+else:
+    flint = Deferred("flint")
+    np = Deferred("numpy")
+    boxes = Deferred("dipapprox.arithmetic.boxes")
+    double_functions = Deferred("dipapprox.arithmetic.double_functions")
+    precision = Deferred("dipapprox.arithmetic.precision")
+    progressions = Deferred("dipapprox.arithmetic.progressions")
+    rounding = Deferred("dipapprox.arithmetic.rounding")
+    panels = Deferred("dipapprox.laws.panels")
+
+__all__ = [
+    "boxes",
+    "double_functions",
+    "flint",
+    "np",
+    "panels",
+    "precision",
+    "progressions",
+    "rounding",
+]
