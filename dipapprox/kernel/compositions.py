@@ -39,7 +39,7 @@ from dipapprox.kernel.judgements import (
 )
 from dipapprox.kernel.losses import Grid
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
-from dipapprox.kernel.mechanisms import Finite, Known, Mechanism, Pair, Sampled, read_mechanism
+from dipapprox.kernel.mechanisms import Mechanism, Pair, finite, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import Proof, Step, claimed, pair_of, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
@@ -109,7 +109,6 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
     """
     grid, above = Grid(step), step["lean"] is None
     orders = [as_number(each, "an order") for each in as_list(step["orders"], "orders")]
-    pair: Pair
     with precision(grid.bits):
         match about, known:
             case Mechanism() as what, []:
@@ -120,7 +119,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
             case Proof(what), [Distributions(eps) as found] if not above:
                 inputs = pair_of(about, step)
                 pairs = None if about.pairs is None else frozenset([inputs])
-                pair = Finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
+                pair = finite(list(zip(*(_row(found, each) for each in inputs), strict=True)))
             case _:
                 raise BadProof("privacy or distributions of a machine are wanted, or a mechanism")
         sample = None
@@ -129,7 +128,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
             sample = read_rate(rate), added
             if type(added) is not bool:
                 raise BadProof("a record is added, or it is not")
-            pair = Sampled(pair, *sample)
+            pair = sampled(pair, *sample)
         if above:
             losses = grid.above(pair.most)
         else:
@@ -137,7 +136,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
         return LossesOf({Change(what, eps, pairs, sample): 1}, losses)
 
 
-def _known(machine: Machine, first: Private, known: Sequence[Private | Distributions]) -> Known:
+def _known(machine: Machine, first: Private, known: Sequence[Private | Distributions]) -> Pair:
     reversible = machine.adjacency.symmetric
     if first.pairs is not None:
         pairs = frozenset(first.pairs)
@@ -149,7 +148,7 @@ def _known(machine: Machine, first: Private, known: Sequence[Private | Distribut
         if not isinstance(each, Private) or (each.eps, each.pairs) != (first.eps, first.pairs):
             raise BadProof("privacy for the same pairs at the same eps is wanted")
         points[each.eps_prv] = min(each.delta, points.get(each.eps_prv, each.delta))
-    return Known(points)
+    return of_deltas(points)
 
 
 def _row(found: Distributions, input: Input) -> list[arb]:

@@ -33,10 +33,9 @@ removal of a record, and by (1) for its adding. Source: Zhu, Dong, Wang 2022, th
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,178 +56,154 @@ Cells = list[tuple[arb, arb]]
 """The masses (p, q) of outcomes; an exact 0 means that there is none."""
 
 
-class Pair(ABC):
-    """What is known of a pair (P, Q)."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is known of a pair (P, Q).
 
-    @abstractmethod
-    def most(self, loss: Fraction) -> arb:
-        """Return a ball whose upper end is at least H(e^loss)."""
+    Attributes:
+        most: Returns a ball whose upper end is at least H(e^loss).
+        line: Returns (P(S), Q(S)) for a set, about the best one at e^loss, of a pair that is had.
+        infinite: P(S) of a set with Q(S) = 0, of the same pair.
+    """
 
-    def line(self, loss: Fraction) -> tuple[arb, arb]:
-        """Return (P(S), Q(S)) for a set, about the best one at e^loss, of a pair that is had."""
-        raise Refused("no pair is known that has these bounds")
-
-    @property
-    def infinite(self) -> arb:
-        """P(S) of a set with Q(S) = 0, of the same pair."""
-        return ZERO
+    most: Callable[[Fraction], arb]
+    line: Callable[[Fraction], tuple[arb, arb]]
+    infinite: arb = ZERO
 
 
-@dataclass(frozen=True)
-class Finite(Pair):
-    """Finitely many outcomes; none has a finite loss above `top`."""
+def finite(outcomes: Cells) -> Pair:
+    """A pair with finitely many outcomes."""
 
-    outcomes: Cells
-    top: Fraction | None = None
-
-    def most(self, loss: Fraction) -> arb:
-        spend(len(self.outcomes))
+    def most(loss: Fraction) -> arb:
+        spend(len(outcomes))
         factor = to_ball(loss).exp()
-        if self.top is not None and loss >= self.top:
-            return self.infinite
-        return sum(((p - factor * q).max(ZERO) for p, q in self.outcomes), ZERO)
+        return sum(((p - factor * q).max(ZERO) for p, q in outcomes), ZERO)
 
-    def line(self, loss: Fraction) -> tuple[arb, arb]:
-        spend(len(self.outcomes))
+    def line(loss: Fraction) -> tuple[arb, arb]:
+        spend(len(outcomes))
         factor = to_ball(loss).exp()
-        chosen = [(p, q) for p, q in self.outcomes if (p - factor * q).mid() > 0]
+        chosen = [(p, q) for p, q in outcomes if (p - factor * q).mid() > 0]
         return sum((p for p, _ in chosen), ZERO), sum((q for _, q in chosen), ZERO)
 
-    @property
-    def infinite(self) -> arb:
-        return sum((p for p, q in self.outcomes if q.is_zero()), ZERO)
+    return Pair(most, line, sum((p for p, q in outcomes if q.is_zero()), ZERO))
 
 
-@dataclass(frozen=True)
-class BoundedRange(Finite):
-    """The outcomes are those of one pair, with the losses eps / 2 and -eps / 2."""
+def bounded_range(eps: Fraction) -> Pair:
+    """All pairs whose losses lie in an interval about 0; one has eps / 2 and -eps / 2 alone."""
 
-    def most(self, loss: Fraction) -> arb:
-        if self.top is None:
-            raise Refused("a range that is not known")
-        if abs(loss) >= self.top:
+    def most(loss: Fraction) -> arb:
+        if abs(loss) >= eps:
             return ZERO if loss > 0 else 1 - to_ball(loss).exp()
-        top, factor = to_ball(self.top).exp(), to_ball(loss).exp()
+        top, factor = to_ball(eps).exp(), to_ball(loss).exp()
         gap = top.sqrt() - factor.sqrt()
         return gap * gap / (top - 1)
 
+    return Pair(most, finite(_two(eps / 2, ONE)).line)
 
-@dataclass(frozen=True)
-class Noise(Pair):
+
+def noise(name: str, distance: Fraction, scale: Fraction) -> Pair:
     """Laws about D and about 0. Where the loss is t, x = c, and above it beyond c:
 
     Gauss, DGauss: t = (2 D x - D^2) / (2 scale^2). Lap, DLap: t = (2 x - D) / scale between 0 and
     D, and constant beyond.
     """
+    family = FAMILIES[name]
 
-    family: str
-    distance: Fraction
-    scale: Fraction
+    def above(place: Fraction) -> arb:
+        spend_balls(4)
+        if isinstance(family, IntegerFamily):
+            return family.above(place.__floor__() + 1, scale)
+        return family.above(to_ball(place / scale))
 
-    def most(self, loss: Fraction) -> arb:
-        p, q = self.line(loss)
-        return p - to_ball(loss).exp() * q
-
-    def line(self, loss: Fraction) -> tuple[arb, arb]:
-        most = self.distance / self.scale
-        if self.family in ("Gauss", "DGauss"):
-            c = loss * self.scale**2 / self.distance + self.distance / 2
-        elif -most <= loss < most:
-            c = (self.scale * loss + self.distance) / 2
+    def line(loss: Fraction) -> tuple[arb, arb]:
+        if name in ("Gauss", "DGauss"):
+            c = loss * scale**2 / distance + distance / 2
+        elif -distance <= loss * scale < distance:
+            c = (scale * loss + distance) / 2
         else:
             return (ZERO, ZERO) if loss > 0 else (ONE, ONE)
-        return self._above(c - self.distance), self._above(c)
+        return above(c - distance), above(c)
 
-    def _above(self, place: Fraction) -> arb:
-        spend_balls(4)
-        family = FAMILIES[self.family]
-        if isinstance(family, IntegerFamily):
-            return family.above(place.__floor__() + 1, self.scale)
-        return family.above(to_ball(place / self.scale))
+    def most(loss: Fraction) -> arb:
+        p, q = line(loss)
+        return p - to_ball(loss).exp() * q
+
+    return Pair(most, line)
 
 
-@dataclass(frozen=True)
-class Renyi(Pair):
+def divergences(orders: Sequence[tuple[Fraction, Fraction]]) -> Pair:
     """(1 - a y) y^(order - 1) is largest at y = (order - 1) / (order a): y^(order - 1) / order.
 
     That bounds H of the pair and, by (1), that of its reversal.
     """
 
-    orders: Sequence[tuple[Fraction, Fraction]]
-
-    def most(self, loss: Fraction) -> arb:
-        factor = to_ball(loss).exp()
-        turned = 1 - factor + factor * self._bound(-loss)
-        return self._bound(loss).min(turned).min(ONE)
-
-    def _bound(self, loss: Fraction) -> arb:
-        spend_balls(3 * len(self.orders))
+    def bound(loss: Fraction) -> arb:
+        spend_balls(3 * len(orders))
         found = ONE
-        for order, divergence in self.orders:
+        for order, divergence in orders:
             place = to_ball((order - 1) / order).log() + to_ball(divergence - loss)
             found = found.min((place * to_ball(order - 1)).exp() / to_ball(order))
         return found
 
+    def most(loss: Fraction) -> arb:
+        factor = to_ball(loss).exp()
+        turned = 1 - factor + factor * bound(-loss)
+        return bound(loss).min(turned).min(ONE)
 
-class Known(Pair):
-    """All adjacent inputs of a program, in either order, whose H at e^t is at most d, t >= 0.
+    return Pair(most, _unknown)
+
+
+def of_deltas(points: Mapping[Fraction, Fraction]) -> Pair:
+    """All pairs that have, in either order, H at e^t at most d, for some t >= 0.
 
     By (1) it is at most 1 - e^-t + e^-t d at e^-t; it is at most 1 at 0, convex, and does not
     increase: so it is below chords, and beyond a point at most what it is there.
     """
+    losses, ends = sorted({sign * t for t in points for sign in (1, -1)}), [(ZERO, ONE)]
+    for t in losses:
+        factor, bound = to_ball(t).exp(), to_ball(points[abs(t)])
+        ends.append((factor, bound if t >= 0 else 1 - factor + factor * bound))
 
-    def __init__(self, points: Mapping[Fraction, Fraction]) -> None:
-        self._losses = sorted({sign * t for t in points for sign in (1, -1)})
-        self._points = [(ZERO, ONE)]
-        for t in self._losses:
-            factor, bound = to_ball(t).exp(), to_ball(points[abs(t)])
-            self._points.append((factor, bound if t >= 0 else 1 - factor + factor * bound))
-
-    def most(self, loss: Fraction) -> arb:
-        left = bisect_right(self._losses, loss)
-        start, before = self._points[left]
-        if left == len(self._losses) or (left and self._losses[left - 1] == loss):
+    def most(loss: Fraction) -> arb:
+        left = bisect_right(losses, loss)
+        start, before = ends[left]
+        if left == len(losses) or (left and losses[left - 1] == loss):
             return before
-        end, after = self._points[left + 1]
+        end, after = ends[left + 1]
         return before - (before - after) * (to_ball(loss).exp() - start) / (end - start)
 
+    return Pair(most, _unknown)
 
-@dataclass(frozen=True)
-class Sampled(Pair):
+
+def sampled(pair: Pair, rate: Fraction, added: bool) -> Pair:
     """A record's removal, or its adding, on a Poisson sample; 1 is the rate of all."""
+    share = to_ball(rate)
 
-    pair: Pair
-    rate: Fraction
-    added: bool
-
-    def most(self, loss: Fraction) -> arb:
-        if not self.added:
-            return self._removed(loss)
-        factor = to_ball(loss).exp()
-        return 1 - factor + factor * self._removed(-loss)
-
-    def _removed(self, loss: Fraction) -> arb:
-        inner = self._inner(loss)
-        if inner is None:
-            return (1 - to_ball(loss).exp()).max(to_ball(self.rate))
-        # H does not increase.
-        return to_ball(self.rate) * self.pair.most(inner)
-
-    def _inner(self, loss: Fraction) -> Fraction | None:
+    def inner(loss: Fraction) -> Fraction | None:
         """About ln((e^loss - 1 + r) / r), at most that; None where it may be -infinity."""
-        rate = to_ball(self.rate)
-        inner = (to_ball(loss).exp() - 1 + rate) / rate
-        return Fraction(lower_at(inner.log(), PLACES), 1 << PLACES) if inner > 0 else None
+        found = (to_ball(loss).exp() - 1 + share) / share
+        return Fraction(lower_at(found.log(), PLACES), 1 << PLACES) if found > 0 else None
 
-    def line(self, loss: Fraction) -> tuple[arb, arb]:
-        rate, inner = to_ball(self.rate), self._inner(-loss if self.added else loss)
-        p, q = (ONE, ONE) if inner is None else self.pair.line(inner)
-        p = rate * p + (1 - rate) * q
-        return (1 - q, 1 - p) if self.added else (p, q)
+    def removed(loss: Fraction) -> arb:
+        # H does not increase.
+        place = inner(loss)
+        return (1 - to_ball(loss).exp()).max(share) if place is None else share * pair.most(place)
 
-    @property
-    def infinite(self) -> arb:
-        return ZERO if self.added else to_ball(self.rate) * self.pair.infinite
+    def most(loss: Fraction) -> arb:
+        factor = to_ball(loss).exp()
+        return 1 - factor + factor * removed(-loss) if added else removed(loss)
+
+    def line(loss: Fraction) -> tuple[arb, arb]:
+        place = inner(-loss if added else loss)
+        p, q = (ONE, ONE) if place is None else pair.line(place)
+        p = share * p + (1 - share) * q
+        return (1 - q, 1 - p) if added else (p, q)
+
+    return Pair(most, line, ZERO if added else share * pair.infinite)
+
+
+def _unknown(loss: Fraction) -> tuple[arb, arb]:
+    raise Refused("no pair is known that has these bounds")
 
 
 FIELDS = {
@@ -254,23 +229,24 @@ class Mechanism:
     def pair(self, orders: Sequence[Fraction]) -> Pair:
         """Return what is known of it, at this precision; zCDP is used at these orders."""
         match self.name, self.values:
-            case "rdp", known if all(order > 1 and bound >= 0 for order, bound in known):
-                return Renyi(known)
+            case "rdp", listed if all(order > 1 and bound >= 0 for order, bound in listed):
+                return divergences(listed)
             case "zcdp", [rho] if rho > 0 and all(order > 1 for order in orders):
-                return Renyi([(order, rho * order) for order in orders])
+                return divergences([(order, rho * order) for order in orders])
             case "randomised_response", [p, n] if 0 < p < 1 and n >= 2 and n.denominator == 1:
                 likely, other = to_ball(p), to_ball((1 - p) / (n - 1))
                 rest = 1 - likely - other if n > 2 else ZERO
-                return Finite([(likely, other), (other, likely), (rest, rest)])
+                return finite([(likely, other), (other, likely), (rest, rest)])
             case "exponential_mechanism", [eps] if eps > 0:
-                return BoundedRange(_two(eps / 2, ONE), eps)
+                return bounded_range(eps)
             case "approx_dp", [eps, delta] if eps >= 0 and 0 <= delta <= 1:
                 sure = to_ball(delta)
-                return Finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)], eps)
+                own = finite([(sure, ZERO), (ZERO, sure), *_two(eps, 1 - sure)])
+                return replace(own, most=of_deltas({eps: delta}).most)
             case family, [distance, scale] if family in FAMILIES and distance > 0 and scale > 0:
                 if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
                     raise BadProof("a sensitivity of integers is none")
-                return Noise(family, distance, scale)
+                return noise(family, distance, scale)
         raise BadProof(f"parameters of '{self.name}' are out of range")
 
 

@@ -20,7 +20,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.mechanisms import Known, Mechanism, Pair, Sampled
+from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, sampled
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ProgramAt
@@ -265,7 +265,7 @@ class Written:
         run = self._runs[number]
         program = self._program(number)
         if program is not None:
-            pair: Pair = Known(dict(program.deltas()))
+            pair = of_deltas(program.deltas())
         else:
             orders: Sequence[Fraction] = ()
             if isinstance(run.what, catalogue.ConcentratedStatement):
@@ -275,7 +275,7 @@ class Written:
             what = self._read.runs[number][0].what
             assert isinstance(what, Mechanism)
             pair = what.pair(orders)
-        return pair if run.rate is None else Sampled(pair, run.rate, added)
+        return pair if run.rate is None else sampled(pair, run.rate, added)
 
     def _program(self, number: int) -> ComposedProgram | None:
         run = self._runs[number]

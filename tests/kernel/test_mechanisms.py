@@ -13,7 +13,15 @@ from scipy import stats
 
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import BadProof, Refused
-from dipapprox.kernel.mechanisms import Finite, Known, Noise, Pair, Sampled, read_mechanism
+from dipapprox.kernel.mechanisms import (
+    Cells,
+    Pair,
+    finite,
+    noise,
+    of_deltas,
+    read_mechanism,
+    sampled,
+)
 from kernel.pipelines import ball
 
 LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
@@ -58,7 +66,7 @@ def continuous(family: str, distance: float, scale: float, loss: float) -> float
 @pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
 @pytest.mark.parametrize(("distance", "scale"), [(1, 2), (3, 4), (2, 1)])
 def test_noise_has_the_best_half_lines(family: str, distance: int, scale: int) -> None:
-    pair = Noise(family, Fraction(distance), Fraction(scale))
+    pair = noise(family, Fraction(distance), Fraction(scale))
     true = discrete if family.startswith("D") else continuous
     for loss in LOSSES:
         value = true(family, distance, scale, float(loss))
@@ -71,7 +79,7 @@ def test_noise_has_the_best_half_lines(family: str, distance: int, scale: int) -
 
 def test_laplace_noise_has_no_loss_beyond_its_greatest() -> None:
     for family in ("Lap", "DLap"):
-        pair = Noise(family, Fraction(3), Fraction(2))
+        pair = noise(family, Fraction(3), Fraction(2))
         assert pair.most(Fraction(3, 2)).is_zero()
         assert pair.most(Fraction(3, 2) - Fraction(1, 2**50)) > 0
 
@@ -115,7 +123,7 @@ def test_statements_have_the_bounds_of_their_orders() -> None:
         assert upper(pair.most(loss)) == pytest.approx(expected, rel=1e-9)
     concentrated = pair_of({"mechanism": "zcdp", "rho": "1/8"}, Fraction(3), Fraction(7))
     alike = pair_of({"mechanism": "rdp", "orders": [[3, "3/8"], [7, "7/8"]]})
-    gaussian = Noise("Gauss", Fraction(1), Fraction(2))
+    gaussian = noise("Gauss", Fraction(1), Fraction(2))
     for loss in LOSSES:
         assert upper(concentrated.most(loss)) == upper(alike.most(loss))
         # rho = D^2 / (2 sigma^2)
@@ -124,23 +132,23 @@ def test_statements_have_the_bounds_of_their_orders() -> None:
         pair.line(Fraction(1))
 
 
-def outcomes(pair: Finite, rate: Fraction, added: bool) -> Finite:
+def outcomes(cells: Cells, rate: Fraction, added: bool) -> Pair:
     """What samples have, outcome by outcome."""
     share = ball(rate)
-    found = [(share * p + (1 - share) * q, q) for p, q in pair.outcomes]
-    return Finite([(q, p) for p, q in found] if added else found)
+    found = [(share * p + (1 - share) * q, q) for p, q in cells]
+    return finite([(q, p) for p, q in found] if added else found)
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(2, 3), Fraction(1)])
 @pytest.mark.parametrize("added", [False, True])
 def test_samples_mix_outcomes(rate: Fraction, added: bool) -> None:
     masses = [("1/2", "1/4"), ("1/3", "1/4"), ("1/6", "1/2")]
-    pair = Finite([(ball(Fraction(p)), ball(Fraction(q))) for p, q in masses])
-    sampled, mixed = Sampled(pair, rate, added), outcomes(pair, rate, added)
+    cells = [(ball(Fraction(p)), ball(Fraction(q))) for p, q in masses]
+    sample, mixed = sampled(finite(cells), rate, added), outcomes(cells, rate, added)
     for loss in LOSSES:
         value = upper(mixed.most(loss))
-        assert upper(sampled.most(loss)) == pytest.approx(value, abs=1e-14)
-        p, q = sampled.line(loss)
+        assert upper(sample.most(loss)) == pytest.approx(value, abs=1e-14)
+        p, q = sample.line(loss)
         assert float(p - ball(loss).exp() * q) == pytest.approx(value, abs=1e-14)
 
 
@@ -149,8 +157,8 @@ def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
     assert pair.infinite == ball(Fraction(1, 8))
     assert pair.most(Fraction(1)) == ball(Fraction(1, 8))
     assert pair.most(Fraction(99, 100)) > ball(Fraction(1, 8))
-    assert float(Sampled(pair, Fraction(1, 5), False).infinite) == pytest.approx(0.025)
-    assert Sampled(pair, Fraction(1, 5), True).infinite.is_zero()
+    assert float(sampled(pair, Fraction(1, 5), False).infinite) == pytest.approx(0.025)
+    assert sampled(pair, Fraction(1, 5), True).infinite.is_zero()
 
 
 def test_known_deltas_bound_what_lies_between() -> None:
@@ -166,7 +174,7 @@ def test_known_deltas_bound_what_lies_between() -> None:
     points = {}
     for k in (0, 3, 7, 8):
         points[Fraction(k, 8)] = Fraction(true(k / 8)) + Fraction(1, 2**40)
-    known: Pair = Known(points)
+    known = of_deltas(points)
     for loss in LOSSES:
         assert upper(known.most(loss)) >= true(float(loss))
         if abs(loss) in points:
