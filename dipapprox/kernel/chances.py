@@ -93,10 +93,7 @@ def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, .
     for form, strict in forms:
         grown = form.constant + at * dict(form.terms).get(STEPS, ZERO)
         here = Form(grown, tuple([term for term in form.terms if term[0] != STEPS]))
-        if here.terms:
-            found = assume(graph, measure, here, ">" if strict else ">=")
-        else:
-            found = [measure] if grown > 0 or not (grown or strict) else []
+        found = assume(graph, measure, here, ">" if strict else ">=")
         if not found:
             return graph.zero
         (measure,) = found

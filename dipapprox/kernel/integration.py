@@ -49,17 +49,16 @@ Sides = tuple[list[Bound], list[Bound]]
 
 
 def _sides(component: Component) -> dict[Atom, Sides | None]:
-    """Solve low <= a x + b y <= high for every sample; None if one has inequalities of three."""
+    """Solve a x + b y <= bound for every sample; None if one has inequalities of three."""
     found: dict[Atom, Sides | None] = {atom: ([], []) for atom, _ in component.functions}
-    for terms, (low, high) in component.bounds:
+    for terms, most in component.bounds:
         for (atom, a), (other, b) in zip(terms, terms[::-1], strict=True):
             sides = found[atom]
             if len(terms) > 2:
                 found[atom] = None
             elif sides is not None:
-                for side, end in zip(sides, (low, high) if a > 0 else (high, low), strict=True):
-                    if end is not None:
-                        side.append((terms, Form(end / a, ((other, Fraction(-b, a)),))))
+                line = Form(most / a, ((other, Fraction(-b, a)),))
+                sides[a > 0].append((terms, line))
     return found
 
 
@@ -82,12 +81,12 @@ def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> Comp
 def _without_one(
     graph: Graph, component: Component, atom: Atom, function: Node, near: Sides
 ) -> Component | None:
-    """Integrate out a sample if its bounds are one inequality."""
-    bounds = near[0] + near[1]
-    if len({terms for terms, _ in bounds}) != 1:
-        return None
-    ((other, _),) = bounds[0][1].terms
+    """Integrate out a sample if its bounds are one, or one on each side, and parallel."""
     lower, upper = ([line for _, line in side] for side in near)
+    slopes = {line.terms for line in lower + upper}
+    if len(slopes) != 1:
+        return None
+    (((other, _),),) = slopes
     if not upper:
         factor = _running(graph, function, lower[0], False)
     else:
@@ -163,20 +162,20 @@ def _merged(graph: Graph, component: Component) -> list[Component] | None:
         known[direction] = atom, factor, function
         if not times:
             continue
+        if times < 0:
+            # Alike sums are one function, whichever way round they are bounded.
+            times, factor, direction = -times, -factor, tuple([-c for c in direction])
         together = graph.combined(function_of, times, function, factor)
         if together is None:
             continue
         new = 1 + max(atom for atom, _ in component.functions)
         functions = [own for own in component.functions if own[0] not in (atom, other)]
         parts = [Component((*functions, (new, together)))]
-        for (terms, ends), coefficient in zip(component.bounds, direction, strict=True):
+        for (terms, most), coefficient in zip(component.bounds, direction, strict=True):
             own = {new: coefficient} if coefficient else {}
             others = {a: c for a, c in terms if a not in (atom, other)}
-            form = tuple((a, Fraction(c)) for a, c in (others | own).items())
-            for end, relation in zip(ends, (">=", "<="), strict=True):
-                if end is not None:
-                    cut = Form(-end, form), relation
-                    parts = [each for part in parts for each in _where(graph, part, *cut)]
+            form = Form(-most, tuple((a, Fraction(c)) for a, c in (others | own).items()))
+            parts = [each for part in parts for each in _where(graph, part, form, "<=")]
         return parts
     return None
 
@@ -202,9 +201,7 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
             return [
                 (1, part)
                 for relation, (terms, _) in zip(("<=", ">"), loose, strict=True)
-                for part in _where(
-                    graph, _without(component, atom, terms, side), difference, relation
-                )
+                for part in _where(graph, _without(component, terms), difference, relation)
             ]
     found: list[tuple[int, Component]] = []
     lines = [line for bounds in sides[atom] for _, line in bounds]
@@ -218,22 +215,12 @@ def _split(graph: Graph, component: Component) -> list[tuple[int, Component]]:
     return found
 
 
-def _without(component: Component, atom: Atom, loose: Terms, side: int) -> Component:
-    """Drop a lower (side 0) or upper (side 1) bound of a sample."""
-    found = []
-    for terms, (low, high) in component.bounds:
-        if terms == loose:
-            is_low = (dict(terms)[atom] > 0) == (side == 0)
-            low, high = (None, high) if is_low else (low, None)
-        if low is not None or high is not None:
-            found.append((terms, (low, high)))
-    return Component(component.functions, tuple(found))
+def _without(component: Component, loose: Terms) -> Component:
+    """Drop an inequality."""
+    return Component(component.functions, tuple([b for b in component.bounds if b[0] != loose]))
 
 
 def _where(graph: Graph, component: Component, form: Form, relation: str) -> list[Component]:
     """Return the component where `form` relation 0 holds: at most one part."""
-    if not form.terms:
-        holds = form.constant <= 0 if relation == "<=" else form.constant > 0
-        return [component] if holds else []
     parts = assume(graph, Measure(graph.one, (component,)), form, relation)
     return [part.components[0] for part in parts]

@@ -3,7 +3,7 @@
 A measure is a scalar times a product of components; a component is a few samples, a function of
 each, and inequalities between them:
 
-    scalar * prod_c  [ prod_i f_i(x_i) * 1(lower <= sum_i a_i x_i <= upper for each inequality) ]
+    scalar * prod_c  [ prod_i f_i(x_i) * 1(sum_i a_i x_i <= bound for each inequality) ]
 
 with respect to the product of Lebesgue measure (real samples) and counting (integer samples).
 Every change below leaves what it stands for the same, up to null sets:
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
-from operator import itemgetter
+from math import ceil, floor, gcd, lcm
+from operator import eq, ge, gt, itemgetter, le, lt, ne
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.nodes import Bounds, Graph, Node, both
+from dipapprox.kernel.nodes import Graph, Node
 
 Atom = int
 """A sample, by its number in a measure."""
@@ -55,9 +55,12 @@ class Form:
 
 
 Terms = tuple[tuple[Atom, int], ...]
-"""A form without its constant: primitive integers, the first one > 0."""
+"""A form without its constant: primitive integers."""
 
-Inequality = tuple[Terms, Bounds]
+Inequality = tuple[Terms, Fraction]
+"""Such a form, and what it is at most."""
+
+HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Component:
 
     Attributes:
         functions: (sample, its function), ascending.
-        bounds: (form of two samples or more, its bounds), ascending.
+        bounds: Of forms of two samples or more, each once, ascending.
     """
 
     functions: tuple[tuple[Atom, Node], ...]
@@ -87,60 +90,53 @@ def draw(measure: Measure, atom: Atom, function: Node) -> Measure:
 
 
 def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Measure]:
-    """Return disjoint parts, together the measure where `form`, of samples, relation 0 holds."""
+    """Return disjoint parts, together the measure where `form` relation 0 holds."""
+    if not form.terms:
+        return [measure] if HOLDS[relation](form.constant, 0) else []
     involved = {atom for atom, _ in form.terms}
     components = [c for c in measure.components if any(a in involved for a, _ in c.functions)]
-    kinds = {
-        graph.discrete[function]
-        for component in components
-        for atom, function in component.functions
-        if atom in involved
-    }
+    functions = dict(own for c in components for own in c.functions)
+    kinds = {graph.discrete[functions[atom]] for atom in involved}
     if kinds == {True, False}:
         raise Refused("real and integer samples in one comparison")
     integers = kinds == {True}
-    if relation == "!=":
-        if not integers:
-            return [measure]
-        below = assume(graph, measure, form, "<")
-        return [*below, *assume(graph, measure, form, ">")]
-    if relation == "=" and not integers:
-        return []
-    terms, scale = _primitive(form)
-    bound = -form.constant * scale
-    if scale < 0:
-        relation = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(relation, relation)
-    low = bound if relation in (">", ">=", "=") else None
-    high = bound if relation in ("<", "<=", "=") else None
-    if integers:
-        low = None if low is None else _next_integer(low, relation == ">")
-        high = None if high is None else -_next_integer(-high, relation == "<")
-    functions = sorted(own for c in components for own in c.functions)
+    match relation:
+        case "=" | "!=" if not integers:
+            return [measure] if relation == "!=" else []
+        case "!=":
+            return [part for each in "<>" for part in assume(graph, measure, form, each)]
+        case "=":
+            below = assume(graph, measure, form, "<=")
+            return [part for each in below for part in assume(graph, each, form, ">=")]
+        case ">" | ">=":
+            opposite = form.scaled(Fraction(-1))
+            return assume(graph, measure, opposite, "<" if relation == ">" else "<=")
+    terms, most = _inequality(form, integers, relation == "<")
     spend(len(functions))
     bounds = dict(own for c in components for own in c.bounds)
     if len(terms) == 1:
-        # Primitive and > 0: the coefficient is 1.
-        ((atom, _),) = terms
-        functions = [(a, graph.restrict(f, low, high) if a == atom else f) for a, f in functions]
+        # Primitive: the coefficient is 1 or -1.
+        ((atom, sign),) = terms
+        ends = (None, most) if sign > 0 else (-most, None)
+        functions[atom] = graph.restrict(functions[atom], *ends)
     else:
-        low, high = bounds[terms] = both(bounds.get(terms, (None, None)), (low, high))
-        if low is not None and high is not None and (low > high if integers else low >= high):
-            return []
-    merged = Component(tuple(functions), tuple(sorted(bounds.items(), key=itemgetter(0))))
+        bounds[terms] = most = min(most, bounds.get(terms, most))
+        opposite_most = bounds.get(tuple([(a, -c) for a, c in terms]))
+        if opposite_most is not None:
+            rest = most + opposite_most
+            if rest < 0 or not (rest or integers):
+                return []
+    ordered = sorted(bounds.items(), key=itemgetter(0))
+    merged = Component(tuple(sorted(functions.items())), tuple(ordered))
     others = [c for c in measure.components if c not in components]
     return [Measure(measure.scalar, (*others, merged))]
 
 
-def _primitive(form: Form) -> tuple[Terms, Fraction]:
-    """Return primitive integer coefficients, the first > 0, and what they are multiplied by."""
-    below = lcm(*(c.denominator for _, c in form.terms))
-    whole = [int(c * below) for _, c in form.terms]
-    divisor = gcd(*whole) * (1 if whole[0] > 0 else -1)
-    terms = tuple([(a, w // divisor) for (a, _), w in zip(form.terms, whole, strict=True)])
-    return terms, Fraction(below, divisor)
-
-
-def _next_integer(bound: Fraction, strict: bool) -> Fraction:
-    """The least integer >= bound, or > bound."""
-    found = -(-bound.numerator // bound.denominator)
-    return Fraction(found + 1 if strict and found == bound else found)
+def _inequality(form: Form, integers: bool, strict: bool) -> Inequality:
+    """Return what says form <= 0, or form < 0; of integers, form <= the next integer."""
+    scale = Fraction(lcm(*(c.denominator for _, c in form.terms)))
+    scale /= gcd(*(int(c * scale) for _, c in form.terms))
+    most = -form.constant * scale
+    if integers:
+        most = Fraction(ceil(most) - 1 if strict else floor(most))
+    return tuple([(a, int(c * scale)) for a, c in form.terms]), most

@@ -24,6 +24,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forward import Ended, Run
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
@@ -34,7 +35,7 @@ from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.states import State, Store, Stored, copied
-from dipapprox.kernel.walk import HOLDS, Where
+from dipapprox.kernel.walk import Where
 from dipapprox.kernel.weights import probabilities
 
 MOST_CALLS = 20_000
@@ -214,9 +215,8 @@ class Calls(Follower):
         """Return parts of a measure, where a value relation another one holds."""
         if isinstance(wanted, str) or isinstance(value, str):
             return [measure] if relation == "=" and value == wanted else []
-        if isinstance(value, Form):
-            return assume(self._graph, measure, value.plus(Form(-Fraction(wanted))), relation)
-        return [measure] if HOLDS[relation](value, wanted) else []
+        form = form_of(value).plus(Form(-Fraction(wanted)))
+        return assume(self._graph, measure, form, relation)
 
     def _choose(
         self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where

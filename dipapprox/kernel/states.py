@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.measures import Atom, Component, Form, Inequality, Measure
+from dipapprox.kernel.measures import Atom, Component, Form, Measure
 
 MOST_DIGITS = 1 << 12
 """Most bits of a number that is computed with."""
@@ -72,17 +72,10 @@ def canonical(state: State) -> tuple[object, State]:
 
 
 def _renamed(component: Component, order: Mapping[int, int]) -> Component:
-    """A component in the new numbers; again primitive, with the first coefficients > 0."""
-    functions = sorted((order[a], f) for a, f in component.functions)
-    found: list[Inequality] = []
-    for terms, (low, high) in component.bounds:
-        renamed = tuple(sorted((order[a], c) for a, c in terms))
-        bounds = low, high
-        if renamed[0][1] < 0:
-            renamed = tuple([(a, -c) for a, c in renamed])
-            bounds = (None if high is None else -high), (None if low is None else -low)
-        found.append((renamed, bounds))
-    return Component(tuple(functions), tuple(sorted(found, key=lambda bound: bound[0])))
+    """A component in the new numbers."""
+    functions = [(order[a], f) for a, f in component.functions]
+    bounds = [(tuple(sorted([(order[a], c) for a, c in own])), m) for own, m in component.bounds]
+    return Component(tuple(sorted(functions)), tuple(sorted(bounds)))
 
 
 def size_of(value: Stored) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from operator import eq, ge, gt, le, lt, ne
 from typing import Generic, Protocol, TypeVar
 
 from dipapprox.kernel.adjacency import Number
@@ -17,7 +16,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import form_of, name_of, value_of
 from dipapprox.kernel.machine import Block, Tree
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import HOLDS, Form
 from dipapprox.kernel.states import Stored, size_of
 
 MOST_STATES = 50_000
@@ -28,8 +27,6 @@ MOST_CELLS = 5_000_000
 
 MOST_STEPS = 3_000_000
 """Most statements that are executed, once for every state."""
-
-HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
