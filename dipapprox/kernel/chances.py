@@ -21,7 +21,7 @@ from typing import Any
 
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
@@ -36,9 +36,6 @@ from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import STEPS, Flat, Runs, flat, read_inputs, read_pair
 from dipapprox.kernel.signs import Epsilons, Signs
-
-MOST_ORDER = 200
-"""Of the first power of eps in a series."""
 
 
 def chances(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
@@ -112,13 +109,17 @@ def _first_term(value: Ratio) -> tuple[int, Fraction]:
 
 
 def _first_of(function: Sum) -> tuple[int, Fraction]:
-    least = min(n for (_, n), _ in function.terms)
-    for order in range(least, least + MOST_ORDER):
-        spend(len(function.terms))
-        factor = ZERO
+    """Return the same of a sum that is not 0.
+
+    Up to a power of eps it is a sum of P_q(eps) e^(q eps), which solves a linear differential
+    equation of the order N, the sum of all deg P_q + 1. So its first N derivatives do not all
+    vanish at 0.
+    """
+    order, factor = min(n for (_, n), _ in function.terms) - 1, ZERO
+    while not factor:
+        order += 1
+        spend(10 * len(function.terms))
         for (rate, n), c in function.terms:
             if n <= order:
                 factor += c * power(Fraction(rate), order - n) / factorial(order - n)
-        if factor:
-            return order, factor
-    raise Refused(f"a series that begins beyond {MOST_ORDER} powers of eps")
+    return order, factor

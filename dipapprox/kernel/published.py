@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.kernel.adjacency import Number, Value
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Form, Measure, assume
@@ -23,9 +24,6 @@ Label = tuple[Value | None, ...]
 
 Cuts = tuple[tuple[Fraction, ...], ...]
 """Ascending, for each real output."""
-
-MOST_PARTS = 100_000
-"""Of the values of real outputs, about."""
 
 MOST_TIMES = 1_000
 """A sum of so many equal measures stays one."""
@@ -103,9 +101,8 @@ def parted(
             if not isinstance(value, Form):
                 found.append(((*cells, value), part))
                 continue
-            if len(found) > MOST_PARTS:
-                raise Refused(f"real outputs are parted into more than {MOST_PARTS}")
             for low, high in pairwise([None, *own, None]):
+                spend(50)
                 inside = [part]
                 for cut, relation in ((low, ">="), (high, "<")):
                     if cut is not None:

@@ -18,12 +18,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import Graph, Node
-
-MOST_FACTORS = 10_000
-"""Of products that are compared."""
 
 
 class Comparison(NamedTuple):
@@ -108,9 +104,7 @@ class Ratios:
     def _products(self, ours: Counter[Node], theirs: Counter[Node]) -> Comparison:
         """Pair up the factors that are not common: from left to right, though any pairs do."""
         sides = [ours - theirs, theirs - ours]
-        spend(sum(min(side.total(), MOST_FACTORS) for side in sides))
-        if max(side.total() for side in sides) > MOST_FACTORS:
-            raise Refused(f"products of more than {MOST_FACTORS} factors are compared")
+        spend(20 * sum(side.total() for side in sides))
         left, right = (sorted(side.elements(), key=self._order) for side in sides)
         if len(left) != len(right) or self._graph.minus_one in ours | theirs:
             return Comparison()

@@ -17,6 +17,7 @@ from dipapprox import Options
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Judgement, LossesOf, Private, Violated
@@ -302,27 +303,34 @@ def test_cuts_take_just_so_many_units(side: bool) -> None:
     assert nearly == whole
 
 
-def test_losses_that_are_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_losses, "MOST_LOSSES", 8)
+def test_losses_that_are_too_many_are_refused() -> None:
+    """Knots, losses between them, and products cost work."""
     step = {"step": 1, "offset": 0, "places": 20}
 
     def grid(*knots: list[int]) -> Losses:
         asked = kernel_losses.Grid({**step, "knots": [*knots]})
         return asked.above(lambda loss: ball(Fraction(1, 2)))
 
-    assert len(grid([0, 7, 7]).masses) == 8
-    with pytest.raises(Refused):
-        grid([0, 8, 8])
-    with pytest.raises(Refused):
-        grid([0, 10, 1])
+    def within(work: int, *knots: list[int]) -> Losses:
+        with asking(lambda: None, work):
+            return grid(*knots)
+
+    assert len(within(10_000, [0, 7, 7]).masses) == 8
+    assert len(within(10_000, [0, 1000, 1000]).masses) == 1001
+    for knots in ([0, 3000, 3000], [0, 100, 1], [0, 10**30, 1]):
+        with pytest.raises(Refused):
+            within(10_000, knots)
     with pytest.raises(BadProof):
         grid([0, 3, 1], [3, 4, 1])
     with pytest.raises(BadProof):
         grid([1, 0, 1])
-    one = grid([0, 3, 1])
-    assert one.composed(one, (0, 0)).masses
-    with pytest.raises(Refused):
-        grid([0, 4, 1]).composed(one, (0, 0))
+    with pytest.raises(BadProof):
+        grid([0, 1, 0])
+    one = grid([0, 300, 300])
+    with asking(lambda: None, 11_000):
+        assert one.composed(one, (0, 0)).masses
+    with asking(lambda: None, 10_000), pytest.raises(Refused):
+        one.composed(one, (0, 0))
 
 
 @pytest.mark.parametrize("rate", [0, "-1/2", "3/2", 2])
