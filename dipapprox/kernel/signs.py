@@ -230,7 +230,10 @@ def _holds_at_ends(function: Sum, on: Epsilons) -> bool:
 
 
 def _values(function: Sum, lower: Fraction, upper: Fraction, order: int, bits: int) -> Ball:
-    """Enclose what a function is on [lower, upper], by Taylor's formula."""
+    """Enclose f e^(-q eps), q its largest rate, on [lower, upper], by Taylor's formula."""
+    # Of the same sign; in what is left nothing grows but powers.
+    top = max(q for (q, _), _ in function.terms)
+    function = Sum.of(((q - top, n), c) for (q, n), c in function.terms)
     with precision(bits):
         middle, radius = to_ball((lower + upper) / 2), to_ball((upper - lower) / 2)
         total, size = function.ball(middle), arb(1)

@@ -97,6 +97,7 @@ TOUCHING = {
     "high order at 0, and one zero below": (exp(1) - ONE - EPS) * (EPS + ONE) * (EPS - ONE),
     "falls, then rises": EPS * EPS - EPS.scaled(Fraction(3, 2)) + constant(Fraction(3, 5)),
     "large powers": product([EPS] * 9) - product([EPS] * 8).scaled(3) + exp(3) + constant(90),
+    "low far away": (product([EPS - constant(10**6)] * 2) + ONE) * exp(HALF) - ONE,
     "small rates": exp(Fraction(1, 97)) - constant(1) - EPS.scaled(Fraction(1, 100)),
 }
 
