@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import gcd, lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol, content
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,8 @@ def leading(form: LinearForm) -> LinearForm:
 
 def primitive(form: LinearForm) -> LinearForm:
     """Return the multiple with coprime integer coefficients, the first of them positive."""
-    coefficients = [c for _, c in form.terms]
-    common = Fraction(
-        gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients))
-    )
-    return form.scaled(1 / (common if coefficients[0] > 0 else -common))
+    unit = content(c for _, c in form.terms)
+    return form.scaled(1 / (unit if form.terms[0][1] > 0 else -unit))
 
 
 def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:

@@ -18,9 +18,9 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import difference, has_interior
 
 if TYPE_CHECKING:
-    from dipapprox.events import integer_points
+    from dipapprox.linear import integer_points
 else:
-    integer_points = Deferred("dipapprox.events.integer_points")
+    integer_points = Deferred("dipapprox.linear.integer_points")
 
 
 def is_possible(event: Event | Star) -> bool:

@@ -6,8 +6,9 @@ immutable, normalised (no zero coefficients, symbols sorted, samples first) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from math import gcd, lcm
 
 from dipapprox.data_classes import dataclass, field
 
@@ -142,6 +143,15 @@ class LinearForm:
             return self
         leading = self.terms[0][1]
         return self if is_unit(leading) else self.scaled(1 / abs(leading))
+
+
+def content(numbers: Iterable[Fraction]) -> Fraction:
+    """The largest number of which all are integer multiples; 1 if all are 0."""
+    known = [number for number in numbers if number.numerator]
+    if not known:
+        return _ONE
+    # Fractions are in lowest terms.
+    return Fraction(gcd(*(c.numerator for c in known)), lcm(*(c.denominator for c in known)))
 
 
 def is_unit(coefficient: Fraction) -> bool:

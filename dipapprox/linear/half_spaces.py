@@ -3,16 +3,30 @@
 Events and the domains of integrals are systems { form <= 0 }; a system whose strict version has no
 solution has measure zero, and conversely. Variables that are bounded on one side only are
 dropped first; what is left is decided as shortest paths when it consists of differences, and by
-the simplex method otherwise.
+a linear programme otherwise. Let the forms be a_g·x + c_g. Some x has a_g·x + c_g < 0 for all g
+exactly if some x and s >= 0 have
+
+    a_g·x + c_g·s <= -1   for all g.
+
+Proof. From such an x, (x·s, s) is one for large s. From (x, s): x / s, or, if s = 0, t·x for
+large t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
+from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
+
+if TYPE_CHECKING:
+    from dipapprox.linear import programme
+else:
+    programme = Deferred("dipapprox.linear.programme")  # most systems are differences
 
 _ZERO = Fraction(0)
 
@@ -35,7 +49,7 @@ def has_interior(forms: Iterable[LinearForm]) -> bool:
     found = [d for d in differences if d is not None]
     if len(found) == len(system):
         return not _has_tight_cycle(found)
-    return _greatest_slack_is_positive(system)
+    return _have_common_slack(system)
 
 
 def implies(forms: Iterable[LinearForm], conclusion: LinearForm) -> bool:
@@ -93,68 +107,30 @@ def _has_tight_cycle(differences: Sequence[Difference]) -> bool:
     return True
 
 
-def _greatest_slack_is_positive(system: Sequence[LinearForm]) -> bool:
-    """Return whether max { t <= 1 : form + t <= 0 for every form } is positive.
+def _have_common_slack(system: Sequence[LinearForm]) -> bool:
+    """Whether some point has form < 0 for every form, by a linear programme."""
+    scale = ""  # no symbol of a form
+    rows = [((scale, form.constant), *form.terms) for form in system]
+    unknowns = dict.fromkeys([scale, *(s for form in system for s, _ in form.terms)])
+    anywhere, positive = programme.Side.ANY, programme.Side.AT_LEAST_ZERO
+    sides = dict.fromkeys(unknowns, anywhere) | {scale: positive}
+    slack = programme.LinearProgramme(rows, dict.fromkeys(unknowns, 1), sides, Limits())
+    return isinstance(slack.solve([-1] * len(rows)), programme.Optimum)
 
-    The simplex method on dictionaries with exact rationals and Bland's rule, which ends. Columns:
-    the constant, the variables of the forms (free: once basic they never leave), the slack that
-    took the place of t. `rows[i]` expresses the i-th slack; rows of free variables are not kept.
+
+def nearest_point(
+    forms: Sequence[LinearForm], unknowns: Iterable[Symbol], limits: Limits
+) -> Mapping[Symbol, Fraction] | None:
+    """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none.
+
+    Args:
+        forms: Any.
+        unknowns: At least the symbols in the forms.
+        limits: Asked again and again.
     """
-    symbols = sorted({s for form in system for s, _ in form.terms}, key=str)
-    width = len(symbols)
-    # slack = -constant - form - t >= 0, and the last one: slack = 1 - t >= 0
-    rows = [[-f.constant, *(-f.coefficient(s) for s in symbols), _ZERO] for f in system]
-    rows.append([Fraction(1), *([_ZERO] * width), _ZERO])
-    # Raise t until the first slack is 0; that slack becomes the last column: t = row - slack.
-    start = min(range(len(rows)), key=lambda i: rows[i][0])
-    objective = [*rows[start][:-1], Fraction(-1)]
-    rows = [[a - b for a, b in zip(r, objective, strict=True)] for r in rows]
-    names = [-1] * width + [start]  # names of the columns: -1 for free variables
-    owners: list[int] = list(range(len(rows)))
-    del rows[start], owners[start]
-    while objective[0] <= 0:
-        candidates = [
-            (names[j], j)
-            for j in range(width + 1)
-            if objective[j + 1] > 0 or (names[j] < 0 and objective[j + 1])
-        ]
-        if not candidates:
-            return False
-        column = min(candidates)[1] + 1
-        sign = 1 if objective[column] > 0 else -1
-        blocking = [
-            (row[0] / -(sign * row[column]), owners[i], i)
-            for i, row in enumerate(rows)
-            if sign * row[column] < 0
-        ]
-        leaving = min(blocking)[2]  # t <= 1 guarantees that there is one
-        pivot = rows[leaving]
-        entering = _solve(pivot, column)
-        objective = _insert(objective, entering, column)
-        free = names[column - 1] < 0
-        names[column - 1], owners[leaving] = owners[leaving], names[column - 1]
-        rows = [
-            _insert(row, entering, column) if i != leaving else entering
-            for i, row in enumerate(rows)
-        ]
-        if free:  # a free variable is now basic and bounded by nothing
-            del rows[leaving], owners[leaving]
-    return True
-
-
-def _solve(row: Sequence[Fraction], column: int) -> list[Fraction]:
-    """Turn slack = row into an expression of the column's variable; the slack takes its place."""
-    pivot = row[column]
-    solved = [-value / pivot for value in row]
-    solved[column] = 1 / pivot
-    return solved
-
-
-def _insert(row: Sequence[Fraction], entering: Sequence[Fraction], column: int) -> list[Fraction]:
-    """Substitute the solved variable into another row."""
-    factor = row[column]
-    if not factor:
-        return list(row)
-    result = [a + factor * b for a, b in zip(row, entering, strict=True)]
-    result[column] = factor * entering[column]
-    return result
+    rates = dict.fromkeys(unknowns, 1)
+    sides = dict.fromkeys(rates, programme.Side.ANY)
+    rows = [form.terms for form in forms]
+    nearest = programme.LinearProgramme(rows, rates, sides, limits)
+    found = nearest.solve([-form.constant for form in forms])
+    return found.shift if isinstance(found, programme.Optimum) else None

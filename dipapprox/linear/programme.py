@@ -1,4 +1,4 @@
-"""Linear programmes in integers, solved exactly: the cheapest shift, and the flow that proves it.
+"""Linear programmes, solved exactly: the cheapest shift, and the flow that proves it.
 
     least  Σ rate_i · |x_i|         subject to   Σ_i a_gi · x_i <= h_g        for every row g
 
@@ -13,13 +13,20 @@ for one h is a start for the next. Where the second has no bound the first has n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
+from math import lcm
+from typing import Generic, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
+
+Unknown = TypeVar("Unknown", bound=Hashable)
+"""What unknowns are called."""
+
+Number = Fraction | int
 
 
 class Side(Enum):
@@ -30,18 +37,22 @@ class Side(Enum):
     AT_MOST_ZERO = "at most zero"
 
 
+SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
+"""Where an unknown lies that has one of these signs, or is 0."""
+
+
 @dataclass(frozen=True, slots=True)
-class Optimum:
+class Optimum(Generic[Unknown]):
     """Both programmes are solved, by solutions of equal value: each proves the other optimal.
 
     Attributes:
         value: The least cost.
-        shift: The x_i.
+        shift: The x_i, in the order of the rates.
         flow: The y_g.
     """
 
     value: Fraction
-    shift: tuple[Fraction, ...]
+    shift: Mapping[Unknown, Fraction]
     flow: tuple[Fraction, ...]
 
 
@@ -56,40 +67,48 @@ class Infeasible:
     flow: tuple[Fraction, ...]
 
 
-class LinearProgramme:
+class LinearProgramme(Generic[Unknown]):
     """All programmes with the same rows and rates; only h changes from one to the next.
 
     The simplex method on dictionaries of integers: what is stored is a rational dictionary times
     the product of pivots so far over the one before (Edmonds, Bareiss), so that every division
     is exact. The column of the largest coefficient enters; after pivots that gain nothing the
-    first one (Bland's rule), until one gains: so it ends.
+    first one (Bland's rule), until one gains: so it ends. Rows, rates and h are multiplied up to
+    integers first.
 
     Args:
-        rows: For every row its coefficients a_gi by the number of the unknown.
-        rates: The rate of every unknown, > 0; None where the unknown is 0.
+        rows: For every row the unknowns in it, each once, with a_gi.
+        rates: The rate of every unknown, >= 0; None where the unknown is 0.
         sides: Where every unknown may lie.
         limits: Asked at every pivot.
     """
 
     def __init__(
         self,
-        rows: Sequence[dict[int, int]],
-        rates: Sequence[int | None],
-        sides: Sequence[Side],
+        rows: Iterable[Iterable[tuple[Unknown, Number]]],
+        rates: Mapping[Unknown, Number | None],
+        sides: Mapping[Unknown, Side],
         limits: Limits,
     ) -> None:
-        self._rows, self._rates, self._limits = rows, rates, limits
-        count = len(rows)
+        self._unknowns, self._limits = tuple(rates), limits
+        own = [dict(row) for row in rows]
+        self._scales = [lcm(*(a.denominator for a in row.values())) for row in own]
+        self._unit = lcm(*(rate.denominator for rate in rates.values() if rate is not None))
         # Bounds of the second programme: (unknown, sign, rate) says sign · Σ a_gi · y_g <= rate.
         self._bounds = [
-            (unknown, sign, rate)
-            for unknown, (rate, side) in enumerate(zip(rates, sides, strict=True))
+            (unknown, sign, int(rate * self._unit))
+            for unknown, rate in rates.items()
             if rate is not None
             for sign, missing in ((1, Side.AT_LEAST_ZERO), (-1, Side.AT_MOST_ZERO))
-            if side is not missing
+            if sides[unknown] is not missing
+        ]
+        count = len(own)
+        whole = [
+            {unknown: int(a * scale) for unknown, a in row.items()}
+            for row, scale in zip(own, self._scales, strict=True)
         ]
         self._table = [
-            [*(sign * row.get(unknown, 0) for row in rows), rate]
+            [*(sign * row.get(unknown, 0) for row in whole), rate]
             for unknown, sign, rate in self._bounds
         ]
         # Names: g < count is y_g, count + b the slack of bound b.
@@ -97,15 +116,17 @@ class LinearProgramme:
         self._basic = [count + b for b in range(len(self._bounds))]
         self._denominator = 1
 
-    def solve(self, right: Sequence[int]) -> Optimum | Infeasible:
+    def solve(self, right: Sequence[Number]) -> Optimum[Unknown] | Infeasible:
         """Solve the programme with these h_g."""
-        gains = self._gains(right)
+        scaled = [h * scale for h, scale in zip(right, self._scales, strict=True)]
+        common = lcm(*(h.denominator for h in scaled))
+        gains = self._gains([int(h * common) for h in scaled])
         stuck = False
         while True:
             self._limits.check()
             column = self._entering(gains, bland=stuck)
             if column is None:
-                return self._optimum(gains)
+                return self._optimum(gains, common)
             leaving = self._leaving(column)
             if leaving is None:
                 return self._ray(column)
@@ -114,7 +135,7 @@ class LinearProgramme:
 
     def _gains(self, right: Sequence[int]) -> list[int]:
         """The objective in terms of what is not basic, times the denominator; last its value."""
-        count = len(self._rows)
+        count = len(self._scales)
         width = count + 1
         gains = [-right[name] * self._denominator if name < count else 0 for name in self._entered]
         gains.append(0)
@@ -166,28 +187,24 @@ class LinearProgramme:
         self._denominator = pivot
         self._basic[leaving], self._entered[column] = self._entered[column], self._basic[leaving]
 
-    def _optimum(self, gains: Sequence[int]) -> Optimum:
-        count, denominator = len(self._rows), self._denominator
-        flow = [Fraction(0)] * count
-        for name, row in zip(self._basic, self._table, strict=True):
-            if name < count:
-                flow[name] = Fraction(row[-1], denominator)
-        shift = [Fraction(0)] * len(self._rates)
+    def _optimum(self, gains: Sequence[int], common: int) -> Optimum[Unknown]:
+        count, unit = len(self._scales), self._denominator * common
+        shift = dict.fromkeys(self._unknowns, Fraction(0))
         for name, gain in zip(self._entered, gains, strict=False):
             if name >= count:
                 unknown, sign, _ = self._bounds[name - count]
-                shift[unknown] += Fraction(sign * gain, denominator)
-        value = Fraction(-gains[-1], denominator)
-        return Optimum(value, tuple(shift), tuple(flow))
+                shift[unknown] += Fraction(sign * gain, unit)
+        values = zip(self._basic, (row[-1] for row in self._table), strict=True)
+        return Optimum(Fraction(-gains[-1], unit * self._unit), shift, self._flow(dict(values)))
 
     def _ray(self, column: int) -> Infeasible:
-        count = len(self._rows)
-        flow = [Fraction(0)] * count
-        if self._entered[column] < count:
-            flow[self._entered[column]] = Fraction(1)
-        for name, row in zip(self._basic, self._table, strict=True):
-            if name < count:
-                flow[name] = Fraction(-row[column], self._denominator)
+        values = {name: -row[column] for name, row in zip(self._basic, self._table, strict=True)}
+        flow = self._flow({**values, self._entered[column]: self._denominator})
         if not any(flow):
             raise BrokenInvariant("a flow without bound that flows nowhere")
-        return Infeasible(tuple(flow))
+        return Infeasible(flow)
+
+    def _flow(self, values: Mapping[int, int]) -> tuple[Fraction, ...]:
+        """Return the y_g of rows as they were given; `values` are times the denominator."""
+        unit = self._denominator * self._unit
+        return tuple([Fraction(values.get(g, 0) * s, unit) for g, s in enumerate(self._scales)])

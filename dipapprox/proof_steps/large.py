@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import lcm
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -186,25 +185,17 @@ def _inwards(
     """
     if machine.whole and all(isinstance(FAMILIES[s.family], IntegerFamily) for s in whole.samples):
         return [_ZERO] * len(whole.samples)
-    rows: list[dict[int, int]] = []
-    right: list[int] = []
+    rows: list[list[tuple[int, Fraction]]] = []
     forms = [guard for own in whole.guards for guard in own]
     for (form, _), rest in zip(forms, at_inputs(whole, _reads(whole, first), False), strict=True):
         noise = in_noise(form, whole).noise
         if rest + sum((c * found.noise[k] for k, c in noise.items()), _ZERO):
             continue
-        scale = lcm(*(c.denominator for c in noise.values()))
-        rows.append({k: int(-c * scale) for k, c in noise.items()})
-        right.append(-1)
+        rows.append([(k, -c) for k, c in noise.items()])
     for number, sample in enumerate(whole.samples):
         shifts = FAMILIES[sample.family].shifts
         if len(shifts) == 1 and not is_light(sample) and not found.noise[number]:
-            rows.append({number: -shifts[0]})
-            right.append(-1)
-    if not rows:
-        return [_ZERO] * len(whole.samples)
-    count = len(whole.samples)
-    moved = LinearProgramme(rows, [1] * count, [Side.ANY] * count, limits).solve(right)
-    if not isinstance(moved, Optimum):
-        return None
-    return list(moved.shift)
+            rows.append([(number, Fraction(-shifts[0]))])
+    sides = dict.fromkeys(range(len(whole.samples)), Side.ANY)
+    moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
+    return list(moved.shift.values()) if isinstance(moved, Optimum) else None

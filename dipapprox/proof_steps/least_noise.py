@@ -12,7 +12,7 @@ from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.whole_runs import INPUTS, Growth, Whole, in_noise, value_at
 
@@ -63,29 +63,18 @@ def at_inputs(whole: Whole, reads: Mapping[int, Fraction], integers: bool) -> li
 
 def solved(whole: Whole, rest: Sequence[Fraction], limits: Limits) -> Solved:
     """Return the least noise x with coefficients * x + rest >= 0 for every guard of a run."""
-    rows: list[dict[int, int]] = []
-    scales: list[int] = []
-    forms = [form for own in whole.guards for form, _ in own]
-    for form in forms:
-        noise = in_noise(form, whole).noise
-        scale = lcm(*(c.denominator for c in noise.values()))
-        rows.append({number: int(-c * scale) for number, c in noise.items()})
-        scales.append(scale)
-    right = [value * scale for value, scale in zip(rest, scales, strict=True)]
-    unit = lcm(*(sample.size.numerator for sample in whole.samples))
-    rates = [
-        None if is_light(sample) else 0 if number in whole.free else int(unit / sample.size)
+    noises = [in_noise(form, whole).noise for own in whole.guards for form, _ in own]
+    rates = {
+        number: None if is_light(sample) else _ZERO if number in whole.free else 1 / sample.size
         for number, sample in enumerate(whole.samples)
-    ]
-    sides = [_side(sample.family) for sample in whole.samples]
-    common = lcm(*(value.denominator for value in right))
-    found = LinearProgramme(rows, rates, sides, limits).solve([int(v * common) for v in right])
-    factors = [y * scale / unit for y, scale in zip(found.flow, scales, strict=True)]
-    listed = _listed(whole, factors)
+    }
+    sides = {number: _side(sample.family) for number, sample in enumerate(whole.samples)}
+    rows = [[(number, -c) for number, c in noise.items()] for noise in noises]
+    found = LinearProgramme(rows, rates, sides, limits).solve(rest)
+    listed = _listed(whole, found.flow)
     if not isinstance(found, Optimum):
         return Solved(listed, None, ())
-    cost = -sum((y * value for y, value in zip(factors, rest, strict=True)), _ZERO)
-    return Solved(listed, cost, tuple([x / common for x in found.shift]))
+    return Solved(listed, found.value, tuple(found.shift.values()))
 
 
 def never(
@@ -107,23 +96,20 @@ def never(
     Returns:
         As `solved`; None if there are no such multipliers.
     """
-    rows: list[dict[int, int]] = []
-    scales: list[int] = []
+    rows: list[list[tuple[int, Fraction]]] = []
     count = len(whole.samples)
     forms = [form for own in whole.guards for form, _ in own]
     for form, steps, first in zip(forms, ray, rest, strict=True):
         known = in_noise(form, whole).noise | {count: steps, count + 1: first}
-        scales.append(lcm(*(c.denominator for c in known.values())))
-        rows.append({number: int(-c * scales[-1]) for number, c in known.items() if c})
-    sides = [*[Side.ANY] * (count + 1), Side.AT_LEAST_ZERO]
-    programme = LinearProgramme(rows, [1] * (count + 2), sides, limits)
-    found = programme.solve([-scale for scale in scales])
+        rows.append([(number, -c) for number, c in known.items()])
+    sides = dict.fromkeys(range(count + 1), Side.ANY) | {count + 1: Side.AT_LEAST_ZERO}
+    found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
     if isinstance(found, Optimum):
         return None
     stricts = [strict for own in whole.guards for _, strict in own]
     if integers and not any(y and strict for y, strict in zip(found.flow, stricts, strict=True)):
         return None
-    return _listed(whole, [y * scale for y, scale in zip(found.flow, scales, strict=True)])
+    return _listed(whole, found.flow)
 
 
 def _listed(whole: Whole, factors: Sequence[Fraction]) -> list[Json]:
@@ -147,12 +133,7 @@ def is_light(sample: Sample) -> bool:
 def _side(family: str) -> Side:
     if FAMILIES[family].is_light:
         return Side.ANY
-    match FAMILIES[family].shifts:
-        case (1, -1) | (-1, 1):
-            return Side.ANY
-        case (1,):
-            return Side.AT_LEAST_ZERO
-        case (-1,):
-            return Side.AT_MOST_ZERO
-        case _:
-            raise NoCertificate(f"{family} noise has no price")
+    side = SIDES.get(tuple(sorted(FAMILIES[family].shifts)))
+    if side is None:
+        raise NoCertificate(f"{family} noise has no price")
+    return side

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import floor, lcm
+from math import floor
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -229,17 +229,11 @@ def _planned(
         if domain.high is not None:
             wanted.append(value.scaled(Fraction(-1)).plus(Form(domain.high)))
     atoms = [*range(len(whole.samples)), *(INPUTS + k for k in range(len(whole.reads)))]
-    order = {atom: place for place, atom in enumerate(atoms)}
-    rows: list[dict[int, int]] = []
-    right: list[Fraction] = []
-    for form in wanted:
-        scale = lcm(*(c.denominator for _, c in form.terms))
-        rows.append({order[atom]: int(-c * scale) for atom, c in form.terms})
-        right.append(form.constant * scale)
-    common = lcm(*(value.denominator for value in right))
-    programme = LinearProgramme(rows, [1] * len(atoms), [Side.ANY] * len(atoms), limits)
-    found = programme.solve([int(value * common) for value in right])
+    rows = [[(atom, -c) for atom, c in form.terms] for form in wanted]
+    sides = dict.fromkeys(atoms, Side.ANY)
+    programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides, limits)
+    found = programme.solve([form.constant for form in wanted])
     if not isinstance(found, Optimum):
         return None
-    values = [x / common for x in found.shift]
+    values = list(found.shift.values())
     return values[: len(whole.samples)], values[len(whole.samples) :]

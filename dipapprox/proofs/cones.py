@@ -19,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
-from math import gcd, lcm
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.programme import Side
+from dipapprox.linear.form import LinearForm, Symbol, content
+from dipapprox.linear.programme import SIDES, Side
 from dipapprox.proofs.possible_inputs import PossibleInputs
 from dipapprox.semantics.real_inputs import NotReal
 from dipapprox.semantics.state import FinalState, FinalStates, Sample, guards_of
@@ -150,16 +149,12 @@ class ConeBuilder:
                 parts = self._sources[symbol].mean
             for cell, factor in parts:
                 change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
-        scale = _common_scale([*noise.values(), *change.values()])
-        return Row(_integers(noise, scale), _integers(change, scale))
-
-
-_SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
-"""Where shifts of samples may lie that stay on these sides of their means."""
+        unit = content([*noise.values(), *change.values()])
+        return Row(_integers(noise, unit), _integers(change, unit))
 
 
 def _source(sample: Sample, inputs: dict[str, int]) -> Source:
-    side = _SIDES[sample.family.shifts or sample.family.sides]
+    side = SIDES[sample.family.shifts or sample.family.sides]
     if not sample.family.shifts:
         pricing = Pricing.GAUSSIAN
     elif sample.family.is_exponential:
@@ -173,14 +168,5 @@ def _source(sample: Sample, inputs: dict[str, int]) -> Source:
     return Source(sample.label, sample.line, pricing, rate, side, mean, is_integer, sample.site)
 
 
-def _common_scale(numbers: Iterable[Fraction]) -> Fraction:
-    """The positive factor that makes numbers coprime integers."""
-    kept = [number for number in numbers if number]
-    if not kept:
-        return Fraction(1)
-    denominator = lcm(*(number.denominator for number in kept))
-    return Fraction(denominator, gcd(*(number.numerator for number in kept)))
-
-
-def _integers(numbers: dict[int, Fraction], scale: Fraction) -> tuple[tuple[int, int], ...]:
-    return tuple((place, int(c * scale)) for place, c in sorted(numbers.items()) if c)
+def _integers(numbers: dict[int, Fraction], unit: Fraction) -> tuple[tuple[int, int], ...]:
+    return tuple((place, int(c / unit)) for place, c in sorted(numbers.items()) if c)

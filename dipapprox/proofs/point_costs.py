@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, gcd, lcm
+from math import ceil
 
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proofs.cones import Cone
@@ -53,10 +53,7 @@ class CostOfPoints:
 
     def __init__(self, cone: Cone, integers: bool, limits: Limits) -> None:
         self._cone, self._integers, self._limits = cone, integers, limits
-        rates = [source.rate for source in cone.sources]
-        self._unit = Fraction(1, lcm(*(rate.denominator for rate in rates if rate is not None)))
-        self._rates = [None if rate is None else int(rate / self._unit) for rate in rates]
-        self._programmes: dict[bool, LinearProgramme] = {}
+        self._programmes: dict[bool, LinearProgramme[Symbol]] = {}
 
     def at(self, point: Point, shown: Shown | None) -> PointCost:
         """Return V.
@@ -66,16 +63,11 @@ class CostOfPoints:
             shown: What the real outputs are to be; None if they may be anything.
         """
         self._limits.check()
-        forms, scales = self._forms(point, shown)
-        programme = self._programme(forms, shown is not None)
-        sides = [-form.constant for form in forms]
-        common = lcm(*(side.denominator for side in sides))
-        found = programme.solve([int(side * common) for side in sides])
-        flow = tuple([y * scale * self._unit for y, scale in zip(found.flow, scales, strict=True)])
+        forms = self._forms(point, shown)
+        found = self._programme(forms, shown is not None).solve([-form.constant for form in forms])
         if not isinstance(found, Optimum):
-            return PointCost(None, (), flow)
-        noise = tuple([e / common for e in found.shift])
-        return PointCost(found.value * self._unit / common, noise, flow)
+            return PointCost(None, (), found.flow)
+        return PointCost(found.value, tuple(found.shift.values()), found.flow)
 
     def shown_at(self, point: Point, noise: Sequence[Fraction]) -> Shown:
         """Return the real outputs at some inputs and noise."""
@@ -88,26 +80,23 @@ class CostOfPoints:
             return is_open(self._cone, point)
         return self.at(point, None).cost is not None
 
-    def _forms(self, point: Point, shown: Shown | None) -> tuple[list[LinearForm], list[Fraction]]:
-        """Return forms <= 0 over the noise with integer coefficients, and what they were times."""
+    def _forms(self, point: Point, shown: Shown | None) -> list[LinearForm]:
+        """Return forms <= 0 over the noise; of integers their values are multiples of its unit."""
         values = _values(self._cone, point)
         forms = [form.at(values) for form in self._cone.guards]
         if shown is not None:
             for form, value in zip(self._cone.shown, shown, strict=True):
                 above = form.at(values) - LinearForm.constant_form(value)
                 forms += [above, -above]
-        scales = [_scale(form) for form in forms]
-        whole = [form.scaled(scale) for form, scale in zip(forms, scales, strict=True)]
-        if self._integers:
-            whole = [LinearForm(form.terms, Fraction(ceil(form.constant))) for form in whole]
-        return whole, scales
+        return [_rounded(form) for form in forms] if self._integers else forms
 
-    def _programme(self, forms: Sequence[LinearForm], is_shown: bool) -> LinearProgramme:
+    def _programme(self, forms: Sequence[LinearForm], is_shown: bool) -> LinearProgramme[Symbol]:
         if is_shown not in self._programmes:
+            sources = self._cone.sources
             self._programmes[is_shown] = LinearProgramme(
-                [{int(s): int(c) for s, c in form.terms} for form in forms],
-                self._rates,
-                [source.side for source in self._cone.sources],
+                [form.terms for form in forms],
+                {place: source.rate for place, source in enumerate(sources)},
+                {place: source.side for place, source in enumerate(sources)},
                 self._limits,
             )
         return self._programmes[is_shown]
@@ -124,11 +113,10 @@ def is_open(cone: Cone, point: Point) -> bool:
     return has_interior([*(form.at(values) for form in cone.guards), *supports])
 
 
-def _scale(form: LinearForm) -> Fraction:
-    """The positive factor that makes the coefficients of a form coprime integers."""
-    coefficients = [c for _, c in form.terms]
-    numerator = gcd(*(c.numerator for c in coefficients))
-    return Fraction(lcm(*(c.denominator for c in coefficients)), numerator or 1)
+def _rounded(form: LinearForm) -> LinearForm:
+    """What form <= 0 says of integers: the constant is a multiple of the coefficients' content."""
+    unit = content(c for _, c in form.terms)
+    return LinearForm(form.terms, ceil(form.constant / unit) * unit)
 
 
 def _values(cone: Cone, point: Point) -> dict[Symbol, Fraction]:

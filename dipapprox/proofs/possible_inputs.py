@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import ceil, floor
 
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.half_spaces import has_interior, implies
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.path_ends import supports
 from dipapprox.semantics.real_inputs import NotReal
@@ -111,24 +110,13 @@ class PossibleInputs:
     def _found(
         self, forms: Sequence[LinearForm], bounds: Sequence[LinearForm]
     ) -> tuple[Fraction, ...]:
-        count = len(self._samples) + len(self._inputs)
-        whole = [*forms, *bounds]
-        scales = [lcm(*(c.denominator for _, c in form.terms)) for form in whole]
-        rows = [
-            {int(s): int(c * scale) for s, c in form.terms}
-            for form, scale in zip(whole, scales, strict=True)
-        ]
-        programme = LinearProgramme(rows, (1,) * count, (Side.ANY,) * count, self._limits)
+        unknowns = range(len(self._samples) + len(self._inputs))
         slack = Fraction(1)
         for _ in range(_HALVINGS):
-            sides = [
-                -(form.constant + (slack if k < len(forms) else 0)) * scale
-                for k, (form, scale) in enumerate(zip(whole, scales, strict=True))
-            ]
-            common = lcm(*(side.denominator for side in sides))
-            found = programme.solve([int(side * common) for side in sides])
-            if isinstance(found, Optimum):
-                return self._checked([x / common for x in found.shift[len(self._samples) :]])
+            inner = [LinearForm(form.terms, form.constant + slack) for form in forms]
+            found = nearest_point([*inner, *bounds], unknowns, self._limits)
+            if found is not None:
+                return self._checked([found[k] for k in unknowns[len(self._samples) :]])
             slack /= 2
         raise NotReal("no inputs were found that make an output possible")
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import lcm
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
@@ -91,8 +90,6 @@ class WorstChange:
 class CostOfChanges:
     """Costs of the changes of one cone.
 
-    The programme is solved in multiples of `_unit`, in which all rates are integers.
-
     Args:
         cone: The cone.
         limits: Asked again and again.
@@ -100,20 +97,17 @@ class CostOfChanges:
 
     def __init__(self, cone: Cone, limits: Limits) -> None:
         self._cone, self._limits = cone, limits
-        finite = [source.rate for source in cone.sources if source.rate is not None]
-        self._unit = Fraction(1, lcm(*(rate.denominator for rate in finite)))
         self._programme = LinearProgramme(
-            [dict(row.noise) for row in cone.rows],
-            [None if s.rate is None else int(s.rate / self._unit) for s in cone.sources],
-            [source.side for source in cone.sources],
+            [row.noise for row in cone.rows],
+            {place: source.rate for place, source in enumerate(cone.sources)},
+            {place: source.side for place, source in enumerate(cone.sources)},
             limits,
         )
 
     def at(self, change: Change) -> Flow:
         """Return the cost of one change, of any integers, with its proof."""
         found = self._solve(tuple((each, each) for each in change))
-        cost = found.value * self._unit if isinstance(found, Optimum) else None
-        return self._flow(change, found, cost)
+        return Flow(change, found.flow, found.value if isinstance(found, Optimum) else None)
 
     def shift_for(self, box: Box) -> BoxShift | None:
         """Return the cheapest shift for all changes in a box; None if there is none."""
@@ -152,13 +146,13 @@ class CostOfChanges:
         dearest = max(gaps, key=lambda k: gaps[k], default=0)
         if isinstance(found, Infeasible):
             if value > 0:
-                search.note(self._flow(change, found, None))
+                search.note(Flow(change, found.flow, None))
                 return False
             search.wait(box, None, dearest)
             return True
         shift = self._shift(box, found)
-        if value * self._unit == shift.cost:
-            search.note(self._flow(change, found, shift.cost))
+        if value == shift.cost:
+            search.note(Flow(change, found.flow, shift.cost))
             search.done.append(shift)
             return True
         corner = self.at(change)
@@ -168,7 +162,7 @@ class CostOfChanges:
         search.wait(box, shift, dearest)
         return True
 
-    def _solve(self, box: Box) -> Optimum | Infeasible:
+    def _solve(self, box: Box) -> Optimum[int] | Infeasible:
         """Solve for the least right sides in a box."""
         return self._programme.solve(
             [
@@ -177,14 +171,12 @@ class CostOfChanges:
             ]
         )
 
-    def _shift(self, box: Box, found: Optimum) -> BoxShift:
-        for source, shift in zip(self._cone.sources, found.shift, strict=True):
+    def _shift(self, box: Box, found: Optimum[int]) -> BoxShift:
+        moved = tuple(found.shift.values())
+        for source, shift in zip(self._cone.sources, moved, strict=True):
             if source.is_integer and shift.denominator != 1:
                 raise BrokenInvariant("an integer sample is shifted by a fraction")
-        return BoxShift(box, found.shift, found.value * self._unit)
-
-    def _flow(self, change: Change, found: Optimum | Infeasible, cost: Fraction | None) -> Flow:
-        return Flow(change, tuple(y * self._unit for y in found.flow), cost)
+        return BoxShift(box, moved, found.value)
 
 
 class _Search:

@@ -31,9 +31,9 @@ points are all in B or all outside. Were they outside, A without B would contain
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor
 
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.state import Guard
 
@@ -42,11 +42,7 @@ _HALF = Fraction(1, 2)
 
 def coprime(form: LinearForm) -> LinearForm:
     """Multiply a form by a positive number so that its samples have coprime integer factors."""
-    coefficients = [c for s, c in form.terms if isinstance(s, int)]
-    numerator = gcd(*(c.numerator for c in coefficients))
-    denominator = lcm(*(c.denominator for c in coefficients))
-    # The fractions are in lowest terms: Σ a/b has content gcd(a) / lcm(b).
-    return form.scaled(Fraction(denominator, numerator))
+    return form.scaled(1 / content(c for s, c in form.terms if isinstance(s, int)))
 
 
 def with_integer_inputs(form: LinearForm, knowledge: Knowledge) -> LinearForm:

@@ -7,12 +7,12 @@ multiples of a common one, integer coefficients, every guard Σ a_i z_i <= b wit
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd, lcm
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
-from dipapprox.events.inequalities import Inequality, integer_inequality
+from dipapprox.linear.form import content
+from dipapprox.linear.integer_points import Inequality, integer_inequality
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,7 @@ def integer_system(event: Event) -> IntegerSystem | NotEnclosed:
             return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
         means.append(law.mean.numerator)
     rates = [1 / law.scale for law in event.samples]
-    unit = Fraction(
-        gcd(*(rate.numerator for rate in rates)), lcm(*(rate.denominator for rate in rates))
-    )
+    unit = content(rates)
     multiples = tuple(int(rate / unit) for rate in rates)
     inequalities = tuple(integer_inequality(guard) for guard in event.guards)
     return IntegerSystem(unit, multiples, tuple(means), inequalities)

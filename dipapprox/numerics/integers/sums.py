@@ -21,11 +21,11 @@ from math import gcd
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
-from dipapprox.events.inequalities import Inequality, integer_inequality
 from dipapprox.graphs import leaves_first
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.integer_points import Inequality, integer_inequality
 from dipapprox.numerics.integers.forests import Below, Forests, Link, Untabled, Variable
 from dipapprox.numerics.kinds import is_sum
 from dipapprox.numerics.methods import Answers

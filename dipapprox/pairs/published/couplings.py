@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import lcm
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator, holds
@@ -33,14 +32,11 @@ from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.programme import LinearProgramme, Optimum, Side
+from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, Side
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = Fraction(0)
-
-_SIDES = {(-1, 1): Side.ANY, (1,): Side.AT_LEAST_ZERO, (-1,): Side.AT_MOST_ZERO}
-"""Where shifts with a finite price may lie, by their signs."""
 
 
 Moves = tuple[Mapping[int, Fraction], ...]
@@ -141,7 +137,7 @@ class Couplings:
             law = laws[0][s]
             priced = bool(law.family.shifts) and not law.family.is_discrete
             rates[s] = 1 / law.scale if priced else None
-            sides[s] = _SIDES[law.family.shifts] if priced else Side.ANY
+            sides[s] = SIDES[law.family.shifts] if priced else Side.ANY
         return self._cheapest(rows, rates, sides)
 
     def _matched(self, place: int, target: int) -> dict[int, int] | None:
@@ -173,28 +169,13 @@ class Couplings:
     ) -> dict[int, Fraction] | None:
         """Return t with form(t) <= bound in every row and the least Σ rate |t|; None if there is
         none."""
-        unknowns = sorted({sample for form, _ in rows for sample in form.samples()})
-        local = {sample: k for k, sample in enumerate(unknowns)}
-        own = [rates[sample] for sample in unknowns]
-        unit = Fraction(1, lcm(*(rate.denominator for rate in own if rate is not None)))
-        table, right = [], []
-        for form, bound in rows:
-            scale = lcm(bound.denominator, *(c.denominator for _, c in form.terms))
-            terms = [(s, c) for s, c in form.terms if isinstance(s, int)]
-            table.append({local[s]: int(c * scale) for s, c in terms})
-            right.append(int(bound * scale))
-        programme = LinearProgramme(
-            table,
-            [None if rate is None else int(rate / unit) for rate in own],
-            [sides[sample] for sample in unknowns],
-            self._limits,
-        )
-        found = programme.solve(right)
+        table = [[(int(s), c) for s, c in form.terms] for form, _ in rows]
+        programme = LinearProgramme(table, rates, sides, self._limits)
+        found = programme.solve([bound for _, bound in rows])
         if not isinstance(found, Optimum):
             return None
-        shift = dict(zip(unknowns, found.shift, strict=True))
-        _check(shift, rows, rates, sides)
-        return {sample: t for sample, t in shift.items() if t}
+        _check(found.shift, rows, rates, sides)
+        return {sample: t for sample, t in found.shift.items() if t}
 
 
 _Forms = tuple[list[LinearForm], list[LinearForm]]
@@ -245,7 +226,7 @@ def _row(
 
 
 def _check(
-    shift: dict[int, Fraction],
+    shift: Mapping[int, Fraction],
     rows: Sequence[tuple[LinearForm, Fraction]],
     rates: Mapping[int, Fraction | None],
     sides: Mapping[int, Side],

@@ -13,12 +13,11 @@ Without the first an outcome that only one input has would look like one that bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import gcd, lcm
 
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import EVERYWHERE
+from dipapprox.events.sums import primitive
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import Excess
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
@@ -74,10 +73,7 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
         scale = 1 / form.coefficient(names[last])
         if len(coordinates.terms) > 1:
             # Of a sum whose ends are short, these stay so: its coefficients become integers.
-            parts = [c for _, c in form.terms]
-            divisor = gcd(*(c.numerator for c in parts))
-            scale = Fraction(lcm(*(c.denominator for c in parts)), divisor)
-            scale = -scale if parts[0] < 0 else scale
+            scale = primitive(form).terms[0][1] / form.terms[0][1]
         combination = (form - LinearForm.constant_form(form.constant)).scaled(scale)
         known = NumberSet(intervals).mapped(scale, -form.constant * scale)
         said.setdefault(last, []).append(known.text(_text(combination)))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer
-from dipapprox.events.inequalities import Inequality
-from dipapprox.events.integer_points import have_integer_point
+from dipapprox.linear.integer_points import Inequality, have_integer_point
 
 BOX = range(-3, 4)
 
