@@ -19,12 +19,12 @@ import numpy as np
 from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import irredundant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank
 from dipapprox.numerics.methods import Method
 from dipapprox.privacy.options import FIRST_PRECISION, Options

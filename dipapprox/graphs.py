@@ -54,6 +54,24 @@ def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, parts.values()))
 
 
+def is_forest(edges: Iterable[Edge]) -> bool:
+    """Whether there is no undirected cycle."""
+    above: dict[int, int] = {}
+
+    def root(vertex: int) -> int:
+        while (parent := above.get(vertex, vertex)) != vertex:
+            above[vertex] = above.get(parent, parent)
+            vertex = parent
+        return vertex
+
+    for u, v in edges:
+        a, b = root(u), root(v)
+        if a == b:
+            return False
+        above[a] = b
+    return True
+
+
 def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Return the number of each vertex's strongly connected component.
 

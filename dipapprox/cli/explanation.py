@@ -18,7 +18,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import connected_parts, irredundant
+from dipapprox.events.reduce import connected_parts
 from dipapprox.events.sums import leading, primitive, used_together
 from dipapprox.integrals.dependency import order_edges
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
@@ -29,6 +29,7 @@ from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums
 from dipapprox.numerics.kinds import has_sums, is_discrete

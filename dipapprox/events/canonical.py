@@ -32,8 +32,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Connected, Event, Leaves, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
-from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
-from dipapprox.linear.half_spaces import difference
+from dipapprox.linear.form import LinearForm, Symbol, are_opposite, difference, is_unit
 
 
 def as_star(event: Event) -> Star | None:

@@ -14,10 +14,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.columns import Inputs, Numbered, Table, numeric
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.events.paths import AnyStar, Change, Variables
-from dipapprox.events.reduce import connected_samples, irredundant
+from dipapprox.events.reduce import connected_samples
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.semantics.state import FinalStates
 
 

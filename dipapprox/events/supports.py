@@ -14,8 +14,9 @@ from dipapprox.deferred import Deferred
 from dipapprox.events.event import Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.linear.form import LinearForm
-from dipapprox.linear.half_spaces import difference, has_interior
+from dipapprox.linear.differences import potentials
+from dipapprox.linear.form import LinearForm, difference
+from dipapprox.linear.half_spaces import has_interior
 
 if TYPE_CHECKING:
     from dipapprox.linear import integer_points
@@ -91,19 +92,11 @@ def _star_is_possible(star: Star) -> bool:
 def _have_integer_points(event: Event) -> bool | None:
     """Whether guards of integers hold together at integers; None if that is not known.
 
-    x[v] - x[u] <= w means x[v] - x[u] <= k = ⌊w⌋. Such bounds contradict each other exactly if some
-    simple cycle has Σ k <= -1. With n vertices that is Σ (k + 1/(n + 1)) <= 0, a question about
-    reals. Other guards are left to linear programmes.
+    x[v] - x[u] <= w means x[v] - x[u] <= ⌊w⌋. Other guards are left to linear programmes.
     """
-    differences = [difference(guard) for guard in event.guards]
-    if any(found is None for found in differences):
+    found = [each for each in map(difference, event.guards) if each is not None]
+    if len(found) < len(event.guards):
         if not all(law.family.is_discrete for law in event.samples):
             return None
         return integer_points.meet(event.guards)
-    slack = Fraction(1, len(event.samples) + 2)
-    forms = []
-    for guard in event.guards:
-        first = abs(guard.terms[0][1])
-        greatest = floor(-guard.constant / first)  # of terms / first
-        forms.append(LinearForm(guard.terms, -first * (greatest + slack)))
-    return has_interior(forms)
+    return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dipapprox import graphs
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply, NestedIntegral, Plan
-from dipapprox.linear.half_spaces import difference
+from dipapprox.linear.form import difference
 
 
 def dependencies(nested: NestedIntegral) -> tuple[tuple[int, int], ...]:

@@ -14,6 +14,9 @@ from dipapprox.data_classes import dataclass, field
 
 Symbol = int | str
 
+Difference = tuple[int, int, Fraction]
+"""(u, v, w) says x[v] < x[u] + w; the vertex -1 stands for the number 0."""
+
 _ZERO, _ONE, _MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
 
 
@@ -143,6 +146,22 @@ class LinearForm:
             return self
         leading = self.terms[0][1]
         return self if is_unit(leading) else self.scaled(1 / abs(leading))
+
+
+def difference(form: LinearForm) -> Difference | None:
+    """Read form < 0 as a bound on a sample or on the difference of two; None if it is neither."""
+    match form.terms:
+        case ((int(x), a),):
+            bound = -form.constant / abs(a)
+            return (-1, x, bound) if a.numerator > 0 else (x, -1, bound)
+        case ((int(x), a), (int(y), b)):
+            # a == -b, in integers because this is asked of every guard of every event
+            if a.numerator != -b.numerator or a.denominator != b.denominator:
+                return None
+            bound = -form.constant / abs(a) if form.constant.numerator else _ZERO
+            return (y, x, bound) if a.numerator > 0 else (x, y, bound)
+        case _:
+            return None
 
 
 def content(numbers: Iterable[Fraction]) -> Fraction:

@@ -16,22 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import lcm
 from typing import TYPE_CHECKING
 
+from dipapprox.cache import Cache
 from dipapprox.deferred import Deferred
+from dipapprox.graphs import is_forest
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.differences import are_open, needed
+from dipapprox.linear.form import LinearForm, Symbol, difference
 
 if TYPE_CHECKING:
     from dipapprox.linear import programme
 else:
     programme = Deferred("dipapprox.linear.programme")  # most systems are differences
-
-_ZERO = Fraction(0)
-
-Difference = tuple[int, int, Fraction]
-"""(u, v, w) says x[v] < x[u] + w; the vertex -1 stands for the number 0."""
 
 
 def has_interior(forms: Iterable[LinearForm]) -> bool:
@@ -48,29 +45,13 @@ def has_interior(forms: Iterable[LinearForm]) -> bool:
     differences = [difference(form) for form in system]
     found = [d for d in differences if d is not None]
     if len(found) == len(system):
-        return not _has_tight_cycle(found)
+        return are_open(found)
     return _have_common_slack(system)
 
 
 def implies(forms: Iterable[LinearForm], conclusion: LinearForm) -> bool:
     """Return whether form <= 0 for every form entails conclusion <= 0, up to measure zero."""
     return not has_interior([*forms, -conclusion])
-
-
-def difference(form: LinearForm) -> Difference | None:
-    """Read form < 0 as a bound on a sample or on the difference of two; None if it is neither."""
-    match form.terms:
-        case ((int(x), a),):
-            bound = -form.constant / abs(a)
-            return (-1, x, bound) if a.numerator > 0 else (x, -1, bound)
-        case ((int(x), a), (int(y), b)):
-            # a == -b, in integers because this is asked of every guard of every event
-            if a.numerator != -b.numerator or a.denominator != b.denominator:
-                return None
-            bound = -form.constant / abs(a) if form.constant.numerator else _ZERO
-            return (y, x, bound) if a.numerator > 0 else (x, y, bound)
-        case _:
-            return None
 
 
 def _without_free_variables(system: list[LinearForm]) -> list[LinearForm]:
@@ -84,27 +65,6 @@ def _without_free_variables(system: list[LinearForm]) -> list[LinearForm]:
         if len(kept) == len(system):
             return kept
         system = kept
-
-
-def _has_tight_cycle(differences: Sequence[Difference]) -> bool:
-    """Return whether some cycle of differences has weight <= 0, i.e. entails 0 < 0.
-
-    With integer weights, a simple cycle has weight <= 0 exactly if it is negative after
-    w -> w * (vertices + 1) - 1, because it has at most that many edges; Bellman and Ford find it.
-    """
-    vertices = {v for u, w, _ in differences for v in (u, w)}
-    scale = lcm(*(weight.denominator for _, _, weight in differences)) * (len(vertices) + 1)
-    edges = [(u, v, int(weight * scale) - 1) for u, v, weight in differences]
-    distance = dict.fromkeys(vertices, 0)
-    for _ in range(len(vertices)):
-        changed = False
-        for u, v, weight in edges:
-            if distance[u] + weight < distance[v]:
-                distance[v] = distance[u] + weight
-                changed = True
-        if not changed:
-            return False
-    return True
 
 
 def _have_common_slack(system: Sequence[LinearForm]) -> bool:
@@ -134,3 +94,55 @@ def nearest_point(
     nearest = programme.LinearProgramme(rows, rates, sides, limits)
     found = nearest.solve([-form.constant for form in forms])
     return found.shift if isinstance(found, programme.Optimum) else None
+
+
+def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
+    """Drop the guards that the others imply; None if they hold together with probability 0.
+
+    A guard is form <= 0. The kept guards are `normalised()` and in their first order.
+    """
+    forms = tuple(guard.normalised() for guard in guards)
+    if _is_forest_of_differences(forms):
+        return forms
+    tightest: dict[tuple[tuple[Symbol, Fraction], ...], Fraction] = {}
+    for form in forms:
+        known = tightest.get(form.terms)
+        if known is None or known < form.constant:
+            tightest[form.terms] = form.constant
+    forms = tuple(LinearForm(terms, constant) for terms, constant in tightest.items())
+    differences = [d for d in map(difference, forms) if d is not None]
+    if len(differences) < len(forms):
+        return _irredundant_linear(forms)
+    if not has_interior(forms):
+        return None
+    kept = needed({(u, v): w for u, v, w in differences})
+    return tuple([f for f, (u, v, _) in zip(forms, differences, strict=True) if (u, v) in kept])
+
+
+def _is_forest_of_differences(forms: Sequence[LinearForm]) -> bool:
+    """Whether all forms are differences without undirected cycle (0 being a vertex, too).
+
+    Then no bound is implied by others and all can hold: there is nothing to do.
+    """
+    differences = [d for d in map(difference, forms) if d is not None]
+    return len(differences) == len(forms) and is_forest((u, v) for u, v, _ in differences)
+
+
+_systems: Cache[tuple[LinearForm, ...], tuple[LinearForm, ...]] = Cache(2_000)
+"""Irredundant systems by system: inputs change laws, and guards rarely. Empty: impossible."""
+
+
+def _irredundant_linear(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...] | None:
+    """The general case: one linear program for each guard."""
+    return _systems.find(forms, lambda: _without_implied(forms)) or None
+
+
+def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
+    if not has_interior(forms):
+        return ()
+    kept = list(forms)
+    for form in forms:
+        others = [other for other in kept if other is not form]
+        if implies(others, form):
+            kept = others
+    return tuple(kept)

@@ -1,11 +1,12 @@
 """Systems of differences x[v] - x[u] < w, and when the union of some is one again.
 
 A zone is such a system closed under shortest paths, as for the clocks of timed automata: w_uv is
-then the least bound. The hull of some zones has the largest of their bounds, which are closed
-again; it is the least zone around all of them. It is their union, up to null sets, if nothing is
-left when they are taken out of it one by one. Where S is taken out of Z, the rest is, for every
-facet x[v] - x[u] < w of S, what is left of Z between the facets before and x[u] - x[v] <= -w; a
-bound that is added changes the others to
+then the least bound. Bounds are added one at a time, each to a new zone, because pieces share what
+they had; systems that get no more bounds need fewer paths (`differences`). The hull of some zones
+has the largest of their bounds, which are closed again; it is the least zone around all of them. It
+is their union, up to null sets, if nothing is left when they are taken out of it one by one. Where
+S is taken out of Z, the rest is, for every facet x[v] - x[u] < w of S, what is left of Z between
+the facets before and x[u] - x[v] <= -w; a bound that is added changes the others to
 
     w'_ab = min(w_ab, w_au + w + w_vb),        empty if w + w_vu <= 0.
 
@@ -21,10 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.half_spaces import Difference
-
-Edge = tuple[int, int]
+from dipapprox.linear.differences import Edge, needed
+from dipapprox.linear.form import Difference, LinearForm, Symbol
 
 Bounds = Mapping[Edge, Fraction]
 """{(u, v): w}: x[v] - x[u] < w, closed; the vertex -1 stands for the number 0."""
@@ -52,7 +51,7 @@ class Zone:
             if tighter is None:
                 return None
             bounds = tighter
-        return cls(bounds, _facets(given, bounds))
+        return cls(bounds, needed(given))
 
     def forms(self) -> Iterable[LinearForm]:
         """The facets as forms < 0."""
@@ -72,7 +71,7 @@ def union(zones: Sequence[Zone]) -> Zone | None:
     for zone in others:
         common = hull.keys() & zone.bounds.keys()
         hull = {edge: max(hull[edge], zone.bounds[edge]) for edge in common}
-    facets = _facets(hull, hull)
+    facets = needed(hull)
     if not facets.items() <= {facet for zone in zones for facet in zone.facets.items()}:
         return None
     return Zone(hull, facets) if _fill(zones, hull) else None
@@ -123,20 +122,3 @@ def _tightened(bounds: Bounds, edge: Edge, w: Fraction) -> Bounds | None:
             if a != b and ((a, b) not in found or total < found[a, b]):
                 found[a, b] = total
     return found
-
-
-def _facets(given: Bounds, closed: Bounds) -> dict[Edge, Fraction]:
-    """The bounds that no path of others implies."""
-    vertices = {v for edge in closed for v in edge}
-    return {
-        (u, v): w
-        for (u, v), w in given.items()
-        if closed[u, v] == w
-        and not any(
-            k not in (u, v)
-            and (u, k) in closed
-            and (k, v) in closed
-            and closed[u, k] + closed[k, v] <= w
-            for k in vertices
-        )
-    }

@@ -18,6 +18,7 @@ from dipapprox.kernel.measures import Form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.runs import Runs, Turn
 from dipapprox.limits import Limits
+from dipapprox.linear.differences import potentials
 from dipapprox.linear.programme import LinearProgramme, Optimum, Side
 from dipapprox.proof_steps.least_noise import along, at_inputs, never, solved
 from dipapprox.proof_steps.machines import Json, number_json
@@ -183,7 +184,7 @@ def _values(
 
     None if none do.
     """
-    demands: list[tuple[int, int, Fraction]] = []
+    demands: list[tuple[int, int, Fraction]] = []  # of -x: where none is larger, x is least
     wanted = [(form, True) for own in whole.guards for form, _ in own]
     wanted += [(each, False) for form in zero for each in (form, form.scaled(Fraction(-1)))]
     for form, apart in wanted:
@@ -192,24 +193,19 @@ def _values(
             high, low, factor = ends
             least = -form.constant / factor
             spare = Fraction(floor(least) + 1) if machine.whole else least + margin
-            demands.append((high, low, spare if apart else least))
+            demands.append((low, high, -spare if apart else -least))
     for number, sample in enumerate(whole.samples):
         signs = FAMILIES[sample.family].shifts
         if len(signs) == 1 and not sample.mean.terms:
-            pair = (number, NOTHING) if signs[0] > 0 else (NOTHING, number)
-            demands.append((*pair, signs[0] * sample.mean.constant + margin))
-    places = {place for high, low, _ in demands for place in (high, low)}
-    found = dict.fromkeys([NOTHING, *range(len(whole.samples)), *sorted(places)], _ZERO)
-    for _ in range(len(found) + 1):
-        grown = False
-        for high, low, least in demands:
-            if found[high] < found[low] + least:
-                found[high], grown = found[low] + least, True
-        if not grown:
-            samples = [found[k] - found[NOTHING] for k in range(len(whole.samples))]
-            reads = range(INPUTS, INPUTS + len(whole.reads))
-            return samples, [found[k] - found[NOTHING] if k in places else _ZERO for k in reads]
-    return None
+            pair = (NOTHING, number) if signs[0] > 0 else (number, NOTHING)
+            demands.append((*pair, -(signs[0] * sample.mean.constant + margin)))
+    found = potentials(demands, _ZERO)
+    if found is None:
+        return None
+    start = found.get(NOTHING, _ZERO)
+    samples = [start - found.get(k, _ZERO) for k in range(len(whole.samples))]
+    reads = range(INPUTS, INPUTS + len(whole.reads))
+    return samples, [start - found.get(k, start) for k in reads]
 
 
 def _planned(

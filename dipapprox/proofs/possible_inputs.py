@@ -19,7 +19,8 @@ from math import ceil, floor
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.differences import potentials
+from dipapprox.linear.form import LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.path_ends import supports
@@ -138,11 +139,6 @@ def _closest(number: Fraction, bounds: tuple[Fraction, Fraction] | None) -> Frac
 
 
 def _has_point(bounds: Iterable[LinearForm]) -> bool:
-    """Whether integers obey integer bounds of unknowns and differences.
-
-    They do if all cycles of differences have weight >= 0, which is the same for integer weights as
-    > -1; and that is asked with an interior.
-    """
-    forms = list(bounds)
-    slack = Fraction(1, len(forms) + 2)
-    return has_interior(LinearForm(form.terms, form.constant - slack) for form in forms)
+    """Whether integers obey integer bounds of unknowns and differences."""
+    found = [each for each in map(difference, bounds) if each is not None]
+    return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None

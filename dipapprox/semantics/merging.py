@@ -9,9 +9,9 @@ Four rules, applied until none helps:
     G × O_1, …, G × O_n   ->  G × ⋃ O_i  for sets O_i of outcomes of choices
     K_1 × O_1, …, K_n × O_n  ->  K × ⋃ (K_i ∩ O_i)  for conditions K_i on inputs, K the hull
 
-The third is `zones.union`. The first three are for equal sets of outcomes: then what two regions
-have not in common is told by their guards. The fourth is for equal guards and conditions: then the
-O_i are disjoint.
+The third is `zones.union`. The first three are for equal sets of outcomes: then what two
+regions have not in common is told by their guards. The fourth is for equal guards and conditions:
+then the O_i are disjoint.
 
 The last, `unite_inputs`, is for equal guards and for inputs that are not read any more: the sets
 of outcomes tell them apart from then on (`state.Reading`), and are disjoint. K leaves out what is
@@ -57,7 +57,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.linear.half_spaces import difference
+from dipapprox.linear.form import difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import Cone, cone_of
 from dipapprox.semantics.inputs import Knowledge

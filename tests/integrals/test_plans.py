@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from dipapprox import graphs
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import irredundant
 from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.dependency import layers, mentioned
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
@@ -24,6 +23,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import irredundant
 
 Point = tuple[Fraction, ...]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox.limits import Limits
-from dipapprox.linear.half_spaces import Difference, difference
+from dipapprox.linear.form import Difference, difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.execution import execute
 from tests.semantics.test_execution import check_partition

@@ -18,12 +18,13 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event, Impossible
-from dipapprox.events.reduce import irredundant, reduce
+from dipapprox.events.reduce import reduce
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of
 from dipapprox.numerics.gaussian_rank.engine import GaussianRank

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.errors import SourceError
-from dipapprox.events.reduce import irredundant
 from dipapprox.language import core
 from dipapprox.laws.families import DISCRETE_LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime
 from dipapprox.semantics.order import complement

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
+from dipapprox.linear.differences import potentials
+
 Row = tuple[int, ...]
 
 Bounds = tuple[tuple[Row, int], ...]
@@ -61,19 +63,17 @@ def _edge(row: Row, bound: int) -> tuple[int, int, int] | None:
 def _irredundant(edges: list[tuple[int, int, int]]) -> list[int] | None:
     """Return the places of bounds that imply all others; None if there is a negative cycle.
 
-    Bounds are dropped one after the other, each implied by those that are left at its turn.
+    Bounds are dropped one after the other, each implied by those that are left at its turn: where
+    cycles have weight 0, two may need each other.
     """
-    distance = _distances(edges)
-    if distance is None:
+    if potentials(edges, 0) is None:
         return None
     kept = list(range(len(edges)))
     for k, (u, v, bound) in enumerate(edges):
         if not _may_be_implied(edges, kept, k):
             continue
         others = [edges[j] for j in kept if j != k]
-        found = _distances(others)
-        assert found is not None, "fewer bounds have no more cycles"
-        if found.get((u, v), bound + 1) <= bound:
+        if potentials([*others, (v, u, -bound - 1)], 0) is None:
             kept.remove(k)
     return kept
 
@@ -84,29 +84,3 @@ def _may_be_implied(edges: list[tuple[int, int, int]], kept: list[int], place: i
     return any(edges[j][0] == u and j != place for j in kept) and any(
         edges[j][1] == v and j != place for j in kept
     )
-
-
-def _distances(edges: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int], int] | None:
-    """Shortest paths between all vertices (Floyd and Warshall); None: a negative cycle."""
-    distance: dict[tuple[int, int], int] = {}
-    vertices: set[int] = set()
-    for u, v, weight in edges:
-        vertices |= {u, v}
-        known = distance.get((u, v))
-        if known is None or weight < known:
-            distance[u, v] = weight
-    for middle in vertices:
-        for u in vertices:
-            first = distance.get((u, middle))
-            if first is None:
-                continue
-            for v in vertices:
-                second = distance.get((middle, v))
-                if second is None:
-                    continue
-                known = distance.get((u, v))
-                if known is None or first + second < known:
-                    distance[u, v] = first + second
-    if any(distance.get((v, v), 0) < 0 for v in vertices):
-        return None
-    return distance

@@ -31,11 +31,11 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import irredundant
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.half_spaces import irredundant
 
 Rates = tuple[Fraction, ...]
 """(b_1, …, b_n, q) of e^{Σ b_i u_i + q ε}."""

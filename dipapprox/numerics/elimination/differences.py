@@ -28,6 +28,7 @@ from math import lcm
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.limits import Limits
+from dipapprox.linear.differences import are_open, needed
 from dipapprox.numerics.elimination.order_event import DifferenceEvent, Edge, OrderEvent
 from dipapprox.numerics.elimination.plan import (
     Difference,
@@ -205,33 +206,6 @@ def _with(bounds: Mapping[Edge, int], more: Iterable[tuple[Edge, int]]) -> dict[
 
 
 def tight(bounds: Bounds) -> dict[Edge, int] | None:
-    """Drop the bounds that paths of others imply; None if a cycle has a total of at most 0.
-
-    No cycle being of total <= 0, all implied bounds can be dropped at once: two cannot need each
-    other.
-    """
-    vertices = sorted({v for pair in bounds for v in pair})
-    distance: dict[int, dict[int, int]] = {v: {} for v in vertices}
-    for (i, j), w in bounds.items():
-        distance[i][j] = w
-    for middle in vertices:
-        onward = distance[middle]
-        for i in vertices:
-            first = distance[i].get(middle)
-            if first is None:
-                continue
-            reached = distance[i]
-            for j, w in onward.items():
-                known = reached.get(j)
-                if known is None or first + w < known:
-                    reached[j] = first + w
-        if any(distance[v].get(v, 1) <= 0 for v in vertices):
-            return None
-    return {
-        (i, j): w
-        for (i, j), w in bounds.items()
-        if not any(
-            k not in (i, j) and j in distance[k] and first + distance[k][j] <= w
-            for k, first in distance[i].items()
-        )
-    }
+    """Drop the bounds that paths of others imply; None if a cycle has a total of at most 0."""
+    edges = [(i, j, w) for (i, j), w in bounds.items()]
+    return needed(bounds) if are_open(edges) else None

@@ -17,9 +17,10 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event, Marginal, Part
-from dipapprox.events.reduce import connected_samples, irredundant
+from dipapprox.events.reduce import connected_samples
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms, eliminate_sums
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
