@@ -199,7 +199,7 @@ class _Prover:
 
     def _replays(self, goal: ComposedGoal) -> bool:
         if self._written is None:
-            self._written = Written(self._found.pipeline, self._options)
+            self._written = Written(self._found.pipeline, self._options, self._found.worst)
         failed: NotProved | None = None
         for proof in self._written.attempts(goal):
             start = perf_counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, log
+from math import ceil, floor
 
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
@@ -11,15 +11,16 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.compositions import Pipeline
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
-from dipapprox.kernel.machine import Machine
+from dipapprox.kernel.machine import Machine, read_input
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.programs import simple_bounds
+from dipapprox.privacy.compositions.programs import Worst, worst_of_program
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
+from dipapprox.proof_steps.knots import bends_of
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _POINT_BITS = 40
 """Losses at which deltas are bounded are multiples of 2^-40."""
@@ -36,6 +37,7 @@ class ComposedProgram:
         total: int,
         adjacency: catalogue.Adjacency,
         options: Options,
+        worst: Worst | None,
     ) -> None:
         what = run.what
         assert isinstance(what, ProgramAt)
@@ -44,10 +46,9 @@ class ComposedProgram:
         self._of: dict[str, Json] = {"of": {"run": number}}
         self._concluded: dict[str, Judgement] = {}
         self._bits = 80 + total.bit_length()
-        accuracy = Fraction(1, 1 << self._bits)
-        between, self.attained = simple_bounds(
-            what.program, what.eps, adjacency, run.times, accuracy, options
-        )
+        if worst is None:
+            worst = worst_of_program(what.program, what.eps, adjacency, run.times, options)
+        self.attained = worst.pair
         self._run: dict[str, Json] = {
             "eps": number_json(what.eps),
             "inputs": None,
@@ -64,11 +65,10 @@ class ComposedProgram:
             tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True)))
             for u, v in adjacent_pairs(machine.adjacency, machine.domains)
         )
-        losses = {Fraction(0)}
-        for mass in between.above.masses:
-            if mass[0].lower and mass[1].lower:
-                own = abs(log(mass[0].lower / mass[1].lower))
-                losses.add(Fraction(int(own * 2**_POINT_BITS) + 1, 1 << _POINT_BITS))
+        unit = 1 << _POINT_BITS
+        losses = {Fraction(ceil(each * unit), unit) for each in worst.losses}
+        own = [bounds[read_input(input_json(each), machine.domains)][1] for each in worst.pair]
+        self._outcomes = bends_of((float(p), float(q)) for p, q in zip(*own, strict=True))
         places = found.judgement.places
         self._deltas: dict[Fraction, Fraction] = {}
         for loss in sorted(losses):
@@ -80,6 +80,12 @@ class ComposedProgram:
     def deltas(self) -> dict[Fraction, Fraction]:
         """Bounds of delta for all pairs, by eps_prv."""
         return self._deltas
+
+    def bends(self, above: bool) -> list[float]:
+        """Where what is known bends: bounds of all pairs from above, or the pair from below."""
+        return (
+            [sign * float(t) for t in self._deltas for sign in (1, -1)] if above else self._outcomes
+        )
 
     def distributions(self, steps: ComposedSteps) -> int:
         """Write the step that runs the program."""

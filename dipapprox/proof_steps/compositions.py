@@ -10,7 +10,7 @@ replaced by a finer one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, log1p, log2
 
@@ -24,14 +24,13 @@ from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, sampled
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps
+from dipapprox.proof_steps.knots import bends_of_pair, knots, reach, sampled_bends
 from dipapprox.proof_steps.machines import Json, input_json, number_json
-
-_DENSE = 1 << 13
-"""Knots on either side that are neighbours; further ones lie farther and farther apart."""
 
 _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
@@ -40,7 +39,6 @@ _MOST_PLACES = 1900
 _POINT_BITS = 40
 _ORDERS = 48
 _SEARCH_BITS = 200
-_MOST_REACH = 1 << 20
 _GREATEST_BUDGET = 500
 _MOST_GRID = 1 << 17
 """Losses of an interval of length 1, where a grid is refined for want of a better one."""
@@ -75,6 +73,7 @@ class Written:
     Args:
         pipeline: What is composed.
         options: How to compute.
+        worst: Pairs of programs that were found, if any were.
 
     Attributes:
         finest_step: Of the grid that was tried last; None before.
@@ -83,8 +82,14 @@ class Written:
         NoCertificate: If the kernel has no rules for something that is run.
     """
 
-    def __init__(self, pipeline: composed.Pipeline, options: Options) -> None:
+    def __init__(
+        self,
+        pipeline: composed.Pipeline,
+        options: Options,
+        worst: Mapping[tuple[ProgramAt, int], Worst],
+    ) -> None:
         self._options = options
+        self._worst = worst
         self._runs = pipeline.runs
         self._total = pipeline.times
         self._adjacency = pipeline.adjacency
@@ -182,7 +187,8 @@ class Written:
             ):
                 continue  # no pair is known that attains it
             offset = Fraction(0) if goal.kept else -step * step / 8 - Fraction(1, 1 << 60)
-            grid = _Grid(step, offset, places, self._knots(number, added, step, tiny))
+            near = self._knots(number, goal.kept, added, (step, offset), tiny)
+            grid = _Grid(step, offset, places, near)
             own = self._one(steps, goal.kept, number, added, grid)
             own = steps.power(own, run.times, cut)
             whole = own if whole is None else steps.product(whole, own, cut)
@@ -280,13 +286,17 @@ class Written:
     def _program(self, number: int) -> ComposedProgram | None:
         run = self._runs[number]
         if isinstance(run.what, ProgramAt) and number not in self._programs:
+            worst = self._worst.get((run.what, run.times))
             self._programs[number] = ComposedProgram(
-                self._read, number, run, self._total, self._adjacency, self._options
+                self._read, number, run, self._total, self._adjacency, self._options, worst
             )
         return self._programs.get(number)
 
-    def _knots(self, number: int, added: bool, step: Fraction, tiny: Fraction) -> list[Json]:
+    def _knots(
+        self, number: int, kept: bool, added: bool, grid: tuple[Fraction, Fraction], tiny: Fraction
+    ) -> list[Json]:
         """Knots from where next to all mass lies below to where next to none lies above."""
+        run, program, (step, offset) = self._runs[number], self._program(number), grid
         with precision(_SEARCH_BITS):
             pair = self._pair(number, added)
 
@@ -299,35 +309,16 @@ class Written:
                 line = 1 - to_ball(-k * step).exp()
                 return upper_at(pair.most(-k * step) - line, _SEARCH_BITS) > least
 
-            high, low = _reach(above), _reach(below)
-        statements = catalogue.RenyiStatement | catalogue.ConcentratedStatement
-        if isinstance(self._runs[number].what, statements):
-            apart = -(-(low + high) // _FEW)
-            return [[-low, high, apart]]
-        return [*reversed(_side(low, -1)), *_side(high, 1)]
-
-
-def _reach(counts: Callable[[int], bool]) -> int:
-    """The first number, about, from which on nothing counts."""
-    high = 2
-    while high < _MOST_REACH and counts(high):
-        high *= 2
-    low = high // 2
-    while high - low > max(high // 32, 1):
-        middle = (low + high) // 2
-        low, high = (middle, high) if counts(middle) else (low, middle)
-    return high + 1
-
-
-def _side(reach: int, sign: int) -> list[Json]:
-    """Knots from 0 on, or below 0, in ranges that ascend when they are reversed below 0."""
-    found: list[Json] = []
-    start, stride = int(sign < 0), 1
-    while start <= reach:
-        last = start + stride * (min(_DENSE, (reach - start) // stride + 1) - 1)
-        found.append([start, last, stride] if sign > 0 else [-last, -start, stride])
-        start, stride = last + stride, 2 * stride
-    return found
+            high, low = reach(above), reach(below)
+            if isinstance(run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement):
+                return [[-low, high, -(-(low + high) // _FEW)]]
+            inner = pair.pair if isinstance(pair, Sampled) else pair
+            bends = bends_of_pair(inner, kept) if program is None else program.bends(kept)
+        if bends is None:
+            return knots(low, high, None)
+        if run.rate is not None:
+            bends = sampled_bends(bends, run.rate, added)
+        return knots(low, high, [(each - float(offset)) / float(step) for each in bends])
 
 
 def _orders(rho: Fraction, grid: _Grid) -> list[Fraction]:

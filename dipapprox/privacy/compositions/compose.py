@@ -260,12 +260,11 @@ class Composed:
         Raises:
             UserError: If step is no number > 0.
         """
-        limits = self._options.limits
         unit = exact_rational(step, "step")
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
         composition = self._mechanisms.composition(_EXPORT_ACCURACY)
-        losses = composition.dominating(Step(unit), _EXPORT_ACCURACY, limits)
+        losses = composition.dominating(Step(unit), _EXPORT_ACCURACY, self._options.limits)
         return log_masses(losses, Step(unit))
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
@@ -410,6 +409,7 @@ class Composed:
             atoms=0 if found is None else found.atoms,
             reason=reason,
             seconds=time.monotonic() - begun,
+            worst=dict(self._mechanisms.worst),
         )
 
 

@@ -42,7 +42,7 @@ import numpy as np
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import select_pairs
@@ -77,6 +77,9 @@ _MOST_KEPT = 200
 _MOST_CHOSEN = 40
 """Pairs that are compared, that are kept, and that are chosen from for a lower bound."""
 
+_GUESSED = Fraction(1, 2**60)
+"""How accurate deltas are that tell where the largest one bends."""
+
 _LIKELY_DELTA = 1e-6
 """For which a pair is chosen."""
 
@@ -85,6 +88,19 @@ _GREATEST = 2.0**1000
 
 _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """What a search has found of the worst pairs of a program: guesses, for proofs.
+
+    Attributes:
+        losses: Where the largest delta bends, as a function of e^eps_prv, and 0.
+        pair: The dearest pair.
+    """
+
+    losses: tuple[float, ...]
+    pair: Pair
 
 
 def require_symmetric(program: Program) -> None:
@@ -108,8 +124,8 @@ def bounds_of_program(
     times: int,
     accuracy: Fraction,
     options: Options,
-) -> Between:
-    """Bound all adjacent pairs of a program at one eps.
+) -> tuple[Between, Worst]:
+    """Bound all adjacent pairs of a program at one eps, and say which are worst.
 
     Args:
         program: With a symmetric adjacency.
@@ -125,35 +141,25 @@ def bounds_of_program(
         LimitReached: If a limit of `options` is reached.
     """
     search = _searched(program, eps, options)
-    above, below, _ = _simply(search, adjacency, times, accuracy)
+    above, below, worst = _simply(search, adjacency, times, accuracy)
     pairs = list(islice(select_pairs(program, AllPairs()), _MOST_PAIRS + 1))
     if len(pairs) > _MOST_PAIRS:
-        return Between(above, below)
+        return Between(above, below), worst
     rows = [search.row(pair) for pair in pairs]
     kept = undominated(rows)
     if len(kept) == 1:  # it is above all others, its own reverse among them
-        return Between(above, replace(below, masses=merged(kept[0][1])), exact=True)
-    worst = tuple(above for above, _ in kept)
+        return Between(above, replace(below, masses=merged(kept[0][1])), exact=True), worst
     dearest = sorted((row for _, row in kept), key=lambda each: _cost(each, times), reverse=True)
-    return Between(above, below, worst, tuple(map(merged, dearest[:_MOST_CHOSEN])))
+    chosen = tuple(map(merged, dearest[:_MOST_CHOSEN]))
+    return Between(above, below, tuple(above for above, _ in kept), chosen), worst
 
 
 @sound_arithmetic()
-def simple_bounds(
-    program: Program,
-    eps: Fraction,
-    adjacency: Adjacency,
-    times: int,
-    accuracy: Fraction,
-    options: Options,
-) -> tuple[Between, Pair]:
-    """Bound all adjacent pairs by the hull, and from below by one pair, which is named.
-
-    For arguments and errors see `bounds_of_program`.
-    """
-    search = _searched(program, eps, options)
-    above, below, pair = _simply(search, adjacency, times, accuracy)
-    return Between(above, below), pair
+def worst_of_program(
+    program: Program, eps: Fraction, adjacency: Adjacency, times: int, options: Options
+) -> Worst:
+    """Say which pairs are worst; for arguments and errors see `bounds_of_program`."""
+    return _simply(_searched(program, eps, options), adjacency, times, _GUESSED)[2]
 
 
 def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
@@ -169,13 +175,15 @@ def _searched(program: Program, eps: Fraction, options: Options) -> _Search:
 
 def _simply(
     search: _Search, adjacency: Adjacency, times: int, accuracy: Fraction
-) -> tuple[Atoms, Atoms, Pair]:
+) -> tuple[Atoms, Atoms, Worst]:
     """The hull, and the dearest pair that was found."""
     points = [(x, search.sharp(x, accuracy)) for x in search.places()]
     above = Atoms(hull(points), symmetric=True, attained=False, adjacency=adjacency)
     pair, row = max(search.rows.items(), key=lambda each: _cost(each[1], times))
     symmetric = adjacency is Adjacency.SUBSTITUTION
-    return above, Atoms(merged(row), adjacency=adjacency, symmetric=symmetric), pair
+    bends = {abs(_loss(*mass)) for mass in above.masses if mass[0].lower and mass[1].lower}
+    worst = Worst((0.0, *sorted(bends)), pair)
+    return above, Atoms(merged(row), adjacency=adjacency, symmetric=symmetric), worst
 
 
 class _Search:

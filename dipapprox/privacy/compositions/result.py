@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from dipapprox.composition.geometric_profiles import (
 )
 from dipapprox.composition.mechanisms import Adjacency
 from dipapprox.composition.products import Grid
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
@@ -24,6 +24,7 @@ from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Chart, Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.description import Description, Tone, count, interval, known, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.extended import Extended
@@ -140,6 +141,7 @@ class ComposedAnswer(Result):
             as a logarithm; None if there is none.
         replayed: That the kernel has replayed proofs; None if it was not asked to, or has none.
         proofs: What it has replayed.
+        worst: Which pairs of programs, run so often, are worst: what proofs may begin with.
     """
 
     pipeline: Pipeline
@@ -156,6 +158,9 @@ class ComposedAnswer(Result):
     exact: Exact | None = None
     replayed: Replayed | None = None
     proofs: tuple[ComposedProof, ...] = ()
+    worst: Mapping[tuple[ProgramAt, int], Worst] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     asked: ClassVar[str] = "compare its answer: composed.answer is Answer.DP"
 

@@ -1,0 +1,90 @@
+"""At which losses of a grid a pair is looked at: all about 0, or those next to where H bends.
+
+H of finitely many outcomes is straight, as a function of e^loss, between the losses of outcomes;
+so are chords between bounds. Knots in between would change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import expm1, floor, log
+
+from dipapprox.kernel.mechanisms import BoundedRange, Finite, Pair
+from dipapprox.proof_steps.machines import Json
+
+_DENSE = 1 << 13
+"""Knots on either side of 0 that are neighbours; others lie farther and farther apart."""
+
+_NEAR = (-1, 0, 1, 2)
+"""Where knots are wanted about a bend, which is between 0 and 1."""
+
+_MOST_REACH = 1 << 20
+
+
+def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
+    """Return the losses of outcomes with masses (p, q), as far as they are finite."""
+    return [log(p / q) for p, q in outcomes if p > 0 and q > 0]
+
+
+def bends_of_pair(pair: Pair, above: bool) -> list[float] | None:
+    """Return where a pair bends, or its bound from above; None if it is straight nowhere."""
+    if not isinstance(pair, Finite) or (above and isinstance(pair, BoundedRange)):
+        return None
+    return bends_of((float(p.mid()), float(q.mid())) for p, q in pair.outcomes)
+
+
+def sampled_bends(bends: Iterable[float], rate: Fraction, added: bool) -> list[float]:
+    """Return where a pair bends on Poisson samples (`kernel.mechanisms`)."""
+    factors = [1 + float(rate) * expm1(each) for each in bends] + [1 - float(rate)]
+    return [-log(each) if added else log(each) for each in factors if each > 0]
+
+
+def reach(counts: Callable[[int], bool]) -> int:
+    """Return the first number, about, from which on nothing counts."""
+    high = 2
+    while high < _MOST_REACH and counts(high):
+        high *= 2
+    low = high // 2
+    while high - low > max(high // 32, 1):
+        middle = (low + high) // 2
+        low, high = (middle, high) if counts(middle) else (low, middle)
+    return high + 1
+
+
+def knots(low: int, high: int, bends: Iterable[float] | None) -> list[Json]:
+    """Return ranges of knots from -low to high.
+
+    Args:
+        low, high: At least 1.
+        bends: Where the pair bends, in steps of the grid; None if it is straight nowhere.
+    """
+    everywhere: list[Json] = [*reversed(_side(low, -1)), *_side(high, 1)]
+    if bends is None:
+        return everywhere
+    near = {floor(each) + more for each in bends for more in _NEAR if -low < each < high}
+    few = sorted(k for k in {-low, *near, high} if -low <= k <= high)
+    return _ranges(few) if len(few) <= min(low + high, 2 * _DENSE) else everywhere
+
+
+def _side(far: int, sign: int) -> list[Json]:
+    """Knots from 0 on, or below 0, in ranges that ascend when they are reversed below 0."""
+    found: list[Json] = []
+    start, stride = int(sign < 0), 1
+    while start <= far:
+        last = start + stride * (min(_DENSE, (far - start) // stride + 1) - 1)
+        found.append([start, last, stride] if sign > 0 else [-last, -start, stride])
+        start, stride = last + stride, 2 * stride
+    return found
+
+
+def _ranges(places: Sequence[int]) -> list[Json]:
+    """Ascending numbers, as ranges of neighbours."""
+    found: list[Json] = []
+    first = places[0]
+    for place, after in pairwise([*places, places[-1] + 2]):
+        if after > place + 1:
+            found.append([first, place, 1])
+            first = after
+    return found
