@@ -29,7 +29,7 @@ from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import ComposedProgram, run_json
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps
-from dipapprox.proof_steps.knots import bends_of_pair, knots, reach, sampled_bends
+from dipapprox.proof_steps.knots import bends_of_mechanism, knots, reach, sampled_bends
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _FEW = 1 << 11
@@ -312,8 +312,11 @@ class Written:
             high, low = reach(above), reach(below)
             if isinstance(run.what, catalogue.RenyiStatement | catalogue.ConcentratedStatement):
                 return [[-low, high, -(-(low + high) // _FEW)]]
-            inner = pair.pair if isinstance(pair, Sampled) else pair
-            bends = bends_of_pair(inner, kept) if program is None else program.bends(kept)
+            if program is not None:
+                bends: list[float] | None = program.bends(kept)
+            else:
+                assert not isinstance(run.what, ProgramAt)
+                bends = bends_of_mechanism(run.what)
         if bends is None:
             return knots(low, high, None)
         if run.rate is not None:

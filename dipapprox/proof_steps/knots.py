@@ -11,7 +11,8 @@ from fractions import Fraction
 from itertools import pairwise
 from math import expm1, floor, log
 
-from dipapprox.kernel.mechanisms import BoundedRange, Finite, Pair
+from dipapprox.composition.catalogue import outcomes_of
+from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.proof_steps.machines import Json
 
 _DENSE = 1 << 13
@@ -28,11 +29,10 @@ def bends_of(outcomes: Iterable[tuple[float, float]]) -> list[float]:
     return [log(p / q) for p, q in outcomes if p > 0 and q > 0]
 
 
-def bends_of_pair(pair: Pair, above: bool) -> list[float] | None:
-    """Return where a pair bends, or its bound from above; None if it is straight nowhere."""
-    if not isinstance(pair, Finite) or (above and isinstance(pair, BoundedRange)):
-        return None
-    return bends_of((float(p.mid()), float(q.mid())) for p, q in pair.outcomes)
+def bends_of_mechanism(mechanism: Mechanism) -> list[float] | None:
+    """Return where its pair bends; None if that is straight nowhere."""
+    outcomes = outcomes_of(mechanism)
+    return None if outcomes is None else bends_of((float(p), float(q)) for p, q in outcomes)
 
 
 def sampled_bends(bends: Iterable[float], rate: Fraction, added: bool) -> list[float]:

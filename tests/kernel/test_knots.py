@@ -6,26 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from flint import arb
 
-from dipapprox.kernel.balls import precision
+from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.losses import Grid, Losses
-from dipapprox.kernel.mechanisms import Finite, Known, Pair, Sampled
-from dipapprox.proof_steps.knots import bends_of_pair, knots, sampled_bends
+from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
+from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
 
 F = Fraction
 
 STEP, REACH = F(1, 100), 300
 
-BENDS = [sign * t for t in (0.0, 0.3, 0.9) for sign in (1, -1)]
-
-
-def from_above() -> Pair:
-    return Known({F(0): F(1, 3), F(3, 10): F(1, 5), F(9, 10): F(1, 50)})
-
-
-def from_below() -> Finite:
-    return Finite([(arb(p), arb(q)) for p, q in [(0.5, 0.25), (0.25, 0.625), (0.25, 0.125)]])
+OUTCOMES = [(F(1, 2), F(1, 4)), (F(1, 4), F(5, 8)), (F(1, 4), F(1, 8))]
+BOUNDS = {F(0): F(1, 3), F(3, 10): F(1, 5), F(9, 10): F(1, 50)}
 
 
 def grid(ranges: Sequence[object]) -> Grid:
@@ -35,8 +27,9 @@ def grid(ranges: Sequence[object]) -> Grid:
 def losses(sample: tuple[Fraction, bool] | None, above: bool, ranges: Sequence[object]) -> Losses:
     asked = grid(ranges)
     with precision(asked.bits):
-        pair = from_above() if above else from_below()
-        pair = pair if sample is None else Sampled(pair, *sample)
+        cells = [(to_ball(p), to_ball(q)) for p, q in OUTCOMES]
+        pair = of_deltas(BOUNDS) if above else finite(cells)
+        pair = pair if sample is None else sampled(pair, *sample)
         if above:
             return asked.above(pair.most)
         return asked.below(pair.line, pair.infinite, F(1))
@@ -46,8 +39,9 @@ def losses(sample: tuple[Fraction, bool] | None, above: bool, ranges: Sequence[o
 @pytest.mark.parametrize("added", [False, True], ids=["removed", "added"])
 @pytest.mark.parametrize("above", [False, True], ids=["below", "above"])
 def test_few_knots_show_what_all_show(above: bool, added: bool, rate: Fraction | None) -> None:
-    bends = BENDS if above else bends_of_pair(from_below(), above=False)
-    assert bends is not None
+    bends = [sign * float(t) for t in BOUNDS for sign in (1, -1)]
+    if not above:
+        bends = bends_of((float(p), float(q)) for p, q in OUTCOMES)
     if rate is not None:
         bends = sampled_bends(bends, rate, added)
     sample = None if rate is None else (rate, added)
