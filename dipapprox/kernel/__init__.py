@@ -12,12 +12,11 @@ which modules import those before them:
     graphs              nodes
       in balls          grid, sampled, panels, lattice, evaluate
       in closed form    exact
-    runs                measures, integration, states, expressions, walk, weights, loops,
+    runs                measures, integration, states, expressions, walk, loops,
                         published, forward
     conclusions         losses, mechanisms, judgements, proofs
-    intervals of eps    closed_forms
     real inputs         motion, sets, shrinking
-    one eps             ratios, excesses, rules
+    finite verdicts     excesses, rules
     compositions        parts, compositions
     every eps           rounds, paths, regions, potential, runs, rays, chances
     services            services, couplings, traces

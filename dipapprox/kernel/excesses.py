@@ -11,26 +11,153 @@ at most the sum of theirs. Let f = p f_1 ... f_k and g = q g_1 ... g_k.
 2. If p <= e^b0 q and f_i <= e^b_i g_i everywhere: 0 if the sum of all b is at most eps_prv.
 3. If only f_1 differs from g_1, and f_1 / g_1 falls: let cuts part the line into cells with the
    masses F_i, G_i of f and g. For some c in some cell i the integral is that of f - a g up to c
-   (`ratios`): over the cells before, plus a part of cell i, where f G_j <= F_j g for the cell j
+   (as below): over the cells before, plus a part of cell i, where f G_j <= F_j g for the cell j
    before, so f - a g <= f (1 - a G_j / F_j). Hence the integral is at most the largest
    sum_(j < i) (F_j - a G_j) + F_i max(0, 1 - a G_(i-1) / F_(i-1)), with 1 as the factor of F_0.
    Mirrored, if f_1 / g_1 rises.
+
+How two functions f, g >= 0 compare, or two scalars, as far as their making tells:
+
+    price     b >= 0 with f <= e^b g everywhere
+    way -1    f / g falls: f(s) g(t) >= f(t) g(s) for almost all s < t
+    way 1     f / g rises: f(s) g(t) <= f(t) g(s)
+
+Theorem (falls; mirrored for rises): for every a >= 0 there is a c in [-inf, inf] such that
+f - a g >= 0 before c and f - a g <= 0 after it, almost everywhere. For if f(t) > a g(t) and s < t,
+then f(s) g(t) >= f(t) g(s) >= a g(t) g(s), so f(s) >= a g(s) where g(t) > 0; and where g(t) = 0,
+f(t) g(s) <= 0 says g(s) = 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise, zip_longest
+from typing import NamedTuple
 
 from flint import arb
 
+from dipapprox.kernel.adjacency import Input
+from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.evaluate import evaluate, most_factors
+from dipapprox.kernel.forward import Run
+from dipapprox.kernel.grid import accuracy
+from dipapprox.kernel.judgements import Private
+from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.proofs import (
+    Proof,
+    Step,
+    ascending,
+    claimed,
+    growth_bound,
+    pairs_of,
+    positive,
+)
 from dipapprox.kernel.published import Label, Published
-from dipapprox.kernel.ratios import Ratios
+from dipapprox.kernel.reading import as_integer
+from dipapprox.kernel.signs import Signs
+
+
+class Comparison(NamedTuple):
+    """What is known of f and g: a price, or None; and all ways that are."""
+
+    price: Fraction | None = None
+    ways: frozenset[int] = frozenset()
+
+
+SAME = Comparison(Fraction(0), frozenset({-1, 1}))
+
+
+class Ratios:
+    """Comparisons of nodes of a graph at one eps > 0."""
+
+    def __init__(self, graph: Graph, eps: Fraction) -> None:
+        self._graph = graph
+        self._eps = eps
+        self._places: dict[Node, Fraction] = {}
+        self._known: dict[tuple[Node, Node], Comparison] = {}
+
+    def place(self, number: Node) -> Fraction:
+        """Return the least mean of the laws that a node is made of; 0 if there are none."""
+        if number not in self._places:
+            node = self._graph.nodes[number]
+            own = node.data[0].mean if node.kind == "density" else Fraction(0)
+            found = [self.place(part) for part in self._graph.parts_of(number)]
+            self._places[number] = min(found, default=own)
+        return self._places[number]
+
+    def compare(self, f: Node, g: Node) -> Comparison:
+        """Compare two nodes."""
+        if f == g:
+            return SAME
+        if (f, g) not in self._known:
+            self._known[f, g] = self._compared(f, g)
+        return self._known[f, g]
+
+    def compare_all(self, pairs: Iterable[tuple[Node, Node]]) -> Comparison:
+        """Compare the product of the first ones of some pairs with that of the second ones."""
+        found = [self.compare(*pair) for pair in pairs]
+        prices = [each.price for each in found if each.price is not None]
+        price = sum(prices, Fraction(0)) if len(prices) == len(found) else None
+        return Comparison(price, SAME.ways.intersection(*(each.ways for each in found)))
+
+    def _compared(self, f: Node, g: Node) -> Comparison:
+        match self._graph.nodes[f], self._graph.nodes[g]:
+            case ("density", _, (law, factor)), ("density", _, (other, size)) if law.is_like(other):
+                # Laws are log-concave (`laws`).
+                shift = (law.mean - other.mean) / law.scale(self._eps)
+                sign = (shift > 0) - (shift < 0)
+                bounded = factor <= size and sign in (0, *FAMILIES[law.family].shifts)
+                ways = {way for way in SAME.ways if way * sign >= 0}
+                return Comparison(abs(shift) if bounded else None, frozenset(ways))
+            case ("restrict", (inner,), ends), ("restrict", (other_inner,), other_ends):
+                # Of indicators: if t is in that of f and s < t in that of g, both are in both, as
+                # one interval begins and ends no later than the other.
+                found = self.compare(inner, other_inner)
+                (start, end), (begin, stop) = (
+                    ((low is not None, low or 0), (high is None, high or 0))
+                    for low, high in (ends, other_ends)
+                )
+                ways = {-1} if start <= begin and end <= stop else set()
+                ways |= {1} if start >= begin and end >= stop else set()
+                price = found.price if begin <= start and end <= stop else None
+                return Comparison(price, found.ways & ways)
+            case ("running", (inner,), left), ("running", (other_inner,), way) if left == way:
+                # For s < t, of integrals F, G from the left: F(s) (G(t) - G(s)) is the integral
+                # of f(x) g(y) over x <= s < y <= t, that of f(y) g(x) is (F(t) - F(s)) G(s).
+                return self.compare(inner, other_inner)
+            case ("total", (inner,), _), ("total", (other_inner,), _):
+                return Comparison(self.compare(inner, other_inner).price)
+            case ("rational", _, (p,)), ("rational", _, (q,)) if 0 <= p <= q:
+                return Comparison(Fraction(0))
+            case ("product", *ours), ("product", *theirs):
+                return self._products(
+                    *(Counter(dict(zip(*own, strict=True))) for own in (ours, theirs))
+                )
+            case _:
+                return Comparison()
+
+    def _products(self, ours: Counter[Node], theirs: Counter[Node]) -> Comparison:
+        """Pair up the factors that are not common: from left to right, though any pairs do."""
+        sides = [ours - theirs, theirs - ours]
+        spend(20 * sum(side.total() for side in sides))
+        left, right = (sorted(side.elements(), key=self._order) for side in sides)
+        if len(left) != len(right) or self._graph.minus_one in ours | theirs:
+            return Comparison()
+        return self.compare_all(zip(left, right, strict=True))
+
+    def _order(self, number: Node) -> tuple[Node, Fraction]:
+        """What a function is when its first mean is moved to 0, and where that is."""
+        node, place = self._graph.nodes[number], self.place(number)
+        if node.kind == "total":
+            return self._order(*node.parts)
+        return self._graph.moved(number, Fraction(1), place), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +253,39 @@ class Excesses:
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         return reduce(self._graph.times, map(self._graph.total, functions), scalar)
+
+
+def published_pairs(proof: Proof, step: Step) -> Private:
+    """For machines with real outputs every delta_{u,u'} is bounded as above.
+
+    Step: "eps", "eps_prv", "delta", "bits", "cuts".
+    """
+    eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    (eps_prv, delta), cuts = claimed(step), ascending(step["cuts"])
+    machine, graph = proof.machine, Graph()
+    run = Run(machine, Signs.at(eps), graph)
+    excesses = Excesses(graph, eps, eps_prv)
+    found: dict[Input, Mapping[Label, list[Published]]] = {}
+    sums: dict[tuple[Excess, ...], tuple[Input, Input]] = {}
+    count = 0
+    for pair in pairs_of(proof):
+        spend(100)
+        count += 1
+        for input in pair:
+            if input not in found:
+                found[input] = run.published(input)
+        sums.setdefault(excesses.of_pair(found[pair[0]], found[pair[1]]), pair)
+    cells = {each: each.cells(graph, cuts) for own in sums for each in own}
+    wanted = {node for own in cells.values() for nodes in own for node in nodes}
+    aim, places = accuracy(bits, most_factors(graph, wanted)), bits + 16
+    values = evaluate(graph, wanted, eps, aim)
+    with precision(aim.precision):
+        growth = to_ball(growth_bound(eps_prv, places, above=False))
+        bounds = {
+            each: upper_at(each.bound([(values[x], values[y]) for x, y in own], growth), places)
+            for each, own in cells.items()
+        }
+    for parts, pair in sums.items():
+        if sum(bounds[each] for each in parts) > delta * (1 << places):
+            raise Refuted(f"the bound of delta for {pair[0]}, {pair[1]} is larger")
+    return Private(eps, eps_prv, delta, proof.pairs, count)

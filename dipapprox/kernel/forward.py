@@ -19,6 +19,7 @@ from typing import cast
 from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.loops import Heads
@@ -29,7 +30,6 @@ from dipapprox.kernel.published import Cuts, Label, Published, parted, publish
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Stored, canonical, copied, held
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
-from dipapprox.kernel.weights import probabilities
 
 MOST_KNOWN = 20_000
 """How many measures are remembered with what became of them."""

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import text_of
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.mechanisms import Mechanism
 from dipapprox.kernel.signs import Epsilons, Sign
-from dipapprox.kernel.weights import text_of
 
 Output = tuple[Value, ...]
 

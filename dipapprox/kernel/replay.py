@@ -27,11 +27,6 @@ from typing import Any, get_type_hints
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.budgets import BudgetClaim, is_budget, least_budget, read_budget
 from dipapprox.kernel.chances import chances
-from dipapprox.kernel.closed_forms import (
-    exact_distributions,
-    sign,
-    violated_somewhere,
-)
 from dipapprox.kernel.compositions import (
     Pipeline,
     composed,
@@ -45,6 +40,7 @@ from dipapprox.kernel.compositions import (
 )
 from dipapprox.kernel.couplings import couplings
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.excesses import published_pairs
 from dipapprox.kernel.judgements import Judgement, LossesOf, Of, Private, Representatives, Violated
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs, read_weight
 from dipapprox.kernel.potential import potential
@@ -52,7 +48,14 @@ from dipapprox.kernel.proofs import Proof, Step, claimed, positive
 from dipapprox.kernel.rays import ray
 from dipapprox.kernel.reading import as_integer, as_list, as_record, as_word
 from dipapprox.kernel.rounds import Rounds, read_rounds
-from dipapprox.kernel.rules import distributions, every_pair, published_pairs, violation
+from dipapprox.kernel.rules import (
+    distributions,
+    every_pair,
+    exact_distributions,
+    sign,
+    violated_somewhere,
+    violation,
+)
 from dipapprox.kernel.services import Service, is_service, read_service
 from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.kernel.shrinking import smaller_eps

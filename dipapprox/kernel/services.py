@@ -24,7 +24,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.expressions import form_of, probabilities
 from dipapprox.kernel.forward import Ended, Run
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
@@ -36,7 +36,6 @@ from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.states import State, Store, Stored, copied
 from dipapprox.kernel.walk import Where
-from dipapprox.kernel.weights import probabilities
 
 MOST_CALLS = 20_000
 """With their arguments."""

@@ -13,13 +13,13 @@ from fractions import Fraction
 from dipapprox.kernel.adjacency import Range
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
-from dipapprox.kernel.weights import formula_of
 
 
 def smaller_eps(proof: Proof, step: Step, *premises: Sign | Private) -> Private:

@@ -10,10 +10,10 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate, SourceError, UserError
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons, Signs
-from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection

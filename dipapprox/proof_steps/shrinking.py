@@ -13,9 +13,9 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import lower_at, precision
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.signs import Epsilons
-from dipapprox.kernel.weights import formula_of
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs

@@ -14,11 +14,10 @@ from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.budget import budget
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excess, Excesses
+from dipapprox.kernel.excesses import Excess, Excesses, Ratios
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.published import Label, Published
-from dipapprox.kernel.ratios import Ratios
 from kernel.ends import upper
 from kernel.graphs import FINE, small
 from kernel.simpson import simpson
