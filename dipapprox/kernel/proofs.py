@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
@@ -27,7 +27,8 @@ MOST_PAIRS = 20_000_000
 
 Step = Mapping[str, Any]
 
-T = TypeVar("T")
+Sum = tuple[Node, ...]
+"""Scalars that add up to a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,16 @@ class Proof:
 
 def outcomes(
     proof: Proof, signs: Signs, step: Step
-) -> tuple[Graph, dict[Input, dict[Output, list[Node]]], tuple[Output, ...]]:
-    """Run the machine for all inputs (None), or some: the scalars of outputs, and all outputs."""
+) -> tuple[Graph, tuple[Output, ...], list[Sum], dict[Input, list[int]]]:
+    """Run the machine for all inputs (null), or some.
+
+    Returns:
+        A graph; all outputs; what probabilities are sums of, each once; and for each input the
+        places of its sums, in the order of outputs.
+    """
     domains = proof.machine.domains
     inputs: Iterable[Input] = (
-        all_inputs(proof.machine.domains)
+        all_inputs(domains)
         if step["inputs"] is None
         else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
     )
@@ -65,22 +71,12 @@ def outcomes(
     outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
     if len(outputs) * len(found) > MOST_ENTRIES:
         raise Refused(f"more than {MOST_ENTRIES} probabilities")
-    return graph, found, outputs
-
-
-def rows_of(
-    found: Mapping[Input, Mapping[Output, Sequence[Node]]],
-    outputs: Sequence[Output],
-    total: Callable[[Sequence[Node]], T],
-) -> Iterator[tuple[Input, list[T]]]:
-    """Yield for every input the sums of the scalars of outputs; equal sums are made once."""
-    known: dict[tuple[Node, ...], T] = {}
-    for input, own in found.items():
-        keys = [tuple(own.get(output, ())) for output in outputs]
-        for key in keys:
-            if key not in known:
-                known[key] = total(key)
-        yield input, [known[key] for key in keys]
+    places: dict[Sum, int] = {}
+    rows = {
+        input: [places.setdefault(tuple(own.get(each, ())), len(places)) for each in outputs]
+        for input, own in found.items()
+    }
+    return graph, outputs, list(places), rows
 
 
 def pairs_of(proof: Proof) -> Iterator[Inputs]:

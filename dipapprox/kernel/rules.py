@@ -23,7 +23,6 @@ from dipapprox.kernel.judgements import (
     Violated,
 )
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
-from dipapprox.kernel.nodes import Node
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
@@ -34,7 +33,6 @@ from dipapprox.kernel.proofs import (
     pair_of,
     pairs_of,
     positive,
-    rows_of,
 )
 from dipapprox.kernel.reading import as_integer, as_list
 from dipapprox.kernel.sets import largest_of
@@ -81,17 +79,16 @@ def closed_forms(proof: Proof, signs: Signs, step: Step) -> ExactDistributions:
     """Return the probabilities of all outputs as functions of eps."""
     if not signs.epsilons.upper and signs.epsilons.point is not None:
         raise BadProof("eps is 0")
-    graph, found, outputs = outcomes(proof, signs, step)
-    wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
-    values, point = exact_values(graph, wanted, signs), signs.epsilons.point
+    graph, outputs, sums, rows = outcomes(proof, signs, step)
+    values, point = exact_values(graph, chain(*sums), signs), signs.epsilons.point
     forms: dict[Ratio, int] = {}
-
-    def total(scalars: Sequence[Node]) -> int:
-        found = sum((values[scalar] for scalar in scalars), Ratio.constant(0))
-        return forms.setdefault(found if point is None else found.at(point), len(forms))
-
-    rows = dict(rows_of(found, outputs, total))
-    return ExactDistributions(signs.epsilons, outputs, list(forms), rows)
+    places = []
+    for own in sums:
+        form = sum((values[scalar] for scalar in own), Ratio.constant(0))
+        form = form if point is None else form.at(point)
+        places.append(forms.setdefault(form, len(forms)))
+    found = {input: [places[k] for k in row] for input, row in rows.items()}
+    return ExactDistributions(signs.epsilons, outputs, list(forms), found)
 
 
 def growth_of(eps_prv: Tree, signs: Signs) -> Ratio:
@@ -236,23 +233,18 @@ def distributions(proof: Proof, step: Step) -> Distributions:
     for machines with real outputs "cuts" of each (`forward`).
     """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
-    graph, found, outputs = outcomes(proof, Signs.at(eps), step)
-    wanted = {scalar for own in found.values() for scalars in own.values() for scalar in scalars}
-    aim = accuracy(bits, most_factors(graph, wanted))
-    values = evaluate(graph, wanted, eps, aim)
-    places = bits + 16
-    bounds = {}
-
-    def ends(scalars: Sequence[Node]) -> tuple[int, int]:
-        ball = sum((values[scalar] for scalar in scalars), to_ball(0))
-        return max(lower_at(ball, places), 0), min(upper_at(ball, places), 1 << places)
-
+    graph, outputs, sums, rows = outcomes(proof, Signs.at(eps), step)
+    aim, places = accuracy(bits, most_factors(graph, chain(*sums))), bits + 16
+    values, bounds = evaluate(graph, chain(*sums), eps, aim), {}
     with precision(aim.precision):
-        for input, row in rows_of(found, outputs, ends):
-            low, high = [low for low, _ in row], [high for _, high in row]
-            if not sum(low) <= 1 << places <= sum(high):
-                raise Refuted("probabilities that do not add up to 1")
-            bounds[input] = low, high
+        balls = [sum((values[each] for each in own), to_ball(0)) for own in sums]
+        lows = [max(lower_at(ball, places), 0) for ball in balls]
+        highs = [min(upper_at(ball, places), 1 << places) for ball in balls]
+    for input, row in rows.items():
+        low, high = ([ends[k] for k in row] for ends in (lows, highs))
+        if not sum(low) <= 1 << places <= sum(high):
+            raise Refuted("probabilities that do not add up to 1")
+        bounds[input] = low, high
     return Distributions(eps, places, outputs, bounds)
 
 
