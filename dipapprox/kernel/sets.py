@@ -42,9 +42,6 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_word
 
-DEEPEST = 200
-"""How often a set is cut."""
-
 MOST_VERTICES = 10_000
 """Of one part."""
 
@@ -176,18 +173,16 @@ def undivided(parts: list[object], motion: Motion) -> Iterator[Sets]:
     for part, pairs in zip_longest(parts, all_sets(motion.machine, motion.is_shift)):
         if not isinstance(pairs, Sets):
             raise BadProof("there are parts of more sets")
-        yield from _undivided(part, pairs, motion, 0)
+        yield from _undivided(part, pairs, motion)
 
 
-def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> Iterator[Sets]:
+def _undivided(part: object, pairs: Sets | None, motion: Motion) -> Iterator[Sets]:
     spend(20 + 10 * len(motion.machine.inputs))
     if pairs is None or part is None:
         if part is not None:
             raise BadProof("an empty set in parts")
         yield from [] if pairs is None else [pairs]
         return
-    if depth > DEEPEST:
-        raise Refused("a set in too many parts")
     match as_list(part, "a part"):
         case ["cut", place, side, at, *parts] if len(parts) == 2:
             where = as_integer(place, "an input"), as_word(side, "a side", SIDES)
@@ -199,7 +194,7 @@ def _undivided(part: object, pairs: Sets | None, motion: Motion, depth: int) -> 
         case _:
             raise BadProof("no part of a set")
     for each, half in zip(parts, halves, strict=True):
-        yield from _undivided(each, half, motion, depth + 1)
+        yield from _undivided(each, half, motion)
 
 
 def largest_of(

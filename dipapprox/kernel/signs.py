@@ -137,11 +137,9 @@ class Signs:
 
     def inverse(self, ratio: Ratio) -> Ratio:
         """Return 1 / ratio, which is known to have one sign and no zero."""
-        if self.tell(ratio.numerator, positive=True):
-            return ratio.inverse()
-        opposite = ratio.scaled(-1)
-        if self.tell(opposite.numerator, positive=True):
-            return opposite.inverse().scaled(-1)
+        for sign in (1, -1):
+            if self.tell(ratio.numerator.scaled(sign), positive=True):
+                return ratio.scaled(sign).inverse().scaled(sign)
         raise NotProved("a divisor is not known to have no zero")
 
 

@@ -117,3 +117,12 @@ def test_a_region_says_something(strict: bool) -> None:
 def test_what_is_not_seen_is_not_padded() -> None:
     with pytest.raises(BadProof, match="not seen"):
         replay(*budgeted(draw(-1), ends=False, padding=[1]))
+
+
+def test_sets_in_too_many_parts_are_refused() -> None:
+    """How deep parts stand in parts is bounded as of all that is nested."""
+    parts: Json = None
+    for _ in range(3_000):
+        parts = ["cut", 0, "first", "1/2", parts, None]
+    with pytest.raises(Refused, match="too deeply"):
+        replay(*finite(inputs=[REAL], parts=[parts]))
