@@ -39,6 +39,7 @@ from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.span import Matrix, Span, solved, vector_of
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _ZERO = LinearForm.constant_form(0)
@@ -166,8 +167,8 @@ class _Basis:
 
     pivots: tuple[int, ...]
     rows: tuple[tuple[Fraction, ...], ...]
-    change: _Matrix | None = None
-    inverse: _Matrix | None = None
+    change: Matrix | None = None
+    inverse: Matrix | None = None
 
     def coordinates(self, state: FinalState) -> list[LinearForm]:
         """Return the coordinates as forms over samples and inputs."""
@@ -192,9 +193,6 @@ class _Basis:
                 raise BrokenInvariant("a real output is no combination of coordinates")
             found.append(_combined(row, own) + rest)
         return tuple(found)
-
-
-_Matrix = tuple[tuple[Fraction, ...], ...]
 
 
 def _combined(row: Iterable[Fraction], forms: Iterable[LinearForm]) -> LinearForm:
@@ -257,44 +255,17 @@ def _bases(states: FinalStates, eps: Fraction) -> list[_Basis]:
     return found
 
 
-def _vector(form: LinearForm) -> dict[int, Fraction]:
-    return {symbol: c for symbol, c in form.terms if isinstance(symbol, int)}
+def _noise(form: LinearForm) -> LinearForm:
+    return LinearForm(tuple([term for term in form.terms if isinstance(term[0], int)]), Fraction(0))
 
 
 def _own_basis(state: FinalState) -> _Basis:
-    """Find the outputs that are no combinations of earlier ones, by elimination."""
-    basis: list[tuple[int, dict[int, Fraction], list[Fraction]]] = []
-    pivots: list[int] = []
-    rows: list[list[Fraction]] = []
-    for place, form in enumerate(state.reals):
-        vector, row = _vector(form), [Fraction(0)] * len(pivots)
-        for leading, other, combination in basis:
-            factor = vector.get(leading, Fraction(0))
-            if factor:
-                _subtract(vector, other, factor)
-                for k, c in enumerate(combination):
-                    row[k] += factor * c
-        if not vector:
-            rows.append(row)
-            continue
-        # vector = form - Σ row·pivots: normalised, it is a new element of the basis.
-        leading = min(vector)
-        scale = 1 / vector[leading]
-        combination = [-c * scale for c in row] + [scale]
-        basis.append((leading, {s: c * scale for s, c in vector.items()}, combination))
-        rows.append([Fraction(0)] * len(pivots) + [Fraction(1)])
-        pivots.append(place)
-    padded = (tuple(row + [Fraction(0)] * (len(pivots) - len(row))) for row in rows)
-    return _Basis(tuple(pivots), tuple(padded))
-
-
-def _subtract(vector: dict[int, Fraction], other: Mapping[int, Fraction], factor: Fraction) -> None:
-    for symbol, c in other.items():
-        left = vector.get(symbol, Fraction(0)) - factor * c
-        if left:
-            vector[symbol] = left
-        else:
-            vector.pop(symbol, None)
+    """Find the outputs that are no combinations of earlier ones."""
+    span = Span()
+    told = [span.put(_noise(form), place) for place, form in enumerate(state.reals)]
+    pivots = tuple([place for place, relation in enumerate(told) if relation is None])
+    forms = (LinearForm.symbol(k) if each is None else each for k, each in enumerate(told))
+    return _Basis(pivots, tuple([tuple([form.coefficient(k) for k in pivots]) for form in forms]))
 
 
 def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
@@ -310,22 +281,11 @@ def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
 
 def _echelon(state: FinalState, basis: _Basis) -> _Basis:
     """Return the same outputs over the coordinates of the reduced echelon form."""
+    span = Span()
+    for number, place in enumerate(basis.pivots):
+        span.put(_noise(state.reals[place]), number)
     size = len(basis.pivots)
-    rows = [_vector(state.reals[k]) for k in basis.pivots]
-    change = [[Fraction(i == j) for j in range(size)] for i in range(size)]
-    for place in range(size):
-        leading = min(rows[place])
-        scale = 1 / rows[place][leading]
-        rows[place] = {s: c * scale for s, c in rows[place].items()}
-        change[place] = [c * scale for c in change[place]]
-        for other in range(size):
-            factor = rows[other].get(leading, Fraction(0))
-            if other != place and factor:
-                _subtract(rows[other], rows[place], factor)
-                pairs = zip(change[other], change[place], strict=True)
-                change[other] = [c - factor * d for c, d in pairs]
-    matrix = tuple(map(tuple, change))
-    return _Basis(basis.pivots, basis.rows, matrix, _inverse(matrix))
+    return _changed(basis, tuple([vector_of(own, size) for _, own in span.rows.values()]))
 
 
 def _orthogonal(state: FinalState, basis: _Basis, variances: Mapping[int, Fraction]) -> _Basis:
@@ -339,26 +299,14 @@ def _orthogonal(state: FinalState, basis: _Basis, variances: Mapping[int, Fracti
         )
         for own in combined
     )
-    return _Basis(basis.pivots, basis.rows, change, _inverse(change))
+    return _changed(basis, change)
 
 
-def _inverse(matrix: _Matrix) -> _Matrix:
-    """Invert a matrix that is known to be invertible."""
-    size = len(matrix)
-    left = [list(row) for row in matrix]
-    right = [[Fraction(i == j) for j in range(size)] for i in range(size)]
-    for column in range(size):
-        pivot = next(k for k in range(column, size) if left[k][column])
-        left[column], left[pivot] = left[pivot], left[column]
-        right[column], right[pivot] = right[pivot], right[column]
-        scale = 1 / left[column][column]
-        left[column] = [c * scale for c in left[column]]
-        right[column] = [c * scale for c in right[column]]
-        for row in range(size):
-            factor = left[row][column]
-            if row != column and factor:
-                pairs = zip(left[row], left[column], strict=True)
-                left[row] = [c - factor * d for c, d in pairs]
-                pairs = zip(right[row], right[column], strict=True)
-                right[row] = [c - factor * d for c, d in pairs]
-    return tuple(map(tuple, right))
+def _changed(basis: _Basis, change: Matrix) -> _Basis:
+    """Return the same outputs over other coordinates."""
+    size = len(basis.pivots)
+    unit = [[Fraction(i == j) for j in range(size)] for i in range(size)]
+    inverse = solved(change, unit)
+    if inverse is None:
+        raise BrokenInvariant("coordinates of real outputs depend on each other")
+    return _Basis(basis.pivots, basis.rows, change, inverse)

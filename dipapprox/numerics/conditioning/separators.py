@@ -32,6 +32,7 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.span import solved
 from dipapprox.numerics.elimination.order_event import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.polyhedron import polyhedron_of
@@ -123,7 +124,7 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
     }
     matrix = [[_covariance(first, second, gaussian) for second in ties] for first in ties]
     columns = [[guard.coefficient(sample) for guard in ties] for sample in chosen]
-    solutions = solved(matrix, columns)
+    solutions = solved(matrix, columns)  # which is symmetric
     if solutions is None:
         return None
     # Last, as it takes a linear programme for each guard.
@@ -190,39 +191,6 @@ def _ends(guards: Sequence[LinearForm]) -> tuple[Fraction | None, Fraction | Non
         else:
             lower = bound if lower is None else max(lower, bound)
     return lower, upper
-
-
-def solved(
-    matrix: Sequence[Sequence[Fraction]], columns: Sequence[Sequence[Fraction]]
-) -> list[list[Fraction]] | None:
-    """Solve M x = c for every column c, exactly; M may be singular.
-
-    Returns:
-        One solution each; None if some column has none.
-    """
-    size = len(matrix)
-    rows = [[*row, *(column[k] for column in columns)] for k, row in enumerate(matrix)]
-    pivots: list[int] = []
-    for column in range(size):
-        start = len(pivots)
-        place = next((k for k in range(start, size) if rows[k][column]), None)
-        if place is None:
-            continue
-        rows[start], rows[place] = rows[place], rows[start]
-        head = rows[start][column]
-        pivot = rows[start] = [value / head for value in rows[start]]
-        for k, row in enumerate(rows):
-            factor = row[column]
-            if k != start and factor:
-                rows[k] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
-        pivots.append(column)
-    if any(any(row[size:]) for row in rows[len(pivots) :]):
-        return None
-    found = [[_ZERO] * size for _ in columns]
-    for k, column in enumerate(pivots):
-        for own, value in zip(found, rows[k][size:], strict=True):
-            own[column] = value
-    return found
 
 
 def law_given(law: Distribution, shift: Fraction) -> Distribution:

@@ -20,6 +20,7 @@ import numpy as np
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Value
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.span import Span
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
@@ -101,25 +102,16 @@ def _solve(forms: Sequence[LinearForm], levels: int) -> dict[Symbol, LinearForm]
 
     Symbols from `levels` on are constants: they are pivots only where nothing else is left.
     """
-    pivots: dict[Symbol, LinearForm] = {}
-    for raw in forms:
-        form = raw.substitute(pivots)
-        mentioned = form.samples()
-        if not mentioned:
-            if form.terms or form.constant:
-                return None
-            continue
-        pivot = mentioned[0]
-        if pivot >= levels and form.inputs():
+    span = Span()
+    for number, form in enumerate(forms):
+        rest, _ = span.reduced(form)
+        mentioned = rest.samples()
+        if not mentioned and (rest.terms or rest.constant):
             return None
-        rest = form - LinearForm.symbol(pivot).scaled(form.coefficient(pivot))
-        value = rest.scaled(-1 / form.coefficient(pivot))
-        step: dict[Symbol, LinearForm] = {pivot: value}
-        for known, expression in pivots.items():
-            if expression.coefficient(pivot):
-                pivots[known] = expression.substitute(step)
-        pivots[pivot] = value
-    return pivots
+        if mentioned and mentioned[0] >= levels and rest.inputs():
+            return None
+        span.put(rest, number)
+    return {pivot: LinearForm.symbol(pivot) - row for pivot, (row, _) in span.rows.items()}
 
 
 def _distance(index: int, pivots: Mapping[Symbol, LinearForm], sample: Sample) -> LinearForm:

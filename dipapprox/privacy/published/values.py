@@ -19,6 +19,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.sums import primitive
 from dipapprox.linear.form import LinearForm
+from dipapprox.linear.span import Span
 from dipapprox.pairs.published.divergences import Excess
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 
@@ -54,11 +55,11 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
     if excess.where is None:
         return tuple(values)
     first = len(excess.outcome.outputs)
-    space = _Space()
-    for place, (form, name) in enumerate(zip(excess.outcome.reals, names, strict=True)):
-        if form.is_constant:
+    span = Span()
+    for place, (real, name) in enumerate(zip(excess.outcome.reals, names, strict=True)):
+        if real.is_constant:
             continue
-        relation = space.put(form, name)
+        relation = span.put(real, name)
         if relation is not None and values[first + place] == ANY_NUMBER:
             values[first + place] = NumberSet((EVERYWHERE,), f"= {_text(relation)}")
     alone = [form for form in excess.outcome.reals if len(form.terms) == 1]
@@ -67,7 +68,9 @@ def related_values(excess: Excess, names: Sequence[str]) -> tuple[Published, ...
     for coordinates, intervals in excess.where.items():
         if coordinates in shown or intervals == (EVERYWHERE,):
             continue
-        form = space.combination(coordinates)
+        form = span.combination(coordinates)
+        if form is None:
+            raise BrokenInvariant("a coordinate that no output shows")
         # It is said of the last output that it is a combination of.
         last = max(names.index(name) for name in form.inputs())
         scale = 1 / form.coefficient(names[last])
@@ -96,46 +99,8 @@ def relations(reals: Sequence[LinearForm]) -> tuple[LinearForm | None, ...]:
         Forms over places, written "0", "1", …, of outputs that are no such sums: no others exist,
         for those are independent.
     """
-    space = _Space()
-    return tuple(space.put(form, str(place)) for place, form in enumerate(reals))
-
-
-class _Space:
-    """What real outputs tell of coordinates, by elimination.
-
-    Every row is a form over coordinates with leading coefficient 1, and the same number as a form
-    over the names of outputs.
-    """
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[int, LinearForm, LinearForm]] = []
-
-    def put(self, form: LinearForm, name: str) -> LinearForm | None:
-        """Add an output; return what it is in terms of earlier ones, if they tell."""
-        rest, told = self._reduced(form)
-        if rest.is_constant:
-            return told + rest
-        leading = rest.samples()[0]
-        scale = 1 / rest.coefficient(leading)
-        own = LinearForm.symbol(name) - told
-        self._rows.append((leading, rest.scaled(scale), own.scaled(scale)))
-        return None
-
-    def combination(self, coordinates: LinearForm) -> LinearForm:
-        """Return a sum of coordinates in terms of the outputs."""
-        rest, told = self._reduced(coordinates)
-        if not rest.is_constant:
-            raise BrokenInvariant("a coordinate that no output shows")
-        return told + rest
-
-    def _reduced(self, form: LinearForm) -> tuple[LinearForm, LinearForm]:
-        """Return what is left of a form, and what outputs tell of it: they add up to it."""
-        rest, told = form, LinearForm.constant_form(0)
-        for leading, row, own in self._rows:
-            factor = rest.coefficient(leading)
-            if factor:
-                rest, told = rest - row.scaled(factor), told + own.scaled(factor)
-        return rest, told
+    span = Span()
+    return tuple(span.put(form, str(place)) for place, form in enumerate(reals))
 
 
 def _text(form: LinearForm) -> str:
