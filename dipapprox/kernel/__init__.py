@@ -18,7 +18,7 @@ which modules import those before them:
     real inputs         motion, sets, shrinking
     finite verdicts     excesses, rules
     compositions        parts, compositions
-    every eps           rounds, paths, regions, potential, runs, rays, chances
+    every eps           rounds, paths, regions, quiet, potential, runs, rays, chances
     services            services, couplings, traces
     claims of budgets   budgets
     the whole           replay

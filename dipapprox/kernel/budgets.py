@@ -10,12 +10,12 @@ that no budget up to this one serves, or none at all; `at least`, that none belo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof
-from dipapprox.kernel.judgements import Budget, Judgement, LeastBudget, NoBudget
+from dipapprox.kernel.judgements import Budgets, Judgement
 from dipapprox.kernel.reading import as_number, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.services import Service
@@ -31,20 +31,15 @@ class BudgetClaim:
 
     def follows_from(self, judgement: Judgement | None) -> bool:
         """Whether a judgement says as much."""
-        match judgement:
-            case Budget(budget):
-                return self._serves(budget) and self.at_least is None
-            case NoBudget(below):
-                if self.verdict != "Not_DP":
-                    return False
-                return below is None or (self.budget is not None and self.budget < below)
-            case LeastBudget(budget, below):
-                return self._serves(budget) and (self.at_least is None or self.at_least <= below)
-            case _:
-                return False
-
-    def _serves(self, budget: Fraction) -> bool:
-        return self.verdict == "DP" and self.budget is not None and budget <= self.budget
+        if not isinstance(judgement, Budgets):
+            return False
+        serves, below = judgement.budget, judgement.below
+        if self.verdict == "DP":
+            least = self.at_least is None or (below is not None and self.at_least <= below)
+            claimed = self.budget is not None and serves is not None and serves <= self.budget
+            return claimed and least
+        fails = below is None or (self.budget is not None and self.budget < below)
+        return fails and serves is None
 
 
 def is_budget(json: object) -> bool:
@@ -65,12 +60,12 @@ def read_budget(json: object) -> BudgetClaim:
 
 
 def least_budget(
-    machine: Rounds | Service, step: Mapping[str, Any], serves: Budget, fails: NoBudget
-) -> LeastBudget:
+    machine: Rounds | Service, step: Mapping[str, Any], serves: Budgets, fails: Budgets
+) -> Budgets:
     """One budget serves, and none below another one does.
 
     Step: nothing; premises: a potential and a ray, or chances; or couplings and a trace.
     """
-    if fails.below is None:
-        raise BadProof("no budget serves, and one does")
-    return LeastBudget(serves.budget, fails.below, fails.at_any)
+    if serves.budget is None or fails.budget is not None or fails.below is None:
+        raise BadProof("it is not that one budget serves, and none below another one")
+    return replace(fails, budget=serves.budget)

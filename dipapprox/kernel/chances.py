@@ -27,7 +27,7 @@ from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.integration import forget
-from dipapprox.kernel.judgements import NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.measures import Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
@@ -38,7 +38,7 @@ from dipapprox.kernel.runs import STEPS, Flat, Runs, flat, read_inputs, read_pai
 from dipapprox.kernel.signs import Epsilons, Signs
 
 
-def chances(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
+def chances(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     """What is published is likelier at one input than e^(B eps) times what it is at another one.
 
     Theorem (`chances`): p > e^(B eps) q at one eps, or at all small ones.
@@ -65,15 +65,13 @@ def chances(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
         with precision(aim.precision):
             if budget is None or not values[p] > to_ball(budget * eps).exp() * values[q]:
                 raise Refuted("what is published is not known to be so much likelier")
-        return NoBudget(budget, at_any=False)
+        return Budgets(None, budget, at_any=False)
     known = exact_values(graph, (p, q), Signs(Epsilons(ZERO, None)))
     if known[q].numerator.is_zero():
         raise Refuted("what is published is impossible")
-    more = (known[p] + known[q].scaled(Fraction(-1))) * known[q].inverse()
-    order, factor = _first_term(more)
-    if factor <= 0 or order > 1 or (order == 1 and (budget is None or factor < budget)):
+    if not is_likelier_near_zero(known[p], known[q], budget):
         raise Refuted("what is published is not so much likelier as eps vanishes")
-    return NoBudget(budget, at_any=False)
+    return Budgets(None, budget, at_any=False)
 
 
 def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, ...]]) -> Node:
@@ -95,6 +93,16 @@ def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, .
             return graph.zero
         (measure,) = found
     return forget(graph, measure, ()).scalar
+
+
+def is_likelier_near_zero(p: Ratio, q: Ratio, budget: Fraction | None) -> bool:
+    """Whether p / q tends to more than 1 as eps vanishes, or p / q - 1 = s eps + o(eps), s >= B.
+
+    q is not 0; B is None for any number.
+    """
+    order, factor = _first_term((p + q.scaled(Fraction(-1))) * q.inverse())
+    steep = order < 1 or (order == 1 and budget is not None and factor >= budget)
+    return factor > 0 and steep
 
 
 def _first_term(value: Ratio) -> tuple[int, Fraction]:

@@ -48,7 +48,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import form_of
-from dipapprox.kernel.judgements import Budget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
@@ -77,7 +77,7 @@ Place = tuple[Fraction, Shifts, Ends]
 """What may be lost, and where."""
 
 
-def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget:
+def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
     """V(pair) >= cost of a group of paths + V(pair that they lead to): B is enough.
 
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
@@ -91,13 +91,13 @@ def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget
     return coupled(service, Signs(ALL, signs), step)
 
 
-def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budget:
+def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budgets:
     """Apply the rule, where signs are known."""
     found = _Couplings(service, signs, step)
     found.changes(as_list(step["changes"], "changes", len(found.stores)))
     for each, points in zip(step["pairs"], found.pairs.values(), strict=True):
         found.pair(each, points)
-    return Budget(found.budget)
+    return Budgets(found.budget)
 
 
 class _Couplings:

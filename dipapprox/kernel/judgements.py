@@ -143,45 +143,36 @@ class Representatives:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """The machine is (budget * eps, 0)-differentially private for every eps > 0."""
+class Budgets:
+    """Which B serve: the machine is (B eps, 0)-differentially private for every eps > 0.
 
-    budget: Fraction
+    Attributes:
+        budget: One that does; None: none is known.
+        below: No B below this one serves; None: none is known to fail, or if none serves, all do.
+        at_any: Whether those that do not serve fail at every eps > 0, not only at some.
+    """
 
-    def __str__(self) -> str:
-        return (
-            "for every eps > 0, any number of rounds or calls and all ordered pairs of adjacent "
-            f"inputs u, u', Pr[S | u] <= e^({self.budget} eps) Pr[S | u'] for every set S of "
-            "publications"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NoBudget:
-    """No budget below this one serves every eps > 0, or any; None: no budget at all."""
-
-    below: Fraction | None
+    budget: Fraction | None
+    below: Fraction | None = None
     at_any: bool = True
 
     def __str__(self) -> str:
-        which = "no B" if self.below is None else f"no B < {self.below}"
-        where = f"for no eps > 0 and {which}" if self.at_any else f"for {which} at every eps > 0"
-        return (
-            f"{where} is Pr[S | u] <= e^(B eps) Pr[S | u'] for all ordered "
-            "pairs of adjacent inputs and every set S of publications"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LeastBudget:
-    """A budget that serves, and one below which none does: at every eps, or `at_any`."""
-
-    budget: Fraction
-    below: Fraction
-    at_any: bool = True
-
-    def __str__(self) -> str:
-        return f"{Budget(self.budget)}; and {NoBudget(self.below, self.at_any)}"
+        found = []
+        if self.budget is not None:
+            found.append(
+                "for every eps > 0, any number of rounds or calls and all ordered pairs of "
+                f"adjacent inputs u, u', Pr[S | u] <= e^({self.budget} eps) Pr[S | u'] for every "
+                "set S of publications"
+            )
+        if self.budget is None or self.below is not None:
+            which = "no B" if self.below is None else f"no B < {self.below}"
+            any_eps = f"for no eps > 0 and {which}"
+            found.append(
+                f"{any_eps if self.at_any else f'for {which} at every eps > 0'} is Pr[S | u] <= "
+                "e^(B eps) Pr[S | u'] for all ordered pairs of adjacent inputs and every set S of "
+                "publications"
+            )
+        return "; and ".join(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +240,7 @@ Judgement = (
     | Representatives
     | Violated
     | Sign
-    | Budget
-    | NoBudget
-    | LeastBudget
+    | Budgets
     | Of
     | LossesOf
 )

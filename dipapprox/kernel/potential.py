@@ -26,6 +26,15 @@ at most e^(eps B) times that of x + s under u'. Integrate over all x that take t
 publish something in a set, and add over paths, which are disjoint: Pr[S | u] <= e^(B eps)
 Pr[S | u'].
 
+Quiet runs. Let some cells, with values and shifts, be a quiet pair of a run with itself (`quiet`).
+At nodes with these cells the shifts are an allowance with V = 0, for what from there on publishes
+nothing but these last words; other allowances need not serve that, and if it does not end, there
+need be no other. So all runs that take the same paths to such a node, but were not at such a node
+before and quiet since, and from there on end so, or go on, have one shift of what they drew before,
+and of the noise behind it none. The second runs take the same paths to the node, and end so, too,
+or go on. No others come there: those of other paths to such a node, or of whole runs, take these
+paths, and where one leads on from another, publish something in between.
+
 Cases. A proof may say for an input of a path what is done if it changes by its least and by its
 largest change: shifts s for changes D that meet guards and publish the same form a convex set of
 pairs (D, s), on which the cost is convex, so what is between is served as well, by averages. For
@@ -43,11 +52,11 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.judgements import Budget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, price
+from dipapprox.kernel.quiet import Quiet, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
@@ -55,8 +64,10 @@ from dipapprox.kernel.regions import (
     implied,
     known_forms,
     number_form,
+    over,
     read_form,
     read_guards,
+    read_values,
     with_regions,
 )
 from dipapprox.kernel.rounds import Rounds
@@ -68,7 +79,13 @@ MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
 
 
-Head = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...], tuple[Guard, ...]]
+Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
+"""Values of cells, and others that are held."""
+
+Head = tuple[Cells, tuple[Guard, ...]]
+
+Ends = Mapping[Cells, Mapping[tuple[Stored, ...] | None, tuple[Fraction, ...]]]
+"""For some last words of runs that are quiet from there on, the shifts of what is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +101,14 @@ class Place:
     allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
 
     @property
+    def cells(self) -> Cells:
+        """What is known of the cells."""
+        return tuple(self.values.items()), self.held
+
+    @property
     def head(self) -> Head:
         """What alike nodes have in common."""
-        return tuple(self.values.items()), self.held, self.facts
+        return self.cells, self.facts
 
 
 def read_places(json: object) -> list[Place]:
@@ -95,45 +117,44 @@ def read_places(json: object) -> list[Place]:
     fields = "values", "held", "facts", "allowances", "joined", "cases"
     for each in as_list(json, "nodes"):
         record = as_record(each, "a node", fields)
-        values: dict[str, Stored] = {}
-        for pair in as_list(record["values"], "values"):
-            name, value = as_list(pair, "a value", 2)
-            values[as_name(name, "a cell")] = read_value(value)
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
-        if len({*values, *held}) < len(record["values"]) + len(held):
-            raise BadProof("a cell twice")
+        values = read_values(record["values"], held)
         facts = read_guards(record["facts"], len(held))
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
             own = [as_number(s, "a shift") for s in as_list(shifts, "shifts", len(held))]
             allowances.append((as_number(value, "an allowance"), tuple(own)))
-        if not allowances or min(allowances)[0] < 0:
-            raise Refuted("a node without an allowance, or one below 0")
+        if any(value < 0 for value, _ in allowances):
+            raise Refuted("an allowance below 0")
         spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
         found.append(Place(values, held, tuple(facts), tuple(allowances)))
     start = found[0] if found else None
-    if start is None or start.values or start.held or start.facts or len(start.allowances) > 1:
+    if start is None or start.values or start.held or start.facts or len(start.allowances) != 1:
         raise BadProof("node 0 is the start: nothing is known, and it has one allowance")
     if len(found) > MOST_NODES:
         raise Refused(f"more than {MOST_NODES} nodes")
     return found
 
 
-def potential(machine: Rounds, step: Mapping[str, Any]) -> Budget:
+def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     """V(source) >= cost of a path + V(target), for every path from every node: V(start) is enough.
 
     Theorem (`potential`): V is what the rest of a run may cost at most; a path costs what it costs
-    to shift its samples so that the second run takes it, too, and publishes the same.
+    to shift its samples so that the second run takes it, too, and publishes the same. Quiet runs
+    have the shift of a quiet pair.
 
-    Step: "nodes".
+    Step: "nodes", "quiet": pairs.
     """
     places = read_places(step["nodes"])
+    quiet = _shifts_of(read_quiet(machine, step["quiet"]))
     follower = Follower(machine)
     alike: dict[Head, object] = {}
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
             raise BadProof("a machine without rounds has one node")
+        if not place.allowances and None not in quiet.get(place.cells, {}):
+            raise Refuted("a node without an allowance")
         paths = follower.round(dict(place.values), place.held) if number else follower.start()
         joined = as_list(json["joined"], "joined paths")
         if number and alike.setdefault(place.head, joined) != joined:
@@ -144,26 +165,42 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budget:
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
         for path, case in zip(ends, cases, strict=True):
             spend(10)
-            found = _Step(machine, places, place, path)
+            found = _Step(machine, places, quiet, place, path)
             found.case(case, {})
             if len(found.heads) > 1:
                 raise Refuted("a path leads to nodes that are not alike")
-    return Budget(places[0].allowances[0][0])
+    return Budgets(places[0].allowances[0][0])
+
+
+def _shifts_of(pairs: Sequence[Quiet]) -> Ends:
+    """Return the shifts of pairs of runs in the same place."""
+    found: dict[Cells, dict[tuple[Stored, ...] | None, tuple[Fraction, ...]]] = {}
+    for each in pairs:
+        if each.values == each.others:
+            own = found.setdefault((each.values, each.held), {})
+            if own.setdefault(each.last, each.shifts) != each.shifts:
+                raise BadProof("runs that end alike have several shifts in one place")
+    return found
 
 
 class _Step:
     """A path from a node, for all changes of its inputs."""
 
-    def __init__(self, machine: Rounds, places: Sequence[Place], source: Place, path: Path) -> None:
+    def __init__(
+        self, machine: Rounds, places: Sequence[Place], quiet: Ends, source: Place, path: Path
+    ) -> None:
         self._machine = machine
         self._places = places
+        self._quiet = quiet
         self._source = source
         self._path = path
         self.heads: set[Head] = set()
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
-        if json is None and self._path.ended and not self._machine.ends:
+        path, is_start = self._path, self._source is self._places[0]
+        own = {} if is_start else self._quiet.get(self._source.cells, {})
+        if json is None and path.ended and (not self._machine.ends or path.said in own):
             return
         atoms = self._path.atoms
         if isinstance(json, dict) and "alone" in json:
@@ -192,22 +229,26 @@ class _Step:
         facts = as_list(record["facts"], "facts")
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
-        wanted: Sequence[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
+        wanted: list[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
         held: Sequence[str] = ()
         if target is not None:
             if not 0 < as_integer(target, "a node") < len(self._places):
                 raise BadProof("there is no such node")
             place = self._places[target]
-            held, wanted = place.held, place.allowances
+            held, store = place.held, path.store
+            wanted = [*place.allowances]
+            for last, shifts in self._quiet.get(place.cells, {}).items():
+                # Runs that were quiet before have their shift from there.
+                if path.said or last not in own:
+                    wanted.append((ZERO, shifts))
             self.heads.add(place.head)
-            store = self._path.store
             if any(name not in store or store[name] != v for name, v in place.values.items()):
                 raise Refuted("the cells of the next node hold something else")
             cells = [number_form(self._path.store.get(name)) for name in held]
             for (form, strict), row in zip(
                 place.facts, as_list(facts, "facts", len(place.facts)), strict=True
             ):
-                implied(_image(form, cells, form.constant), strict, row, known)
+                implied(over(form, cells), strict, row, known)
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, (allowance, shifts) in zip(moves, wanted, strict=True):
@@ -260,8 +301,8 @@ class _Step:
                     stated = read_form(next(given, None), number)
                     if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
-                    shift = _image(stated, shifts, stated.constant)
-                    left -= self._cost(family, shift, _image(mean, shifts)) / size
+                    shift = over(stated, shifts)
+                    left -= self._cost(family, shift, _moved(mean, shifts)) / size
                     spend(size_of(left))
                     shifts.append(shift)
         if next(given, None) is not None:
@@ -270,13 +311,13 @@ class _Step:
         if left < allowance:
             raise Refuted(f"{allowance - left} is missing of an allowance")
         for form, _ in path.guards:
-            if self._ends(_image(form, shifts))[0] < 0:
+            if self._ends(_moved(form, shifts))[0] < 0:
                 raise Refuted("a guard does not hold after the shifts")
         for said in path.said:
-            if isinstance(said, Form) and _image(said, shifts) != Form(ZERO):
+            if isinstance(said, Form) and _moved(said, shifts) != Form(ZERO):
                 raise Refuted("another number is published after the shifts")
         for name, there in zip(held, kept, strict=True):
-            if _image(number_form(self._path.store.get(name)), shifts) != Form(there):
+            if _moved(number_form(self._path.store.get(name)), shifts) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
 
     def _cost(self, family: str, shift: Form, change: Form) -> Fraction:
@@ -298,11 +339,6 @@ class _Step:
         return low, high
 
 
-def _image(form: Form, shifts: Sequence[Form], constant: Fraction = ZERO) -> Form:
-    """How much a form is shifted when its atoms are; plus a number."""
-    found = Form(constant)
-    for atom, coefficient in form.terms:
-        if shifts[atom].terms or shifts[atom].constant:
-            found = found.plus(shifts[atom].scaled(coefficient))
-            spend(size_of(found) + size_of(found.constant))
-    return found
+def _moved(form: Form, shifts: Sequence[Form]) -> Form:
+    """How much a form is shifted when its atoms are."""
+    return over(Form(ZERO, form.terms), shifts)

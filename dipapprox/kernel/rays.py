@@ -47,7 +47,7 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
-from dipapprox.kernel.judgements import NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Sample
@@ -70,7 +70,7 @@ from dipapprox.kernel.runs import (
 )
 
 
-def ray(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
+def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     """Along a ray of inputs, or as eps grows, what is published becomes exponentially unlikely.
 
     Theorem (`rays`): Pr[S | u_t] <= K e^(-theta eps (c t - d)) for every theta < 1, u and u_1 are
@@ -111,7 +111,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> NoBudget:
             losses.append(lost - price if large else lost)
     if not alike or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
-    return NoBudget(None if parts or not losses else min(losses), not large)
+    return Budgets(None, None if parts or not losses else min(losses), not large)
 
 
 def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> None:

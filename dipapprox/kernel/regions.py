@@ -22,9 +22,10 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Atom, Path, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.states import Stored, size_of
 from dipapprox.kernel.walk import Guard
 
@@ -58,6 +59,28 @@ def read_form(json: object, atoms: int) -> Form:
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
+
+
+def read_values(json: object, held: Sequence[str]) -> dict[str, Stored]:
+    """Read [cell, value], of cells that are no others that are held."""
+    found: dict[str, Stored] = {}
+    listed = as_list(json, "values")
+    for pair in listed:
+        name, value = as_list(pair, "a value", 2)
+        found[as_name(name, "a cell")] = read_value(value)
+    if len({*found, *held}) < len(listed) + len(held):
+        raise BadProof("a cell twice")
+    return found
+
+
+def over(form: Form, forms: Sequence[Form]) -> Form:
+    """Put forms in the place of atoms."""
+    found = Form(form.constant)
+    for atom, coefficient in form.terms:
+        if forms[atom].terms or forms[atom].constant:
+            spend(size_of(forms[atom]) + size_of(found) + size_of(found.constant))
+            found = found.plus(forms[atom].scaled(coefficient))
+    return found
 
 
 def number_form(value: Stored | None) -> Form:
@@ -147,10 +170,15 @@ def known_forms(path: Path) -> list[Guard]:
     return found
 
 
+def same_atoms(one: Sequence[Atom], other: Sequence[Atom]) -> int:
+    """Return how many atoms two paths have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 def renamed_forms(path: Path, atoms: Sequence[Atom]) -> list[Guard]:
     """Return the same; atoms that are not those of other paths get new numbers."""
-    pairs = zip(path.atoms, atoms, strict=False)
-    same = next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(path.atoms), len(atoms)))
+    same = same_atoms(path.atoms, atoms)
     found = []
     for form, above in known_forms(path):
         terms = tuple([(a if a < same else a + len(atoms), c) for a, c in form.terms])

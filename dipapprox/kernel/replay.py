@@ -85,7 +85,7 @@ RULES: Mapping[str, tuple[Callable[..., Judgement], tuple[str, ...]]] = {
     "composed": (composed, ("cut",)),
     "private composition": (private, _PARTS),
     "violated composition": (violated, (*_PARTS, "input", "adjacent")),
-    "potential": (potential, ("nodes",)),
+    "potential": (potential, ("nodes", "quiet")),
     "ray": (ray, ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
     "chances": (chances, ("eps", "bits", "paths", "inputs", "shown", "budget")),
     "couplings": (

@@ -15,9 +15,9 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.regions import ZERO, known_forms
+from dipapprox.kernel.regions import ZERO, known_forms, over
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
 MOST_ROUNDS = 2_000
@@ -200,34 +200,26 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
                     forms.append(_atom(STEPS).scaled(grows).plus(Form(first)))
                     counts[name] += 1
                 case Sample(mean=mean):
-                    forms.append(_over(mean, forms).plus(_atom(len(found.samples))))
+                    forms.append(over(mean, forms).plus(_atom(len(found.samples))))
                     found.samples.append(atom)
         guards = []
         for form, strict in known_forms(turn.path):
             numbers = [form.constant, *(c for _, c in form.terms)]
             unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
-            known = _over(form, forms)
+            known = over(form, forms)
             more = strict and integers
             guards.append((known.plus(Form(-unit)) if more else known, strict and not more))
         found.guards.append(guards)
         said = [None if isinstance(each, str) else form_of(each) for each in turn.path.said]
-        found.said.append([None if form is None else _over(form, forms) for form in said])
+        found.said.append([None if form is None else over(form, forms) for form in said])
         items = turn.path.store.items()
-        cells = {name: _over(form, forms) for name, form in items if isinstance(form, Form)}
+        cells = {name: over(form, forms) for name, form in items if isinstance(form, Form)}
         found.cells.append(cells)
     return found
 
 
 def _atom(number: int) -> Form:
     return Form(ZERO, ((number, Fraction(1)),))
-
-
-def _over(form: Form, forms: Sequence[Form]) -> Form:
-    found = Form(form.constant)
-    for atom, coefficient in form.terms:
-        spend(size_of(forms[atom]) + size_of(found))
-        found = found.plus(forms[atom].scaled(coefficient))
-    return found
 
 
 def is_whole(run: Sequence[Turn]) -> bool:

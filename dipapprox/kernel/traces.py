@@ -5,9 +5,8 @@ are the probabilities, in closed form, of the two runs to reply so.
 
 Theorem (traces). If p >= e^(b eps) q and q > 0 at some eps > 0, no budget B < b serves, as
 p > e^(B eps) q there. If p > 0 = q at some eps, none serves. For eps -> inf let p grow like eps^n
-e^(r eps), and q like eps^m e^(s eps): no B < r - s serves. For eps -> 0 let p go to p' and q to
-q' > 0. If p' > q', no budget serves, as e^(B eps) -> 1; if p' = q' and p - e^(b eps) q has a
-derivative >= 0 at 0, no B < b does, as that of p - e^(B eps) q is larger by (b - B) q'.
+e^(r eps), and q like eps^m e^(s eps): no B < r - s serves. As eps vanishes let p / q tend to more
+than 1: none serves, as e^(B eps) -> 1; or p / q - 1 = s eps + o(eps): no B < s does (`chances`).
 
 Theorem (repetitions). After a trace let the first run be in a store x with a probability > 0 at
 some eps, and let *turns* be calls alike in both runs. Let f be the probability of x to reply as is
@@ -24,9 +23,10 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
+from dipapprox.kernel.chances import is_likelier_near_zero
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.judgements import NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.proofs import positive
@@ -44,7 +44,7 @@ Belief = Mapping[Kept, Ratio]
 """The stores that a run may be in, with the probability to have got there, as is seen."""
 
 
-def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBudget:
+def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
     """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
 
     Theorem (`traces`): so no smaller budget serves; none does if only one run can reply so, or if
@@ -59,7 +59,7 @@ def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBudget:
     least = None if step["budget"] is None else as_number(step["budget"], "a budget")
     if not loses(p, q, least, eps):
         raise Refuted("the first run is not so much likelier to reply so")
-    return NoBudget(least, at_any=False)
+    return Budgets(None, least, at_any=False)
 
 
 def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> bool:
@@ -68,14 +68,13 @@ def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> 
         return budget is None and eps is not None and eps > 0 and p.numerator.sign(eps) > 0
     if eps is None:
         return budget is not None and bool(p.numerator.terms) and _rate(p) - _rate(q) >= budget
+    if eps <= 0:
+        return is_likelier_near_zero(p, q, budget)
     slack = p + (Ratio(Sum.exponential(budget or Fraction(0))) * q).scaled(Fraction(-1))
-    if eps > 0:
-        return budget is not None and q.numerator.sign(eps) > 0 <= slack.numerator.sign(eps)
-    (jump, slope), (least, _) = _near(slack), _near(q)
-    return least > 0 and (jump > 0 if budget is None else jump == 0 <= slope)
+    return budget is not None and q.numerator.sign(eps) > 0 <= slack.numerator.sign(eps)
 
 
-def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBudget:
+def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
     """Turns that can be repeated, and that one run is likelier to reply to, whatever it was before.
 
     Theorem (`traces`): after k of them it is at least c (f / r)^k times as likely, with f > r.
@@ -99,7 +98,7 @@ def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> NoBud
         known |= set(after)
         if len(known) > MOST_STORES:
             raise Refused(f"more than {MOST_STORES} stores of a run")
-    return NoBudget(None, at_any=False)
+    return Budgets(None, None, at_any=False)
 
 
 class Runs:
@@ -195,18 +194,3 @@ def _rate(ratio: Ratio) -> Fraction:
 
 def _top(function: Sum) -> Fraction:
     return max(Fraction(rate) for (rate, _), _ in function.terms)
-
-
-def _near(ratio: Ratio) -> tuple[Fraction, Fraction]:
-    """The value at eps = 0 of what is > 0 times a quotient, and the slope if that is 0."""
-    for function in (ratio.numerator, *(factor for factor, _ in ratio.denominator)):
-        if any(exponent < 0 for (_, exponent), _ in function.terms):
-            raise Refused("a function that may grow as eps goes to 0")
-    if any(_at_zero(factor) <= 0 for factor, _ in ratio.denominator):
-        raise Refused("a denominator that goes to 0")
-    slopes = [c * (rate if not n else n == 1) for (rate, n), c in ratio.numerator.terms]
-    return _at_zero(ratio.numerator), Fraction(sum(slopes))
-
-
-def _at_zero(function: Sum) -> Fraction:
-    return Fraction(sum(c for (_, exponent), c in function.terms if not exponent))

@@ -28,7 +28,7 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.rounds import STATE, machines_of
+from dipapprox.proof_steps.rounds import STATE, machines_of, rounds_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part
 
@@ -48,6 +48,9 @@ _LITTLE = Fraction(1, 1_000_000)
 
 _ORDERS = tuple(product((True, False), (False, True)))
 """Whether to join paths of rounds, and whether to keep facts: what is tried in turn."""
+
+_MOST_KNOWN = Fraction(30)
+"""A budget up to which one is looked for where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +206,51 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
 
 def _potential(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
     missing = NoCertificate("there is nothing to try")
-    for joins, facts in _ORDERS:
+    for quiet, (joins, facts) in product((False, True), _ORDERS):
+        search = Search(machine, budget, limits, facts, joins, quiet)
+        if quiet and not search.quiet:
+            break
         try:
-            nodes = Search(machine, budget, limits, facts, joins).nodes()
+            return search.step()
         except NoCertificate as none:
             missing = none
-        else:
-            return {"rule": "potential", "from": [], "nodes": nodes}
     raise missing
+
+
+def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fraction | None:
+    """Return a budget less than some, of a program that publishes little, replayed; or None.
+
+    Args:
+        program: With rounds.
+        most: A budget that serves; None if none is known.
+        limits: Asked all the time.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    try:
+        machine = read_rounds(rounds_json(program))
+    except NoCertificate:
+        return None
+    least: Fraction | None = None
+    for joins, facts in reversed(_ORDERS):
+        search = Search(
+            machine, _MOST_KNOWN if most is None else most, limits, facts, joins, True, MOST_ENTRIES
+        )
+        if not search.quiet:
+            return None
+        try:
+            search.step()
+        except NoCertificate:
+            continue
+        least = search.least if least is None else min(least, search.least)
+    if least is None or (most is not None and least >= most):
+        return None
+    try:
+        replayed(program, True, Bounds(least, None, None), limits)
+    except (NoCertificate, NotProved):
+        return None
+    return least
 
 
 def _loss(
@@ -389,7 +429,7 @@ def _runs(
         return
     for joins, facts in reversed(_ORDERS):
         try:
-            Search(machine, budget, limits, facts, joins, MOST_ENTRIES).nodes()
+            Search(machine, budget, limits, facts, joins, most=MOST_ENTRIES).step()
         except NoCertificate as none:
             if not isinstance(none, Dearer):
                 continue

@@ -139,7 +139,7 @@ class Heads:
         )
         if isinstance(known, tuple):
             return Way(own, path, None, (), known, ends)
-        target = self._target(path)
+        target = self.target(path)
         reasons: list[Reason] = []
         if target is not None and self._with_facts and known:
             facts = []
@@ -159,10 +159,6 @@ class Heads:
             target = Head(target.values, target.held, tuple(facts))
         return Way(own, path, target, tuple(reasons), None, ends)
 
-    def needs_nothing(self, way: Way) -> bool:
-        """Whether a way is impossible, or seen by nobody."""
-        return way.never is not None or (way.path.ended and not self._machine.ends)
-
     def _most(self, path: Path, mean: Form) -> Fraction:
         total = Fraction(0)
         for atom, coefficient in mean.terms:
@@ -171,7 +167,8 @@ class Heads:
                 total += abs(coefficient) * max(map(abs, self._machine.change(read.name)))
         return total
 
-    def _target(self, path: Path) -> Head | None:
+    def target(self, path: Path) -> Head | None:
+        """Return where a path leads, without facts; None for an end."""
         if path.ended or self._machine.round is None:
             return None
         live = sorted(self._live & path.store.keys())

@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from dipapprox.errors import NoCertificate
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.states import Stored
 from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals
 
@@ -35,6 +37,18 @@ def program_json(program: core.Program) -> dict[str, Json]:
 def value_json(value: core.Value) -> Json:
     """Return a number or a named value."""
     return {"name": value} if isinstance(value, str) else number_json(value)
+
+
+def stored_json(value: Stored) -> Json:
+    """Return what a cell holds that holds nothing random."""
+    if isinstance(value, Form):
+        raise ValueError("a value is wanted")
+    return value_json(value if isinstance(value, str) else Fraction(value))
+
+
+def values_json(values: Sequence[tuple[str, Stored]]) -> Json:
+    """Return cells with what they hold."""
+    return [[name, stored_json(value)] for name, value in values]
 
 
 def number_json(value: Fraction) -> Json:

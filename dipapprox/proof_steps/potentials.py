@@ -20,18 +20,17 @@ from itertools import count
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import START, Head, Heads, Way, number_form
-from dipapprox.proof_steps.machines import Json, number_json, value_json
+from dipapprox.proof_steps.machines import Json, number_json, values_json
 from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.orders import (
     form_json,
     reason_json,
 )
+from dipapprox.proof_steps.quiet import QuietRuns
 from dipapprox.proof_steps.shifts import Shifts
 
 Vector = Mapping[Shift, Fraction]
@@ -79,8 +78,13 @@ class Search:
         budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_joins: Whether to join paths of rounds.
+        with_quiet: Whether runs that are quiet from a head on are shifted together.
         limits: Of time and states.
         most: Entries that all vectors may have.
+
+    Attributes:
+        least: The budget that a proof needs that was found, not more than B.
+        quiet: What is quiet.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class Search:
         limits: Limits,
         with_facts: bool,
         with_joins: bool,
+        with_quiet: bool = False,
         most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
@@ -97,20 +102,25 @@ class Search:
         self._limits = limits
         self._heads = Heads(machine, limits, with_facts, with_joins)
         self._ways, self._unit = self._heads.ways, self._heads.unit
+        self.quiet = QuietRuns(machine, self._heads, limits, with_quiet)
+        self._needy = self._needing()
+        self.least = Fraction(0)
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
         self._entries, self._most = 0, most
 
-    def nodes(self) -> list[Json]:
-        """Return the nodes of a proof.
+    def step(self) -> Json:
+        """Return a proof.
 
         Raises:
             Dearer: If there is none: the walk costs more, if shifts are as they say above.
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
-        if self._machine.round is None:
-            return [self._alone()]
+        nodes = [self._alone()] if self._machine.round is None else self._nodes()
+        return {"rule": "potential", "from": [], "nodes": nodes, "quiet": self.quiet.written()}
+
+    def _nodes(self) -> list[Json]:
         self._members.append(Member(START, {(): Fraction(0)}))
         waiting: list[tuple[Fraction, int, int]] = [(Fraction(0), 0, 0)]
         order = count(1)
@@ -122,16 +132,19 @@ class Search:
                 continue
             for way in self._ways[member.head]:
                 for case in way.cases:
-                    if self._heads.needs_nothing(way):
+                    if self._needs_nothing(member.head, way):
                         continue
                     found = self._after(member.vector, way, case)
-                    if not found:
+                    wanted = self._at_ends(member.head, way)
+                    needs = way.target is None or way.target in self._needy
+                    if (needs and not found) or any(shift not in found for shift in wanted):
                         raise Dearer([*self._walk(number), (way, case)])
+                    dearest = min(found.values()) if needs else Fraction(0)
+                    self.least = max([self.least, dearest, *(found[shift] for shift in wanted)])
                     if way.target is None:
                         continue
-                    if self._add(way.target, found, (number, way, case)):
-                        last = len(self._members) - 1
-                        heappush(waiting, (-min(found.values()), next(order), last))
+                    if self._add(way.target, found if needs else {}, (number, way, case)):
+                        heappush(waiting, (-dearest, next(order), len(self._members) - 1))
         return self._written()
 
     def _alone(self) -> Json:
@@ -144,6 +157,34 @@ class Search:
                 shifts = Shifts(self._machine, way.path, self._budget, self._limits.check)
                 cases.append(shifts.case())
         return self._written_node(START, [[number_json(self._budget), []]], cases)
+
+    def _needs_nothing(self, head: Head, way: Way) -> bool:
+        """Whether a way is impossible, seen by nobody, or a quiet end."""
+        if way.path.ended and way.path.said in self.quiet.of(head):
+            return True
+        return way.never is not None or (way.path.ended and not self._machine.ends)
+
+    def _needing(self) -> set[Head]:
+        """Return the heads from where some runs need allowances: those that are not quiet."""
+        found = {head for head in self._ways if None not in self.quiet.of(head)}
+        size = -1
+        while size < len(found):
+            size = len(found)
+            for head in self._ways.keys() - found:
+                for way in self._ways[head]:
+                    if not self._needs_nothing(head, way) and (
+                        way.target is None or way.target in found or self._at_ends(head, way)
+                    ):
+                        found.add(head)
+        return found
+
+    def _at_ends(self, head: Head, way: Way) -> list[Shift]:
+        """Return the shifts that have to be among those behind a way, of what ends quietly."""
+        if way.target is None:
+            return []
+        own, quiet = self.quiet.of(head), not way.path.said
+        ends = self.quiet.of(way.target).items()
+        return [shift for last, shift in ends if not (quiet and last in own)]
 
     # --- vectors -----------------------------------------------------------------------------
 
@@ -202,7 +243,7 @@ class Search:
         for number in kept:
             member = self._members[number]
             for place, way in enumerate(self._ways[member.head]):
-                for case in () if self._heads.needs_nothing(way) else way.cases:
+                for case in () if self._needs_nothing(member.head, way) else way.cases:
                     target = None
                     if way.target is not None:
                         found = self._after(member.vector, way, case)
@@ -221,7 +262,9 @@ class Search:
         numbers = {member: number for number, member in enumerate(sorted(reached))}
         for number in reached:
             vector = self._members[number].vector
-            self._members[number].needed.add(min(vector, key=lambda shift: (vector[shift], shift)))
+            if vector:
+                least = min(vector, key=lambda shift: (vector[shift], shift))
+                self._members[number].needed.add(least)
         while self._grow(reached):
             self._limits.check()
         return [self._node(self._members[k], numbers) for k in sorted(reached)]
@@ -232,21 +275,29 @@ class Search:
         for number in reached:
             member = self._members[number]
             for (place, case), target in member.links.items():
-                for wanted in self._wanted(target):
-                    source = self._source(member, place, case, target, wanted)[0]
+                for wanted in self._wanted(member, place, target):
+                    source = self._source(member, place, case, *wanted)[0]
                     if source not in member.needed:
                         member.needed.add(source)
                         grown = True
         return grown
 
-    def _wanted(self, target: int | None) -> Sequence[Shift]:
-        return [()] if target is None else sorted(self._members[target].needed)
+    def _wanted(
+        self, member: Member, place: int, target: int | None
+    ) -> list[tuple[Shift, Fraction]]:
+        """Return the entries at the end of a way, with what they may cost."""
+        if target is None:
+            return [((), self._budget)]
+        after = self._members[target]
+        ends = self._at_ends(member.head, self._ways[member.head][place])
+        return [(shift, after.vector[shift]) for shift in sorted(after.needed)] + [
+            (shift, self._budget) for shift in ends
+        ]
 
     def _source(
-        self, member: Member, place: int, case: Changes, target: int | None, wanted: Shift
+        self, member: Member, place: int, case: Changes, wanted: Shift, most: Fraction
     ) -> tuple[Shift, Shift]:
         """Return an entry that an entry at the end comes from, and the shifts of the samples."""
-        most = self._budget if target is None else self._members[target].vector[wanted]
         way = self._ways[member.head][place]
         found = [
             (shift not in member.needed, spent + cost, shift, chosen)
@@ -269,7 +320,7 @@ class Search:
             if way.never is not None:
                 cases.append({"never": reason_json(way.never)})
                 continue
-            if self._heads.needs_nothing(way):
+            if self._needs_nothing(head, way):
                 cases.append(None)
                 continue
             leaves: list[Json] = []
@@ -277,8 +328,8 @@ class Search:
             for case in way.cases:
                 target = member.links[place, case]
                 moves: list[Json] = []
-                for wanted in self._wanted(target):
-                    source, chosen = self._source(member, place, case, target, wanted)
+                for wanted in self._wanted(member, place, target):
+                    source, chosen = self._source(member, place, case, *wanted)
                     shifts: list[Json] = [number_json(self._unit * each) for each in chosen]
                     moves.append([needed.index(source), shifts])
                 to = None if target is None else numbers[target]
@@ -288,11 +339,8 @@ class Search:
         return self._written_node(head, allowances, cases)
 
     def _written_node(self, head: Head, allowances: list[Json], cases: list[Json]) -> Json:
-        values: list[Json] = []
-        for name, value in head.values:
-            values.append([name, value_json(value if isinstance(value, str) else _fraction(value))])
         return {
-            "values": values,
+            "values": values_json(head.values),
             "held": list(head.held),
             "facts": [[form_json(form), strict] for form, strict in head.facts],
             "allowances": allowances,
@@ -329,12 +377,6 @@ def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json], alike: bool
             _nested(others, leaves[k : k + size], alike) for k in range(0, len(leaves), size)
         ],
     }
-
-
-def _fraction(value: Stored) -> Fraction:
-    if isinstance(value, str | Form):
-        raise ValueError("a number is wanted")
-    return Fraction(value)
 
 
 def _within(vector: Vector, other: Vector) -> bool:

@@ -17,7 +17,7 @@ from dipapprox import Answer, Limits, Options
 from dipapprox.automata.analysis import RunBound
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
-from dipapprox.kernel.judgements import Budget, LeastBudget, NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps import budgets
@@ -85,10 +85,10 @@ def test_budgets_are_replayed(name: str) -> None:
     assert proof.replayed is not None
     judged = replay(*file_of(proof))
     if plain.is_exact and plain.upper:
-        assert isinstance(judged, LeastBudget)
+        assert isinstance(judged, Budgets)
         assert (judged.budget, judged.below) == (plain.upper, plain.lower)
     else:
-        assert judged == Budget(plain.upper)
+        assert judged == Budgets(plain.upper)
     assert "replayed by the kernel" in str(proof)
 
 
@@ -131,9 +131,9 @@ def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
         return  # no theorem speaks of it
     if proof.answer is Answer.DP:
         judged = replay(*file_of(proof))
-        assert isinstance(judged, Budget | LeastBudget)
+        assert isinstance(judged, Budgets)
         assert judged.budget == proof.upper
-        assert not isinstance(judged, LeastBudget) or judged.below <= proof.lower
+        assert judged.below is None or judged.below <= proof.lower
     else:
         assert proof.found is not Answer.DP or "no shifts were found" in (proof.unproved or "")
 
@@ -166,7 +166,7 @@ def test_no_forgery_of_steps_proves_less_than_the_least_budget(name: str) -> Non
                 except NotProved:
                     refused += 1
                     continue
-                assert isinstance(judged, Budget)
+                assert isinstance(judged, Budgets)
                 assert judged.budget >= proof.lower, (at, other)
                 confirmed += 1
     assert refused > confirmed
@@ -179,7 +179,7 @@ def test_no_forgery_of_a_ray_refutes_the_least_budget(name: str) -> None:
     ray = steps[1:2]
     assert ray[0]["rule"] == "ray"
     below = {"verdict": "Not_DP", "budget": text(proof.lower * Fraction(99, 100))}
-    assert replay(machine, below, ray) == NoBudget(proof.lower)
+    assert replay(machine, below, ray) == Budgets(None, proof.lower)
     chance = random.Random(name)
     refused = 0
     for at, value in places_in(ray):
@@ -198,7 +198,7 @@ def test_budgets_that_do_not_serve_are_refuted(name: str, budget: Fraction) -> N
     proof = found(SUBJECTS[name], budget=budget)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     judged = replay(*file_of(proof))
-    assert isinstance(judged, NoBudget)
+    assert isinstance(judged, Budgets)
     assert judged.below is None or judged.below > budget
 
 
@@ -219,8 +219,8 @@ def test_parts_that_come_again_leave_no_budget(name: str) -> None:
     assert proof.answer is Answer.NOT_DP, proof.unproved
     machine, claim, steps = file_of(proof)
     assert claim == {"verdict": "Not_DP", "budget": None}
-    assert replay(machine, claim, steps) == NoBudget(None)
-    assert replay(machine, {"verdict": "Not_DP", "budget": 1000}, steps) == NoBudget(None)
+    assert replay(machine, claim, steps) == Budgets(None, None)
+    assert replay(machine, {"verdict": "Not_DP", "budget": 1000}, steps) == Budgets(None, None)
 
 
 GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanism", "top_k_gauss")
@@ -230,7 +230,7 @@ GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanis
 def test_gaussian_noise_has_no_budget(name: str) -> None:
     proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
     machine, claim, steps = file_of(proof)
-    assert replay(machine, claim, steps) == NoBudget(None)
+    assert replay(machine, claim, steps) == Budgets(None, None)
     # With Laplace noise there is one: only less than that does not serve.
     laplace = json.loads(json.dumps(machine).replace('"Gauss"', '"Lap"').replace("DGauss", "DLap"))
     with pytest.raises(NotProved):
@@ -240,7 +240,7 @@ def test_gaussian_noise_has_no_budget(name: str) -> None:
 def test_outputs_that_become_impossible_have_no_budget() -> None:
     for name in ("svt_laplace_leaky_5", "literature/sparse_vector_without_noise"):
         proof = found(dipapprox.parse((PROGRAMS / f"{name}.dpg").read_text()))
-        assert replay(*file_of(proof)) == NoBudget(None)
+        assert replay(*file_of(proof)) == Budgets(None, None)
 
 
 @pytest.mark.parametrize("name", ["svt", "range", "numeric_sparse_stream", "min_max_stream"])
@@ -301,7 +301,7 @@ def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
         proof = found(automaton, budget=plain.upper * Fraction(2, 3))
         if proof.written is not None:
             judged = replay(*file_of(proof))
-            assert isinstance(judged, NoBudget)
+            assert isinstance(judged, Budgets)
             assert judged.below is not None
             assert plain.upper * Fraction(2, 3) < judged.below <= plain.upper
         else:
@@ -437,14 +437,14 @@ def alone(family: str, whole: bool) -> dict[str, Any]:
     }
 
 
-def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budget:
+def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budgets:
     """Replay: the sample is shifted so, where it is above 0 and where it is not."""
     cases = [{"to": None, "facts": [], "moves": [[0, [shift]]]} for shift in shifts]
     node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]], "joined": []}
     step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}]}
     claim = {"verdict": "DP", "budget": budget, "at least": None}
     found = replay(machine, claim, [step])
-    assert isinstance(found, Budget)
+    assert isinstance(found, Budgets)
     return found
 
 
@@ -453,7 +453,7 @@ MOVED = [0, [[0, 1]]]
 
 
 def test_single_shifts_are_priced_and_directed() -> None:
-    assert shifted(alone("Lap", False), 2, 1, -1) == Budget(Fraction(2))
+    assert shifted(alone("Lap", False), 2, 1, -1) == Budgets(Fraction(2))
     with pytest.raises(Refuted, match="is missing"):
         shifted(alone("Lap", False), 1, 1, -1)
     with pytest.raises(Refuted, match="guard"):
@@ -463,19 +463,19 @@ def test_single_shifts_are_priced_and_directed() -> None:
         shifted(alone("Lap", False), 2, MOVED, MOVED)
     still = alone("LapMinus", False)
     still["body"][1] = ["set", ["cell", "out"], 0]
-    assert shifted(still, 0, MOVED) == Budget(Fraction(0))
+    assert shifted(still, 0, MOVED) == Budgets(Fraction(0))
     for family, allowed in (("LapPlus", True), ("LapMinus", False), ("Gauss", False)):
         still["body"][0][2] = family
         up = [1, [[0, 1]]]
         if allowed:
-            assert shifted(still, 1, up) == Budget(Fraction(1))
+            assert shifted(still, 1, up) == Budgets(Fraction(1))
         else:
             with pytest.raises(Refuted, match="cannot be shifted"):
                 shifted(still, 1, up)
 
 
 def test_integers_are_shifted_by_integers() -> None:
-    assert shifted(alone("DLap", True), 2, 1, -1) == Budget(Fraction(2))
+    assert shifted(alone("DLap", True), 2, 1, -1) == Budgets(Fraction(2))
     with pytest.raises(Refuted, match="fraction"):
         shifted(alone("DLap", True), 3, "3/2", -1)
     with pytest.raises(Refuted, match="fraction"):
@@ -487,14 +487,14 @@ def test_integers_are_shifted_by_integers() -> None:
 def test_bounds_and_norms_limit_changes() -> None:
     machine = alone("Lap", False)
     machine["inputs"][0][1] = {"low": 0, "high": "1/2"}
-    assert shifted(machine, 1, "1/2", "-1/2") == Budget(Fraction(1))
+    assert shifted(machine, 1, "1/2", "-1/2") == Budgets(Fraction(1))
     machine["inputs"][0][1] = {"low": 0, "high": None}
     with pytest.raises(Refuted):
         shifted(machine, 1, "1/2", "-1/2")
     machine["adjacency"]["norm"] = "increasing"
-    assert shifted(machine, 1, 0, 0) == Budget(Fraction(1))
+    assert shifted(machine, 1, 0, 0) == Budgets(Fraction(1))
     machine["adjacency"]["norm"] = "decreasing"
-    assert shifted(machine, 1, 0, 0) == Budget(Fraction(1))
+    assert shifted(machine, 1, 0, 0) == Budgets(Fraction(1))
     machine["adjacency"] = {"norm": "all"}
     with pytest.raises(NotProved, match="any amount"):
         shifted(machine, 1, 0, 0)

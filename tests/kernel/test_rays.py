@@ -12,7 +12,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Options
 from dipapprox.kernel.errors import NotProved, Refuted
-from dipapprox.kernel.judgements import LeastBudget, NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.rounds import machines_of
 from tests.automata.random_automata import random_automaton
@@ -29,7 +29,7 @@ from tests.kernel.test_potentials import (
 OPTIONS = Options(proved=True)
 
 
-def between(family: str, whole: bool = False, **fields: Any) -> NoBudget:
+def between(family: str, whole: bool = False, **fields: Any) -> Budgets:
     """Replay: the sample is at most 0 at the input 0, and less so at 1."""
     machine = alone(family, whole)
     machine["inputs"][0][1] = {"low": 0, "high": 1}
@@ -45,12 +45,12 @@ def between(family: str, whole: bool = False, **fields: Any) -> NoBudget:
         **fields,
     }
     found = replay(machine, {"verdict": "Not_DP", "budget": "9/10"}, [step])
-    assert isinstance(found, NoBudget)
+    assert isinstance(found, Budgets)
     return found
 
 
 def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
-    assert between("Lap") == NoBudget(Fraction(1), at_any=False)
+    assert between("Lap") == Budgets(None, Fraction(1), at_any=False)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_forged_losses_between_two_inputs_are_refuted(fields: dict[str, Any], wh
 
 
 def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
-    assert between("Gauss") == NoBudget(None, at_any=False)
+    assert between("Gauss") == Budgets(None, None, at_any=False)
     with pytest.raises(Refuted, match="not known to be possible"):
         between("Gauss", noise=[[-1, 0]])
 
 
 def test_integers_that_are_above_0_are_at_least_1() -> None:
     above = {"paths": [0], "inputs": [["q", [[1, -1]]]], "noise": [[0, 0]]}
-    assert between("DLap", whole=True, **above) == NoBudget(Fraction(1), at_any=False)
+    assert between("DLap", whole=True, **above) == Budgets(None, Fraction(1), at_any=False)
     with pytest.raises(Refuted):
         between("Lap", **above)
     with pytest.raises(Refuted):
@@ -243,14 +243,14 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     machine, claim, steps = file_of(proof)
     assert claim["at least"] == text(proof.lower)
     judged = replay(machine, claim, steps)
-    assert isinstance(judged, LeastBudget)
+    assert isinstance(judged, Budgets)
     assert not judged.at_any
 
 
 def test_paths_that_are_impossible_lose_nothing() -> None:
     proof = dipapprox.prove(dipapprox.parse(CONTRADICTED), reals=True, options=OPTIONS)
     judged = replay(*file_of(proof))
-    assert isinstance(judged, LeastBudget)
+    assert isinstance(judged, Budgets)
     assert judged.below == proof.lower == proof.upper
 
 
@@ -294,7 +294,7 @@ def test_a_hidden_coin_and_answers_for_ever_leave_no_budget() -> None:
     proof = dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     machine, claim, steps = file_of(proof)
-    assert replay(machine, claim, steps) == NoBudget(None)
+    assert replay(machine, claim, steps) == Budgets(None, None)
     assert len(steps[0]["multipliers"]) > 1
 
 
@@ -326,7 +326,7 @@ def test_the_other_side_of_a_coin_counts(other: str) -> None:
 
 def test_an_end_on_the_other_side_of_a_coin_is_seen() -> None:
     _, claim, steps = file_of(dipapprox.prove(dipapprox.parse(COIN), options=OPTIONS))
-    assert replay(machine_with("if r > 1 then publish a else exit end"), claim, steps) == NoBudget(
+    assert replay(machine_with("if r > 1 then publish a else exit end"), claim, steps) == Budgets(
         None
     )
 
@@ -342,7 +342,7 @@ def test_forged_turns_leave_a_budget() -> None:
             forged = copy.deepcopy(steps[0])
             forged["multipliers"] = with_at(forged["multipliers"], at, other)
             try:
-                assert replay(machine, claim, [forged]) == NoBudget(None)
+                assert replay(machine, claim, [forged]) == Budgets(None, None)
             except NotProved:
                 refused += 1
     assert refused > 20
@@ -351,7 +351,7 @@ def test_forged_turns_leave_a_budget() -> None:
 # --- at one eps, and as it vanishes --------------------------------------------------------------
 
 
-def likelier(machine: dict[str, Any], **fields: Any) -> NoBudget:
+def likelier(machine: dict[str, Any], **fields: Any) -> Budgets:
     """Replay: the sample is at most 0 at the input 0, and less so at 1."""
     machine["inputs"][0][1] = {"low": 0, "high": 1}
     step = {
@@ -366,7 +366,7 @@ def likelier(machine: dict[str, Any], **fields: Any) -> NoBudget:
         **fields,
     }
     found = replay(machine, {"verdict": "Not_DP", "budget": 0}, [step])
-    assert isinstance(found, NoBudget)
+    assert isinstance(found, Budgets)
     return found
 
 
@@ -376,13 +376,13 @@ def with_bound(machine: dict[str, Any], bound: Any) -> dict[str, Any]:
 
 
 def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
-    one = NoBudget(Fraction(1), at_any=False)
+    one = Budgets(None, Fraction(1), at_any=False)
     assert likelier(alone("Lap", False)) == one
     assert likelier(alone("DLap", True)) == one
     assert likelier(alone("Lap", False), eps=3, budget="99/100").below == Fraction(99, 100)
     # The probabilities of what is at most 1/2 have a quotient that tends to 2.
     jump = with_bound(alone("LapPlus", False), "1/2")
-    assert likelier(jump, inputs=[["q", [[0, "1/4"]]]], budget=None) == NoBudget(None, False)
+    assert likelier(jump, inputs=[["q", [[0, "1/4"]]]], budget=None) == Budgets(None, None, False)
     # Gaussian noise has no closed form, but numbers.
     assert likelier(alone("Gauss", False), eps=2, budget=1) == one
 
@@ -416,7 +416,7 @@ def test_chances_of_numbers_are_those_between_bounds() -> None:
     machine = alone("Lap", False)
     machine["body"] = [machine["body"][0], ["set", ["cell", "out"], ["cell", "x"]]]
     found = likelier(machine, paths=[0], shown=[[-1, 0]], eps=1, budget="99/100")
-    assert found == NoBudget(Fraction(99, 100), at_any=False)
+    assert found == Budgets(None, Fraction(99, 100), at_any=False)
     with pytest.raises(Refuted):
         likelier(machine, paths=[0], shown=[[-1, 1]], eps=1, budget="99/100")
     with pytest.raises(Refuted):
@@ -447,7 +447,7 @@ def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
     machine, claim, steps = file_of(proof)
     assert claim["at least"] == text(proof.lower) == "4/9"
     judged = replay(machine, claim, steps)
-    assert isinstance(judged, LeastBudget) and not judged.at_any
+    assert isinstance(judged, Budgets) and not judged.at_any
     more = {**steps[1], "budget": "9/20"}
     with pytest.raises(Refuted, match="as eps vanishes"):
         replay(machine, {"verdict": "Not_DP", "budget": "4/9"}, [more])
@@ -458,7 +458,7 @@ def test_cycles_of_automata_are_gone_round(seed: int) -> None:
     automaton = random_automaton(seed, variables=1 + (seed - 1000) % 3, distinct=seed % 2 == 0)
     proof = dipapprox.prove(automaton, options=OPTIONS)
     assert proof.answer is Answer.NOT_DP, proof.unproved
-    assert replay(*file_of(proof)) == NoBudget(None)
+    assert replay(*file_of(proof)) == Budgets(None, None)
 
 
 def test_parts_lead_to_the_same_numbers() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 import dipapprox
 from dipapprox import Answer
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.judgements import Budget, LeastBudget, NoBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from tests.kernel.edits import others_for, places_in, with_at
 from tests.kernel.served import EXAMPLES, found, written
@@ -27,10 +27,10 @@ def test_examples_are_replayed(name: str) -> None:
     text, least = EXAMPLES[name]
     judged = replay(*written(found(text)))
     if least is None:
-        assert judged == NoBudget(None, at_any=False)
+        assert judged == Budgets(None, None, at_any=False)
         assert "for no B at every eps > 0" in str(judged)
     else:
-        assert judged == LeastBudget(least, least, at_any=False)
+        assert judged == Budgets(least, least, at_any=False)
 
 
 @settings(max_examples=12, deadline=None)
@@ -52,11 +52,11 @@ def are_replayed(text: str) -> None:
         return
     judged = replay(*written(proof))
     if proof.has_none:
-        assert judged == NoBudget(None, at_any=False)
+        assert judged == Budgets(None, None, at_any=False)
     elif proof.lower:
-        assert judged == LeastBudget(proof.upper, proof.lower, at_any=False)
+        assert judged == Budgets(proof.upper, proof.lower, at_any=False)
     else:
-        assert judged == Budget(proof.upper)
+        assert judged == Budgets(proof.upper)
 
 
 def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
@@ -65,7 +65,7 @@ def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
         proof = found(EXAMPLES[name][0], budget=budget)
         assert proof.answer is Answer.NOT_DP
         judged = replay(*written(proof))
-        assert isinstance(judged, NoBudget)
+        assert isinstance(judged, Budgets)
         assert judged.below is None or judged.below > budget
 
 
@@ -73,7 +73,7 @@ def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
 def test_those_who_do_not_see_replies_learn_less(users: tuple[str, ...], least: int) -> None:
     text = (PROGRAMS / "users.dpg").read_text(encoding="utf-8")
     judged = replay(*written(found(text, *users)))
-    assert judged == LeastBudget(Fraction(least, 2), Fraction(least, 2), at_any=False)
+    assert judged == Budgets(Fraction(least, 2), Fraction(least, 2), at_any=False)
 
 
 # --- forgeries -----------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_no_forgery_of_couplings_proves_less_than_the_least_budget(name: str) ->
     machine, _, steps = written(found(text))
     upper = [step for step in steps if step["rule"] in ("sign", "couplings")][: len(steps) - 2]
     claim = {"verdict": "DP", "budget": 1000, "at least": None}
-    assert replay(machine, claim, upper) == Budget(least)
+    assert replay(machine, claim, upper) == Budgets(least)
     confirmed = refused = 0
     for forged in changed(upper, name, 120):
         try:
@@ -111,7 +111,7 @@ def test_no_forgery_of_couplings_proves_less_than_the_least_budget(name: str) ->
             refused += 1
             continue
         confirmed += 1
-        assert isinstance(judged, Budget)
+        assert isinstance(judged, Budgets)
         assert judged.budget >= least
     assert refused > confirmed
 
@@ -123,7 +123,7 @@ def test_no_forgery_of_a_trace_refutes_the_least_budget(name: str) -> None:
     machine, _, steps = written(found(text))
     trace = [{**steps[-2], "from": []}] if not steps[-2]["from"] else steps[:-1]
     claim = {"verdict": "Not_DP", "budget": 0}
-    assert replay(machine, claim, trace) == NoBudget(least, at_any=False)
+    assert replay(machine, claim, trace) == Budgets(None, least, at_any=False)
     confirmed = refused = 0
     for forged in changed(trace[-1:], name, 60):
         try:
@@ -132,7 +132,7 @@ def test_no_forgery_of_a_trace_refutes_the_least_budget(name: str) -> None:
             refused += 1
             continue
         confirmed += 1
-        assert isinstance(judged, NoBudget)
+        assert isinstance(judged, Budgets)
         assert judged.below is not None and judged.below <= least
     assert refused > confirmed
 

@@ -8,7 +8,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Options
-from dipapprox.kernel.judgements import LeastBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.limits import Limits
 from dipapprox.proofs.prove_real import prove_real
@@ -71,4 +71,4 @@ def test_both_are_replayed(program: str) -> None:
     machine, claim, steps = file_of(proof)
     assert claim["at least"] == text(proof.lower)
     judged = replay(machine, claim, steps)
-    assert isinstance(judged, LeastBudget) and not judged.at_any
+    assert isinstance(judged, Budgets) and not judged.at_any

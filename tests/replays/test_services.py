@@ -12,7 +12,7 @@ import pytest
 import dipapprox
 from dipapprox import Options, Outcome, UserError
 from dipapprox.cli.app import main
-from dipapprox.kernel.judgements import LeastBudget
+from dipapprox.kernel.judgements import Budgets
 from dipapprox.language.services import Service
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.proof_certificates import certify_proof
@@ -122,6 +122,6 @@ def test_what_is_proved_names_its_budget() -> None:
         certify_proof(proof, USERS.read_text(encoding="utf-8"), dipapprox.Limits()).to_json()
     )
     assert fields["claim"] == {"verdict": "DP", "budget": "3/2", "at least": "3/2"}
-    assert str(LeastBudget(*[proof.lower] * 2, at_any=False)) in " ".join(
+    assert str(Budgets(*[proof.lower] * 2, at_any=False)) in " ".join(
         str(dipapprox.check(json.dumps(fields))).replace("│", "").split()
     )

@@ -11,7 +11,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proof_steps.budgets import endless
+from dipapprox.proof_steps.budgets import endless, quiet_budget
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import MOST_SECONDS, rounds_needed, rounds_of
@@ -61,6 +61,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         compiled=compiled,
         analysis=analysis,
         few=None,
+        quiet=None,
         again=None,
         ended=end.reason or "",
         rounds=rounds,
@@ -69,10 +70,18 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     )
     if compiled is None or unbounded or proof.is_exact or end.reason:
         return proof
+    proof = replace(proof, quiet=_quiet(proof, limits))
     again = _again(proof, limits)
     # Steps that are told need no comparing of runs.
     few = None if again is not None or compiled.tells else _few_rounds(program, proof, limits)
     return replace(proof, few=few, again=again, seconds=time.monotonic() - begun)
+
+
+def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
+    """Return a budget that serves as what is published tells little; None if none less is found."""
+    with EarlyEnd(), limited(limits):
+        return quiet_budget(proof.subject, proof.upper, limits.ending_within(MOST_SECONDS))
+    return None
 
 
 def _again(proof: StreamProof, limits: Limits) -> WrittenProof | None:

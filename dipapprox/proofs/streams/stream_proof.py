@@ -52,6 +52,8 @@ class StreamProof(BudgetAnswer):
         compiled: The program as an automaton; None if a limit ended that.
         analysis: Of that automaton; None if there is none.
         few: Rounds that need more than the analysis proves; None if none are known.
+        quiet: A budget that the kernel has replayed a proof of: runs that publish nothing more are
+            shifted together; None if none less is known.
         again: A proof of the kernel's that rounds lose again and again, whichever of several runs
             publish the same; None if none was looked for or found.
         ended: Why there is no automaton; "" if there is one.
@@ -64,6 +66,7 @@ class StreamProof(BudgetAnswer):
     compiled: Compiled | None = field(repr=False)
     analysis: Analysis | None = field(repr=False)
     few: FewRounds | None
+    quiet: Fraction | None
     again: WrittenProof | None = field(repr=False)
     ended: str
     rounds: tuple[Round, ...]
@@ -100,8 +103,8 @@ class StreamProof(BudgetAnswer):
     def upper(self) -> Fraction | None:
         """A budget that serves every eps; None if none is known, or there is none."""
         compiled, analysis = self.compiled, self.analysis
-        if compiled is None or analysis is None:
-            return None
+        if compiled is None or analysis is None or self.quiet is not None:
+            return self.quiet
         if not compiled.factor:
             return Fraction(0)  # adjacent inputs are equal
         if analysis.upper_bound is None:
@@ -220,7 +223,9 @@ class StreamProof(BudgetAnswer):
         if self.analysis is None:
             return None
         parts = []
-        if self.analysis.upper is not None:
+        if self.quiet is not None:
+            parts.append("at most: runs that publish nothing more, shifted together")
+        elif self.analysis.upper is not None:
             parts.append(upper_text(self.analysis.upper))
         if isinstance(self.evidence, RunBound):
             parts.append("at least: a run that what is published determines, at every ε")

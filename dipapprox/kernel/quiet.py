@@ -1,0 +1,173 @@
+"""Runs that publish nothing more, and others that do not either, on other paths.
+
+A *quiet pair* is the heads of a round in two runs: values of cells, and cells that hold something
+random, in the second run so much more than in the first one; with the *last words* of a run, what
+it publishes as it ends, or none: then it does not end.
+
+Theorem. From every quiet pair let both runs draw the same noise, as long as their paths draw from
+the same families. For every path of the first run that publishes nothing and goes on, or the last
+words and ends, and for every path of the second run let, whatever inputs change by,
+
+  - the second path publish the last words and end;
+  - or both go on, publish nothing, read equally many inputs, and lead to a quiet pair with these
+    last words;
+  - or their guards contradict each other, but for ties of continuous samples.
+
+Then, but for a set of probability 0, whenever the first run publishes nothing before it ends with
+its last words, the second one does so, too, after at most as many rounds; or if there are none,
+whenever the first run goes on for some rounds and publishes nothing, so does the second one.
+
+Proof. By induction over the rounds of the first run. What is not drawn alike is any number here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.regions import (
+    ZERO,
+    contradiction,
+    known_forms,
+    number_form,
+    over,
+    read_values,
+    same_atoms,
+)
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored
+from dipapprox.kernel.walk import Guard
+
+MOST_PAIRS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A quiet pair: what cells hold in the first run, and in the second one.
+
+    `last` is None if runs do not end.
+    """
+
+    values: tuple[tuple[str, Stored], ...]
+    others: tuple[tuple[str, Stored], ...]
+    held: tuple[str, ...]
+    shifts: tuple[Fraction, ...]
+    last: tuple[Stored, ...] | None
+
+    def may_end(self, path: Path) -> bool:
+        """Whether a path ends with the last words."""
+        return self.last is not None and path.ended and path.said == self.last
+
+
+def read_quiet(machine: Rounds, json: object) -> list[Quiet]:
+    """Read quiet pairs, and make sure that the theorem holds."""
+    listed = as_list(json, "quiet pairs")
+    if listed and (not machine.ends or machine.padding is not None or machine.round is None):
+        raise Refuted("it is not seen that runs end")
+    if len(listed) > MOST_PAIRS:
+        raise Refused(f"more than {MOST_PAIRS} quiet pairs")
+    found, rows = [], []
+    for each in listed:
+        record = as_record(
+            each, "a quiet pair", ("values", "others", "held", "shifts", "last", "paths")
+        )
+        held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
+        shifts = as_list(record["shifts"], "shifts", len(held))
+        values, others = (
+            tuple(read_values(record[own], held).items()) for own in ("values", "others")
+        )
+        moved = tuple([as_number(s, "a shift") for s in shifts])
+        last = record["last"]
+        if last is not None:
+            last = tuple(map(read_value, as_list(last, "last words")))
+        found.append(Quiet(values, others, held, moved, last))
+        rows.append(record["paths"])
+    follower = Follower(machine)
+    for own, reasons in zip(found, rows, strict=True):
+        ours, theirs = (follower.round(dict(v), own.held) for v in (own.values, own.others))
+        for path, row in zip(ours, as_list(reasons, "paths", len(ours)), strict=True):
+            if not own.may_end(path) and (path.ended or path.said):
+                as_list(row, "paths of other runs", 0)
+                continue
+            for other, why in zip(theirs, as_list(row, "paths", len(theirs)), strict=True):
+                spend(20)
+                _require(machine, found, own, (path, other), why)
+    return found
+
+
+def _require(
+    machine: Rounds, pairs: Sequence[Quiet], own: Quiet, paths: tuple[Path, Path], json: object
+) -> None:
+    """Make sure that one of the three is true: nothing, the number of a pair, or multipliers."""
+    path, other = paths
+    if json is None:
+        if not own.may_end(other):
+            raise Refuted("the second run does not end with the last words")
+        return
+    moved, bounds = second_atoms(machine, own.shifts, path, other)
+    if isinstance(json, list):
+        theirs = [(over(form, moved), strict) for form, strict in known_forms(other)]
+        contradiction(json, [*known_forms(path), *theirs, *bounds])
+        return
+    if not 0 <= as_integer(json, "a quiet pair") < len(pairs):
+        raise BadProof("there is no such quiet pair")
+    after = pairs[json]
+    if path.ended or other.ended or other.said or after.last != own.last:
+        raise Refuted("one of two runs ends, or is not quiet")
+    if _reads(path) != _reads(other):
+        raise Refuted("two runs read other numbers from here on")
+    for store, values in ((path.store, after.values), (other.store, after.others)):
+        if any(name not in store or store[name] != value for name, value in values):
+            raise Refuted("the cells of the next quiet pair hold something else")
+    for name, shift in zip(after.held, after.shifts, strict=True):
+        ours, theirs = (number_form(own.store.get(name)) for own in paths)
+        if over(theirs, moved) != ours.plus(Form(shift)):
+            raise Refuted(f"'{name}' is shifted otherwise")
+
+
+def _reads(path: Path) -> Counter[str]:
+    return Counter(atom.name for atom in path.atoms if isinstance(atom, Read))
+
+
+def second_atoms(
+    machine: Rounds, shifts: Sequence[Fraction], path: Path, other: Path
+) -> tuple[list[Form], list[Guard]]:
+    """Return what the atoms of the second path are, and bounds of the changes of inputs.
+
+    They are forms over the atoms of the first path; behind these come the second path's own, and
+    then the changes of the inputs that both read.
+    """
+    size = len(path.atoms)
+    same = same_atoms(path.atoms, other.atoms)
+    moved: list[Form] = []
+    bounds: list[Guard] = []
+    for number, atom in enumerate(other.atoms):
+        spend(len(moved))
+        form = _atom(number if number < same else size + number)
+        if number < same:
+            match atom:
+                case Held():
+                    form = form.plus(Form(shifts[number]))
+                case Read(name):
+                    low, high = machine.change(name)
+                    change = _atom(size + len(other.atoms) + number)
+                    form = form.plus(change)
+                    bounds.append((change.plus(Form(-low)), False))
+                    bounds.append((change.scaled(Fraction(-1)).plus(Form(high)), False))
+                case Sample(mean=mean):
+                    # The noise is the same: what moves is the mean.
+                    form = form.plus(over(mean, moved)).plus(mean.scaled(Fraction(-1)))
+        moved.append(form)
+    return moved, bounds
+
+
+def _atom(number: int) -> Form:
+    return Form(ZERO, ((number, Fraction(1)),))

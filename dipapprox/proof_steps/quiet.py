@@ -1,0 +1,239 @@
+"""Runs that publish nothing more: a search for quiet pairs, as `kernel.quiet` has them.
+
+A head has a shift of its cells if all pairs are quiet that it leads to, beside itself with its
+cells shifted so. Shifts are -1, 0 and 1 times the unit; those of few cells come first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower, Path, Read
+from dipapprox.kernel.quiet import Quiet, second_atoms
+from dipapprox.kernel.regions import known_forms, over, same_atoms
+from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.states import Stored
+from dipapprox.kernel.walk import Guard
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.heads import Head, Heads, number_form
+from dipapprox.proof_steps.machines import Json, number_json, stored_json, values_json
+from dipapprox.proof_steps.moves import Shift
+from dipapprox.proof_steps.orders import Reason, closure, reason_json
+
+MOST_PAIRS = 1_000
+
+MOST_HELD = 4
+"""Cells of one head that are shifted."""
+
+Last = tuple[Stored, ...] | None
+"""What a run publishes as it ends; None if it goes on."""
+
+_Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
+
+_Why = Quiet | Reason | None
+"""Why two paths may be taken together, or are not: the pair that follows; None for an end."""
+
+
+class QuietRuns:
+    """The heads from which runs are quiet.
+
+    Args:
+        machine: The machine.
+        heads: All heads.
+        limits: Of time and states.
+        is_asked: Whether there may be any.
+    """
+
+    def __init__(self, machine: Rounds, heads: Heads, limits: Limits, is_asked: bool) -> None:
+        self._machine = machine
+        self._heads = heads
+        self._limits = limits
+        self._follower = Follower(machine)
+        self._paths: dict[_Cells, list[Path]] = {}
+        self._found: dict[_Cells, dict[Last, Shift]] = {}
+        self._rows: dict[Quiet, list[list[_Why]]] = {}
+        if is_asked and machine.round is not None and machine.ends and machine.padding is None:
+            self._search()
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def of(self, head: Head) -> Mapping[Last, Shift]:
+        """Return the shifts, in units, for the last words of what is quiet from a head on."""
+        return {} if head.is_first else self._found.get(_cells(head), {})
+
+    def written(self) -> list[Json]:
+        """Return the pairs."""
+        numbers = {pair: number for number, pair in enumerate(self._rows)}
+        found: list[Json] = []
+        for pair, rows in self._rows.items():
+            paths: list[Json] = []
+            for row in rows:
+                reasons: list[Json] = []
+                for why in row:
+                    if isinstance(why, Quiet):
+                        reasons.append(numbers[why])
+                    else:
+                        reasons.append(None if why is None else reason_json(why))
+                paths.append(reasons)
+            found.append(
+                {
+                    "values": values_json(pair.values),
+                    "others": values_json(pair.others),
+                    "held": [*pair.held],
+                    "shifts": [number_json(shift) for shift in pair.shifts],
+                    "last": None if pair.last is None else [stored_json(v) for v in pair.last],
+                    "paths": paths,
+                }
+            )
+        return found
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        cells = dict.fromkeys(_cells(head) for head in self._heads.ways if not head.is_first)
+        for own in cells:
+            for last in self._last_words(own):
+                if len(own[1]) > MOST_HELD:
+                    continue
+                levels = product((0, -1, 1), repeat=len(own[1]))
+                for shift in sorted(levels, key=lambda each: sum(map(abs, each))):
+                    shifts = tuple([self._heads.unit * level for level in shift])
+                    found = self._closed(Quiet(own[0], own[0], own[1], shifts, last))
+                    if found is not None:
+                        self._rows |= found
+                        self._found.setdefault(own, {})[last] = shift
+                        break
+
+    def _last_words(self, cells: _Cells) -> dict[Last, None]:
+        """Return the last words of runs that are quiet from a head on."""
+        found: dict[Last, None] = {}
+        waiting, known = [cells], {cells}
+        for each in waiting:
+            for path in self._round(each):
+                if path.ended:
+                    if not any(isinstance(value, Form) for value in path.said):
+                        found[path.said] = None
+                elif not path.said:
+                    found[None] = None
+                    after = self._after(path)
+                    if after not in known:
+                        known.add(after)
+                        waiting.append(after)
+        return found
+
+    def _round(self, cells: _Cells) -> list[Path]:
+        if cells not in self._paths:
+            self._limits.check()
+            values, held = cells
+            self._paths[cells] = self._follower.round(dict(values), held)
+        return self._paths[cells]
+
+    def _after(self, path: Path) -> _Cells:
+        head = self._heads.target(path)
+        if head is None:
+            raise ValueError("a path that goes on is wanted")
+        return _cells(head)
+
+    def _closed(self, pair: Quiet) -> dict[Quiet, list[list[_Why]]] | None:
+        """Return a pair with all that it leads to; None if one of them is not quiet."""
+        found: dict[Quiet, list[list[_Why]]] = {}
+        waiting = [pair]
+        while waiting:
+            self._limits.check()
+            own = waiting.pop()
+            if own in found or own in self._rows:
+                continue
+            if len(found) + len(self._rows) > MOST_PAIRS:
+                return None
+            rows = found[own] = self._rows_of(own) or []
+            if not rows:
+                return None
+            waiting += [why for row in rows for why in row if isinstance(why, Quiet)]
+        return found
+
+    def _rows_of(self, pair: Quiet) -> list[list[_Why]] | None:
+        rows: list[list[_Why]] = []
+        for path in self._round((pair.values, pair.held)):
+            row: list[_Why] = []
+            rows.append(row)
+            if not pair.may_end(path) and (path.ended or path.said):
+                continue
+            for other in self._round((pair.others, pair.held)):
+                if pair.may_end(other):
+                    row.append(None)
+                    continue
+                moved, bounds = second_atoms(self._machine, pair.shifts, path, other)
+                why = _contradiction(path, other, moved, bounds) or self._next(
+                    path, other, moved, pair.last
+                )
+                if why is None:
+                    return None
+                row.append(why)
+        return rows
+
+    def _next(self, path: Path, other: Path, moved: Sequence[Form], last: Last) -> Quiet | None:
+        """Return the pair that two paths lead to; None if it cannot be quiet."""
+        if path.ended or other.ended or other.said or _reads(path) != _reads(other):
+            return None
+        first, second = self._after(path), self._after(other)
+        shifts = []
+        for name in first[1]:
+            if name in second[1]:
+                apart = over(number_form(other.store[name]), moved)
+                apart = apart.plus(number_form(path.store[name]).scaled(Fraction(-1)))
+                if not apart.terms:
+                    shifts.append(apart.constant)
+        if first[1] != second[1] or len(shifts) < len(first[1]):
+            return None
+        return Quiet(first[0], second[0], first[1], tuple(shifts), last)
+
+
+def _contradiction(
+    path: Path, other: Path, moved: Sequence[Form], bounds: Sequence[Guard]
+) -> Reason | None:
+    """Return why two paths are not taken together; None if that is not seen.
+
+    What the second run holds has numbers of its own, with bounds of how much more it is.
+    """
+    size, same = len(path.atoms), same_atoms(path.atoms, other.atoms)
+    ours, theirs = known_forms(path), known_forms(other)
+    known = [*ours]
+    for form, strict in theirs:
+        known.append((Form(form.constant, tuple([(a + size, c) for a, c in form.terms])), strict))
+    # What a form >= 0 comes from, among all that the kernel knows.
+    sources = [((number, Fraction(1)),) for number in range(len(known))]
+    limits = {}
+    for number, (form, _) in enumerate(bounds, len(known)):
+        ((change, sign),) = form.terms
+        limits[change, sign] = number, form
+    for atom in range(same):
+        back = Form(Fraction(0), ((atom, Fraction(-1)),))
+        more = moved[atom].plus(back)
+        for sign in (Fraction(1), Fraction(-1)):
+            total = Form(Fraction(0), ((atom, -sign), (atom + size, sign)))
+            total = total.plus(Form(-sign * more.constant))
+            source = []
+            for change, factor in more.terms:
+                side = sign if factor > 0 else -sign
+                number, form = limits[change, side]
+                total = total.plus(Form(abs(factor) * form.constant))
+                source.append((number, abs(factor)))
+            known.append((total, False))
+            sources.append(tuple(source))
+    found = closure(known)
+    if not isinstance(found, tuple):
+        return None
+    return tuple([(k, m * factor) for number, m in found for k, factor in sources[number]])
+
+
+def _cells(head: Head) -> _Cells:
+    return head.values, head.held
+
+
+def _reads(path: Path) -> Counter[str]:
+    return Counter(atom.name for atom in path.atoms if isinstance(atom, Read))

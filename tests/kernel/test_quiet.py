@@ -1,0 +1,193 @@
+"""Runs that publish nothing more, shifted together: budgets, forgeries, and single pairs."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dipapprox
+from dipapprox import Answer, Limits, Options, StreamProof
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.replay import replay
+from tests.kernel.edits import others_for, places_in, with_at
+from tests.kernel.test_potentials import file_of
+from tests.proofs.test_random_streams import Writer, of_rounds
+
+STREAM = """
+stream q in real
+publishes {a, b}
+adjacent linf 1
+x <- Lap(0, 2 / eps)
+y <- Lap(0, 2 / eps)
+n <- 0
+forever do
+    read q
+    r <- Lap(q, 4 / eps)
+    ROUND
+end
+"""
+
+ROUNDS = {
+    "silent": ("if r >= x then exit end", "1/2", "1/2"),
+    "said": ("if r >= x then\npublish a\nexit\nend", "1/2", "1/2"),
+    "counted": ("if r >= x then\nn <- n + 1\nif n = 2 then exit end\nend", "1/2", "1/2"),
+    "endless": ("if r >= x then n <- 1 end\nif r < x and n = 1 then n <- 0 end", "0", "0"),
+    # What is lost for several numbers of rounds is not the same.
+    "two sides": ("if r >= x then exit end\nif r <= y then exit end", "3/4", "1"),
+    "two words": ("if r >= x then\npublish a\nexit\nend\nif r <= y then exit end", "3/4", "1"),
+    "some rounds": ("if r >= x then exit end\nn <- n + 1\nif n = 2 then\nn <- 0\npublish a\nend",
+                    "3/4", "1"),
+}  # fmt: skip
+"""What is done in a round, and the ends of the least budget."""
+
+
+def stream(name: str) -> str:
+    return STREAM.replace("ROUND", ROUNDS[name][0])
+
+
+def found(program: str, **options: Any) -> StreamProof:
+    proof = dipapprox.prove(dipapprox.parse(program), options=Options(**options))
+    assert isinstance(proof, StreamProof)
+    return proof
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_budgets_of_runs_that_are_quiet(name: str) -> None:
+    _, least, most = ROUNDS[name]
+    proof = found(stream(name), proved=True)
+    assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, Fraction(least), Fraction(most))
+    assert proof.replayed is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "below"), [("silent", 2, "9/20"), ("counted", 3, "9/20"), ("said", 2, "9/20")]
+)
+def test_rounds_that_are_written_out_need_as_much(name: str, turns: int, below: str) -> None:
+    rounds = dipapprox.parse(stream(name), rounds=turns, values="{-9, -8, 8, 9}")
+    assert dipapprox.decide(rounds, budget=ROUNDS[name][2]).answer is Answer.DP
+    assert dipapprox.decide(rounds, budget=below).answer is Answer.NOT_DP
+
+
+class Quiet(Writer):
+    """Writes programs that publish seldom, and end often."""
+
+    def _leaf(self) -> Iterator[str]:
+        yield "skip"
+        if self._chance.random() < 0.1:
+            yield f"publish {self._chance.choice('ab')}"
+        if self._chance.random() < 0.1:
+            yield f"{self._chance.choice(self._stored)} <- r"
+        last = self._chance.random()
+        if last < 0.4:
+            yield "exit"
+        elif last < 0.6:
+            yield "n <- n + 1"
+            yield "if n = 2 then exit end"
+
+
+@pytest.mark.parametrize("seed", [24, 33, 38, 58, 84])
+def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
+    program = Quiet(seed).program()
+    proof = found(program, limits=Limits(seconds=20))
+    assert proof.quiet is not None
+    for turns in (1, 2):
+        some = of_rounds(program, turns)
+        assert some.lower <= proof.quiet and not some.has_none
+
+
+# --- forgeries -----------------------------------------------------------------------------------
+
+
+def upper_of(name: str) -> tuple[Any, Any, Any]:
+    machine, claim, steps = file_of(found(stream(name), proved=True))
+    return machine, {**claim, "at least": None}, steps[:1]
+
+
+@pytest.mark.parametrize("name", ["silent", "said", "counted"])
+def test_no_forgery_proves_less_than_the_least_budget(name: str) -> None:
+    least = Fraction(ROUNDS[name][2])
+    machine, claim, steps = upper_of(name)
+    assert replay(machine, claim, steps) == Budgets(least)
+    chance = random.Random(name)
+    confirmed = refused = 0
+    places = [at for at, _ in places_in(steps)]
+    for at in chance.sample(places, min(len(places), 150)):
+        value = steps
+        for key in at:
+            value = value[key]
+        for other in others_for(value, chance):
+            try:
+                judged = replay(machine, {**claim, "budget": 9}, with_at(steps, at, other))
+            except NotProved:
+                refused += 1
+                continue
+            assert isinstance(judged, Budgets) and judged.budget is not None
+            assert judged.budget >= least, (at, other)
+            confirmed += 1
+    assert refused > confirmed
+
+
+def changed(name: str, change: Any) -> None:
+    """Replay a proof after a change of its machine and its only step."""
+    machine, claim, steps = copy.deepcopy(upper_of(name))
+    change(machine, steps[0])
+    replay(machine, claim, steps)
+
+
+def publishes(**other: Any) -> Any:
+    def change(machine: Any, _step: Any) -> None:
+        machine["published"] |= other
+
+    return change
+
+
+def test_ends_that_nobody_sees_are_not_quiet() -> None:
+    for other in ({"ends": False}, {"padding": []}):
+        with pytest.raises(Refuted, match="not seen that runs end"):
+            changed("silent", publishes(**other))
+
+
+def test_the_start_is_no_place_of_a_quiet_pair() -> None:
+    """It knows as little as a node may, but it is the body that begins there."""
+    machine = {
+        "inputs": [["q", {"low": None, "high": None}]],
+        "whole": False,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": [
+            ["set", ["cell", "x"], ["cell", "q"]],
+            ["draw", ["cell", "r"], "Lap", ["cell", "x"], [1, -1]],
+            ["if", [">", ["cell", "r"], 0], [["exit"]], []],
+        ],
+        "round": [["exit"]],
+        "published": {"whenever": [], "first": [], "each": [], "ends": True, "padding": None},
+    }
+    pair = {"values": [], "others": [], "held": [], "shifts": [], "last": [], "paths": [[None]]}
+    node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]], "joined": []}
+    on = {"to": 1, "facts": [], "moves": [[0, [0]]] * 2}
+    end = {"to": None, "facts": [], "moves": [[0, [0]]]}
+    claim = {"verdict": "DP", "budget": 1, "at least": None}
+
+    def proved(case: Any) -> Any:
+        nodes = [{**node, "allowances": [[1, []]], "cases": [on, case]}, {**node, "cases": [None]}]
+        step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": [pair]}
+        return replay(machine, claim, [step])
+
+    assert proved(end) == Budgets(Fraction(1))
+    with pytest.raises(BadProof, match="a case"):
+        proved(None)
+
+
+def test_a_place_has_one_shift_for_runs_that_end_alike() -> None:
+    def change(_machine: Any, step: Any) -> None:
+        _, pair = copy.deepcopy(step["quiet"])
+        pair["paths"][0][0] = len(step["quiet"])
+        step["quiet"].append({**pair, "shifts": [pair["shifts"][0] - 1]})
+
+    with pytest.raises(BadProof, match="several shifts"):
+        changed("silent", change)
