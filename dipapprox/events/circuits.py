@@ -148,6 +148,7 @@ class _Maker:
         self._weights: dict[Weight, int] = {one: 0}
         self._numbers: dict[Products, int] = {(): NOTHING}
         self._of_choice: dict[int, tuple[int, ...]] = {}
+        self._laws: set[tuple[int, ...]] = set()  # all weights of a choice, ascending
         self._last: dict[int, _Factor] = {}  # of nodes that are conjunctions
 
     def add(self, number: int, node: Node) -> None:
@@ -191,7 +192,15 @@ class _Maker:
         return number in self._by_input
 
     def _first_alike(self, products: Products) -> int:
-        """Return a sum of products, or the first node that is the same polynomial."""
+        """Return a sum of products, or the first node that is the same polynomial.
+
+        What each outcome of a law is multiplied by alike is not changed by the law: it adds up to
+        1. So choices that tell nothing leave nothing behind.
+        """
+        if tuple(weight for weight, _ in products) in self._laws:
+            nodes = {node for _, node in products}
+            if len(nodes) == 1:
+                return nodes.pop()
         number = self._node([(weight, node) for weight, node in products if node != NOTHING])
         polynomial = self._polynomial(number)
         if polynomial is None:
@@ -251,6 +260,7 @@ class _Maker:
             assert isinstance(made, Choice), "a reading has no weights"
             found = tuple(map(self._weight, outcome_weights(made.law)))
             self._of_choice[choice] = found
+            self._laws.add(tuple(sorted(found)))
         return found
 
     def _weight(self, weight: Weight) -> int:

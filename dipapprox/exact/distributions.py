@@ -48,7 +48,7 @@ class ExactDistributions:
         self._eps = eps
         self._limits = limits
         self._catalogue = Catalogue(states, Fraction(1) if eps is None else eps)
-        self._inputs = SolvedInputs(self._catalogue, states.program.inputs)
+        self._inputs = SolvedInputs(self._catalogue, states)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
         self._unlike = _unlike_scales(states) if eps is None else None

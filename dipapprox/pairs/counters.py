@@ -26,14 +26,14 @@ not matter: whatever pairs are treated as one, the rest of their sum is the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from math import comb, prod
 
 import numpy as np
 
 from dipapprox.data_classes import dataclass
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell, Input, Value
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.walk import Integers, Steps, Walk
 
 _LARGEST_CODE = 2**52
@@ -182,19 +182,13 @@ def _groups(
     symmetry: CellSymmetry, cells: Sequence[int], pending: Sequence[int]
 ) -> list[tuple[tuple[int, ...], bool]]:
     """Classes of like cells, and whether all swaps in them leave all pending outputs fixed."""
-    groups: list[list[int]] = []
-    all_fixed: list[bool] = []
-    for cell in cells:
-        for number, group in enumerate(groups):
-            swap = symmetry.swap(group[-1], cell)
-            if swap is not None and all(map(swap.matched.__getitem__, pending)):
-                group.append(cell)
-                all_fixed[number] &= all(map(swap.fixed.__getitem__, pending))
-                break
-        else:
-            groups.append([cell])
-            all_fixed.append(True)
-    return [(tuple(group), fixed) for group, fixed in zip(groups, all_fixed, strict=True)]
+    groups = symmetry.groups(cells, lambda swap: all(map(swap.matched.__getitem__, pending)))
+    return [(group, _is_fixed(symmetry, group, pending)) for group in groups]
+
+
+def _is_fixed(symmetry: CellSymmetry, group: Sequence[int], pending: Sequence[int]) -> bool:
+    swaps = [symmetry.swap(first, second) for first, second in pairwise(group)]
+    return all(swap is not None and all(swap.fixed[o] for o in pending) for swap in swaps)
 
 
 def _counters(

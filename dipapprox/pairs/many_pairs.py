@@ -4,7 +4,7 @@
     too many inputs for one table           every output on its own, if that decides
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
-    more bits than doubles have             one by one (`search`)
+    more bits than doubles have             one by one, or orbit by orbit (`search`)
 
 Those that are likely to violate the claim (`likely`) are looked at in
 doubles before anything is summed for all: as many as take a third of the probabilities that sums
@@ -27,8 +27,9 @@ from dipapprox.numerics.bulk import BulkSource
 from dipapprox.pairs.arrays import PairArrays, numbered
 from dipapprox.pairs.counted import CountedPairs
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, bounds_in_doubles, enclosure, rounding_factor
-from dipapprox.pairs.likely import likely_first, likely_pairs
+from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import FACTOR_BITS, largest_first, search_together
+from dipapprox.pairs.orbits import orbits
 from dipapprox.pairs.progress import Progress
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selected import SelectedPairs
@@ -179,4 +180,4 @@ def check_many(
     if in_doubles:
         search_blocks(search, arrays, total, progress)
     else:
-        search.run(likely_first(program, selection, total), total, progress)
+        search.run(orbits(states, selection, total), total, progress)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.limits import Limits
 from dipapprox.pairs.growth import Factor
@@ -39,7 +40,6 @@ from dipapprox.pairs.hockey_stick import (
 from dipapprox.pairs.maximum import Maximum, check_alone, first_largest
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Integers, Walk
 

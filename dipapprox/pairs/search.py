@@ -31,7 +31,7 @@ from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.pairs.divergence import Attempt, Probabilities, divergence
 from dipapprox.pairs.growth import Factor, Growth
 from dipapprox.pairs.progress import Progress, silent
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Orbit, Pair
 
 
 class ExactPairs(Protocol):
@@ -106,17 +106,19 @@ class Search:
     _factors: dict[int, Factor] = field(default_factory=dict)
     _latest: tuple[Input, int, Probabilities] | None = None
 
-    def run(self, pairs: Iterable[Pair], total: int | None, progress: Progress = silent) -> None:
-        """Check pairs until all are done or one is certainly violated.
+    def run(self, pairs: Iterable[Orbit], total: int | None, progress: Progress = silent) -> None:
+        """Check pairs, each for all that it stands for, until one is certainly violated.
 
         Raises:
             LimitReached: If a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
-        for pair in pairs:
+        for pair, number in pairs:
             self.limits.check()
+            given_up = self.undecided
             self.check(pair)
-            self.checked += 1
+            self.checked += number
+            self.undecided += (number - 1) * (self.undecided - given_up)
             progress(self.checked, total)
             if self.violation is not None:
                 return

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from dipapprox.events.symmetry import CellSymmetry, symmetry_of
 from dipapprox.language.core import Listed
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
@@ -22,13 +23,9 @@ from dipapprox.pairs.largest import MOST_EXPANSIONS
 from dipapprox.pairs.likely import FEW_PAIRS
 from dipapprox.pairs.output_by_output import OutputByOutput
 from dipapprox.pairs.selections import AllPairs, PairSelection
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.state import FinalStates
-
-_LARGEST_SYMMETRY = 500_000
-"""Most final states times cells that symmetries are looked for in."""
 
 
 class SelectedPairs:
@@ -88,8 +85,6 @@ class SelectedPairs:
             return None
         return plan_counters(self._symmetry, self.program.inputs, self.walk, MOST_EXPANSIONS)
 
-    @cached_property
+    @property
     def _symmetry(self) -> CellSymmetry | None:
-        if len(self.states.states) * len(self.program.inputs) > _LARGEST_SYMMETRY:
-            return None
-        return CellSymmetry(self.states)
+        return symmetry_of(self.states)

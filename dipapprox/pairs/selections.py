@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from dipapprox.data_classes import dataclass
@@ -10,6 +10,9 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import ONE_WAY, Everyone, Input, Listed, Program, Value, Within
 
 Pair = tuple[Input, Input]
+
+Orbit = tuple[Pair, int]
+"""A pair, and how many pairs it stands for, itself included; see `orbits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ PairSelection = AllPairs | OrderedPairs
 def in_both_orders(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
     """Return each pair followed by its reverse, without repetitions."""
     return tuple(dict.fromkeys(p for u, v in pairs for p in ((u, v), (v, u))))
+
+
+def one_by_one(pairs: Iterable[Pair]) -> Iterator[Orbit]:
+    """Let every pair stand for itself."""
+    return ((pair, 1) for pair in pairs)
 
 
 def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[Input]]:

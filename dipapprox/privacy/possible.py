@@ -37,7 +37,7 @@ class PossibleOutputs:
 
     def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
         self._catalogue = Catalogue(states, eps)
-        self._inputs = SolvedInputs(self._catalogue, states.program.inputs)
+        self._inputs = SolvedInputs(self._catalogue, states)
         self._limits = limits
         self._known: Cache[Input, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}

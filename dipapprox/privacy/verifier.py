@@ -21,7 +21,7 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.progress import Progress, silent
 from dipapprox.pairs.search import ExactPairs, Search, precisions
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of, one_by_one
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, Describe, conclude
 from dipapprox.privacy.options import Engine, Options
@@ -97,7 +97,8 @@ def check_pairs(
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
     if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
-        search.run(likely_first(states.program, selection, total), total, progress)
+        pairs = likely_first(states.program, selection, total)
+        search.run(one_by_one(pairs), total, progress)
     else:
         many_pairs.check_many(search, states, selection, total, bulk, progress)
     if search.violation is None and total is not None and search.checked != total:

@@ -134,8 +134,9 @@ def _execute(
     fewer = compared and merge and not program.real_outputs
     chooses = next(choices_in(program.body), None) is not None
     run.counts = fewer and not chooses
-    told = fewer and chooses and not domains.has_real_inputs(program)
-    start = first_states(run, inputs, told)
+    if fewer and not domains.has_real_inputs(program):
+        run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
+    start = first_states(run, inputs if run.places and chooses else None)
     try:
         finish(run, _block(run, program.body, start), None)
     except LimitReached as reached:

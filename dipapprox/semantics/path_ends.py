@@ -134,7 +134,8 @@ def _regions(
     found = merging.merge_regions(regions, run.points, run.sets, run.limits)
     # At the end only what has been told so before: else nothing is gained.
     ends = live == run.live.at_end and not run.sets.has_readings
-    if not run.places or ends or not any(region.knowledge.allowed for region in found):
+    told = run.places and not run.spends and not ends
+    if not told or not any(region.knowledge.allowed for region in found):
         return found
     unread = _unread(run, state, live)
     while len(found) > 1:

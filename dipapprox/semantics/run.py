@@ -189,22 +189,19 @@ def new_run(
     )
 
 
-def first_states(run: Run, inputs: Sequence[core.Input] | None, told: bool) -> list[State]:
+def first_states(run: Run, inputs: Sequence[core.Input] | None) -> list[State]:
     """Return the states at the start of the program.
 
     Args:
         run: The execution.
-        inputs: Those that are looked at; None for all. A few are followed one by one where all that
-            have their values are more.
-        told: Whether the program chooses, and sets of outcomes may have readings of inputs.
+        inputs: Those that may be followed one by one, which a few are where all that have their
+            values are more; None for one state for all.
     """
     first = State(Store(), Store(), run.knowledge, Cone() if run.merge else None)
     cells, known = run.program.inputs, run.knowledge.domains
-    if not told:
-        return [first]
     if inputs is None or len(inputs) > min(_FEW, prod(map(len, known.values())) - 1):
-        run.places = {cell.name: place for place, cell in enumerate(cells)}
         return [first]
+    run.places = {}
     several = [(place, cell.name) for place, cell in enumerate(cells) if len(known[cell.name]) > 1]
     run.inputs = {**run.inputs, **{name: None for _, name in several}}
     states = [first, *(first.fork() for _ in inputs[1:])]

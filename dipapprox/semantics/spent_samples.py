@@ -54,7 +54,8 @@ def unite_spent(run: Run, states: list[State], live: int) -> list[State]:
         states: They meet, with equal outputs and live variables, and were not merged otherwise.
         live: The mask of the variables that matter.
     """
-    if not run.counts or len(states) < (2 if run.spends else _MANY):
+    counts = run.counts and not run.sets.has_readings
+    if not counts or len(states) < (2 if run.spends else _MANY):
         return states
     held = _held_samples(run, states[0], live)
     families = [sample.family for sample in run.samples.values()]

@@ -106,7 +106,7 @@ def test_rows_are_solved_in_blocks_as_one_by_one(data: st.DataObject) -> None:
     name, count = data.draw(st.sampled_from([("svt_laplace_leaky_3", 2), ("dipc/rand1", 3)]))
     states = program(name, N=count)
     catalogue = Catalogue(states, Q(1))
-    solved = SolvedInputs(catalogue, states.program.inputs)
+    solved = SolvedInputs(catalogue, states)
     for input in data.draw(st.lists(st.sampled_from(rows_of(states)), max_size=9)):
         assert solved.states(input) == tuple(catalogue.for_input(input))
         if data.draw(st.integers(0, 4)) == 0:
@@ -124,7 +124,7 @@ def test_blocks_grow_up_to_the_last_row() -> None:
             batches.append(len(inputs))
             return super().columns(inputs, outputs)
 
-    solved = SolvedInputs(Counting(states, Q(1)), states.program.inputs)
+    solved = SolvedInputs(Counting(states, Q(1)), states)
     for input in rows_of(states):
         solved.states(input)
     assert batches == [1, 2, 4, 8, 1]

@@ -13,13 +13,13 @@ from scrambled import Scrambled
 import dipapprox
 from dipapprox import Program
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.limits import Limits
 from dipapprox.pairs import arrays, output_by_output, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.output_by_output import OutputByOutput
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim

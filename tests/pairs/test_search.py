@@ -17,7 +17,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import Growth, eps_prv_factor
 from dipapprox.pairs.search import Search, precisions
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.conclusion import Conclusion, conclude
 from dipapprox.privacy.verdict import Answer
 
@@ -60,7 +60,7 @@ def run(
     source: Fake, delta: Fraction, pairs: list[Pair], budget: Fraction = Fraction(1, 2)
 ) -> tuple[Search, Conclusion]:
     search = Search(source, delta, Growth(budget), LADDER, Limits())
-    search.run(pairs, len(pairs))
+    search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
     return search, conclude(search, outputs, len(pairs), None)
 
@@ -127,7 +127,7 @@ def test_more_bits_never_flip(source: Fake, budget: Fraction, delta: Fraction) -
     answers = []
     for bits in (4, 8, 16, 64):
         search = Search(source, delta, Growth(budget), (bits,), Limits())
-        search.run(ALL, None)
+        search.run(one_by_one(ALL), None)
         answers.append(conclude(search, ((), (), ()), None, None).answer)
     decided = [a for a in answers if a is not Answer.UNKNOWN]
     assert len(set(decided)) <= 1
@@ -250,7 +250,7 @@ def test_a_limit_keeps_what_is_known() -> None:
     source = Stopping({ZERO: law(1, 3), ONE: law(3, 1)})
     search = Search(source, Fraction(1, 2), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(LimitReached) as stop:
-        search.run(BOTH, 2)
+        search.run(one_by_one(BOTH), 2)
     conclusion = conclude(search, ((ZERO), (ONE)), 2, stop.value.reason)
     reason = why_unknown(conclusion)
     assert reason.startswith("time limit: 5 s; 0 of 2 pairs checked; at 8 bits delta")
@@ -266,7 +266,7 @@ def test_time_is_asked_before_every_pair() -> None:
         source, Fraction(1), Growth(Fraction(0)), LADDER, Limits(seconds=0.0, started=0.0)
     )
     with pytest.raises(LimitReached, match="time limit"):
-        search.run(BOTH, 2)
+        search.run(one_by_one(BOTH), 2)
     assert search.checked == 0
     assert search.delta_enclosure() is None
 
@@ -280,14 +280,14 @@ def test_contradicting_enclosures_are_a_bug() -> None:
     source = Lying({})
     search = Search(source, Fraction(7, 9), Growth(Fraction(0)), LADDER, Limits())
     with pytest.raises(BrokenInvariant, match="disjoint"):
-        search.run(BOTH, 2)
+        search.run(one_by_one(BOTH), 2)
 
 
 def test_progress_counts_pairs() -> None:
     source = Fake({ZERO: law(1, 3), ONE: law(3, 1)})
     search = Search(source, Fraction(1), Growth(Fraction(0)), LADDER, Limits())
     calls: list[tuple[int, int | None]] = []
-    search.run(BOTH, 2, lambda done, total: calls.append((done, total)))
+    search.run(one_by_one(BOTH), 2, lambda done, total: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
 
 

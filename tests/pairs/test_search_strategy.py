@@ -14,6 +14,7 @@ from scrambled import Scrambled
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Listed
 from dipapprox.limits import Limits
@@ -32,7 +33,6 @@ from dipapprox.pairs.progress import silent
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.claim import Claim

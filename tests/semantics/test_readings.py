@@ -16,12 +16,12 @@ from hypothesis.strategies import DrawFn
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, Reading
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states

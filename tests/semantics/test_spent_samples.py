@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.pairs.products.program import execute_parts
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.questions.interface import decide, verify

@@ -33,9 +33,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, prod
 
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, cut, extent, rectangle
-from dipapprox.pairs.symmetry import CellSymmetry
 
 TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"

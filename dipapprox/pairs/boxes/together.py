@@ -15,6 +15,7 @@ from itertools import islice, product
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
@@ -46,7 +47,6 @@ from dipapprox.pairs.growth import Factor
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, check_alone
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.semantics.state import FinalStates
 
 MOST_SETS = 20_000

@@ -19,7 +19,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of
 from dipapprox.laws.families import LAPLACE
 from dipapprox.pairs.published import together as published_search
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.divergences import (
     Count,
@@ -92,7 +92,8 @@ def settle(
     patterns = PatternDivergences(functions, signs, own)
     try:
         check_delta(question.delta, signs)
-        search.run(worst_divergences(patterns, pairs, Count(), pure=question.delta.is_zero))
+        orbits = one_by_one(pairs)
+        search.run(worst_divergences(patterns, orbits, Count(), pure=question.delta.is_zero))
     except (Obstacle, UserError, SourceError):
         return None
     except LimitReached:

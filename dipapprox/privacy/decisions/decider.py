@@ -14,10 +14,10 @@ from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.language.core import Program
 from dipapprox.limits import limited
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.pairs.likely import likely_first
+from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.program import ProductProgram
 from dipapprox.pairs.progress import Progress, silent
-from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import Orbit, PairSelection, inputs_of, one_by_one
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -49,6 +49,7 @@ from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.pairs import orbits as pair_orbits
     from dipapprox.pairs.products import layout as product_layout
     from dipapprox.privacy.decisions import least_delta, outside, violation
     from dipapprox.privacy.decisions import parts as part_decisions
@@ -57,6 +58,7 @@ else:
     outside = Deferred("dipapprox.privacy.decisions.outside")
     part_decisions = Deferred("dipapprox.privacy.decisions.parts")
     violation = Deferred("dipapprox.privacy.decisions.violation")
+    pair_orbits = Deferred("dipapprox.pairs.orbits")
     product_layout = Deferred("dipapprox.pairs.products.layout")
 
 
@@ -173,10 +175,19 @@ def _decide(
     search = run.search = DecisionSearch(question, signs)
     patterns = PatternDivergences(functions, signs, limits)
 
-    def pairs() -> Iterator[Pair]:
-        for done, pair in enumerate(likely_first(program, selection, total)):
+    few = total is not None and total <= FEW_PAIRS
+
+    def pairs() -> Iterator[Orbit]:
+        selected = (
+            one_by_one(likely_first(program, selection, total))
+            if few
+            else pair_orbits.orbits(states, selection, total)
+        )
+        done = 0
+        for pair, number in selected:
             progress(done, total)
-            yield pair
+            yield pair, number
+            done += number
 
     try:
         search.run(worst_divergences(patterns, pairs(), run.count, pure=question.delta.is_zero))

@@ -22,7 +22,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Orbit, Pair
 
 Terms = tuple[tuple[int, int], ...]
 """The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
@@ -128,7 +128,7 @@ class Count:
 
 
 def single_divergences(
-    functions: Functions, pairs: Iterable[Pair], count: Count, limits: Limits
+    functions: Functions, pairs: Iterable[Orbit], count: Count, limits: Limits
 ) -> Iterator[Divergence]:
     """Yield the divergences of single outputs.
 
@@ -137,11 +137,11 @@ def single_divergences(
         LimitReached: If the limits run out.
     """
     met: set[tuple[int, int]] = set()
-    for pair in pairs:
+    for pair, number in pairs:
         limits.check()
         first, second = functions.for_input(pair[0]), functions.for_input(pair[1])
-        count.pairs += 1
-        count.inequalities += len(first)
+        count.pairs += number
+        count.inequalities += number * len(first)
         for output, key in enumerate(zip(first, second, strict=True)):
             if key in met:
                 continue

@@ -18,7 +18,7 @@ from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.numerics.decimals import short
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import LeastUniformDelta
 from dipapprox.privacy.decisions.divergences import Count, Divergence
 from dipapprox.privacy.decisions.epsilons import closed_interval
@@ -29,7 +29,7 @@ _COARSE = Fraction(1, 1000)
 
 
 def find_least_delta(
-    patterns: PatternDivergences, pairs: Iterable[Pair], width: Fraction
+    patterns: PatternDivergences, pairs: Iterable[Orbit], width: Fraction
 ) -> LeastUniformDelta:
     """Enclose the least δ to `width`, exactly where it is a rational limit.
 

@@ -13,7 +13,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 from dipapprox.pairs.products.layout import Layout
 from dipapprox.pairs.products.program import ProductProgram
-from dipapprox.pairs.selections import Pair, PairSelection
+from dipapprox.pairs.selections import Pair, PairSelection, one_by_one
 from dipapprox.privacy.decisions.decision import Open, Violation
 from dipapprox.privacy.decisions.divergences import Functions, exponential_factor
 from dipapprox.privacy.decisions.outside import violation_at
@@ -29,7 +29,7 @@ class CountedParts:
 
     Attributes:
         functions: The probabilities behind the names.
-        names: Pairs of names that stand for all selected pairs.
+        names: Pairs of names that stand for all selected pairs, whose numbers are not told.
 
     Raises:
         UserError: If a choice is no probability distribution somewhere on the interval.
@@ -49,7 +49,7 @@ class CountedParts:
         candidates = Layout(product, selection, limits).candidates(self._exact.kind_of)
         if self._exact.obstacle is not None:
             raise LimitReached(self._exact.obstacle.reason)
-        self.names: list[Pair] = [self._exact.name(each.pair) for each in candidates]
+        self.names = list(one_by_one(self._exact.name(each.pair) for each in candidates))
         self.functions = Functions(self._exact, exponential_factor(question.budget))
 
     def opened(self, inequality: Open) -> Open:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.limits import Limits
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.divergences import (
     Count,
     Divergence,
@@ -45,7 +45,7 @@ class PatternDivergences:
     _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
     _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
-    def divergences(self, pairs: Iterable[Pair], count: Count) -> Iterator[Divergence]:
+    def divergences(self, pairs: Iterable[Orbit], count: Count) -> Iterator[Divergence]:
         """Yield the divergences of all sets that are the worst at some ε.
 
         Raises:
@@ -53,13 +53,13 @@ class PatternDivergences:
             LimitReached: If the limits run out.
         """
         met: set[Terms] = set()
-        for pair in pairs:
+        for pair, number in pairs:
             self.limits.check()
             first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
             terms = tuple(zip(first, second, strict=True))
             patterns = self._patterns_of(tuple(sorted(set(terms))))
-            count.pairs += 1
-            count.inequalities += len(patterns)
+            count.pairs += number
+            count.inequalities += number * len(patterns)
             for pattern in patterns:
                 outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
                 key = tuple(sorted(terms[o] for o in outputs))
@@ -103,7 +103,7 @@ class PatternDivergences:
 
 
 def worst_divergences(
-    patterns: PatternDivergences, pairs: Iterable[Pair], count: Count, *, pure: bool
+    patterns: PatternDivergences, pairs: Iterable[Orbit], count: Count, *, pure: bool
 ) -> Iterator[Divergence]:
     """Yield the divergences that settle a claim: of single outputs, if it is one of δ = 0.
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from pair_programs import SCRAMBLED, SPARSE_VECTOR_TWICE, UNEVEN_MAX, read
 from scrambled import Scrambled
 
+from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Everyone, Input, Listed, Program
 from dipapprox.limits import Limits
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import divergence
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.pairs.symmetry import CellSymmetry
 from dipapprox.pairs.tables import Tables
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute

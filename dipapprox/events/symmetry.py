@@ -24,6 +24,11 @@ law; a swap that only another bijection would prove is not found, which costs ti
 Exchanging twice changes nothing, and neither does t: if it turns a guard into another, then that
 one into the first.
 
+Swaps of neighbours in a list of cells make all permutations of these. So where swaps match all
+outputs, pairs (u, u') that agree up to a permutation of both have equal divergences, and where
+swaps leave all outputs as they are, inputs that agree up to a permutation have one distribution
+(`multiset`).
+
 Swaps that match all outputs make others. As (a c) = (a b) (b c) (a b), and p_{s(u)}(o) = p_u(π(o))
 for the partners π of a swap s, those of (a c) are π(ρ(π(o))) with π of (a b) and ρ of (b c).
 """
@@ -31,11 +36,14 @@ for the partners π of a swap s, those of (a c) are π(ρ(π(o))) with π of (a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 
+from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.events.instantiate import chances_of_states
+from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
@@ -74,6 +82,22 @@ class Swap:
     partners: tuple[int, ...]
 
 
+_MOST = 500_000
+"""Most final states times cells that symmetries are looked for in."""
+
+_MOST_TOGETHER = 1_000_000
+"""Most final states times pairs of cells that all cells are grouped for."""
+
+_found: Cache[FinalStates, CellSymmetry] = Cache(4)
+
+
+def symmetry_of(states: FinalStates) -> CellSymmetry | None:
+    """Return the swaps of the cells of final states, remembered; None if that takes too much."""
+    if len(states.states) * len(states.program.inputs) > _MOST:
+        return None
+    return _found.find(states, lambda: CellSymmetry(states))
+
+
 class CellSymmetry:
     """The swaps of input cells, worked out when asked for.
 
@@ -104,6 +128,7 @@ class CellSymmetry:
         self._swaps: dict[tuple[int, int], Swap | None] = {}
         self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
         self._counts: dict[frozenset[int], int] = {}
+        self._places: dict[int, dict[Value, int]] = {}  # of values in domains, by identity
         self._is_rigid = False
         self._chances = chances_of_states(states)
         self._states: list[list[_State]] = [[] for _ in states.outputs]
@@ -132,16 +157,58 @@ class CellSymmetry:
     def classes(self, output: int) -> tuple[tuple[int, ...], ...]:
         """Group the relevant cells of an output: its probability depends on the input only through
         how often each value occurs in each group."""
-        groups: list[list[int]] = []
-        for cell in self.relevant[output]:
-            for group in groups:
+        return self.groups(self.relevant[output], lambda swap: swap.fixed[output])
+
+    def groups(
+        self, cells: Iterable[int], alike: Callable[[Swap], bool]
+    ) -> tuple[tuple[int, ...], ...]:
+        """Group cells: those that follow each other in a group have a swap with a property."""
+        found: list[list[int]] = []
+        for cell in cells:
+            for group in found:
                 swap = self.swap(group[-1], cell)
-                if swap is not None and swap.fixed[output]:
+                if swap is not None and alike(swap):
                     group.append(cell)
                     break
             else:
-                groups.append([cell])
-        return tuple(map(tuple, groups))
+                found.append([cell])
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def permuting(self) -> tuple[tuple[int, ...], ...]:
+        """All cells, grouped: permutations in a group permute the outputs."""
+        return self._of_all(lambda swap: all(swap.matched))
+
+    def multiset(self, input: Input) -> Input:
+        """Return the input that stands for all with its values in an order that changes nothing.
+
+        They have equal distributions, at every eps.
+        """
+        found = list(input)
+        for group in self.leaving:
+            if len(group) > 1:
+                places = self._places_of(self._cells[group[0]].domain)
+                values = sorted([input[cell] for cell in group], key=places.__getitem__)
+                for cell, value in zip(group, values, strict=True):
+                    found[cell] = value
+        return tuple(found)
+
+    @cached_property
+    def leaving(self) -> tuple[tuple[int, ...], ...]:
+        """All cells, grouped: permutations in a group leave all outputs as they are."""
+        return self._of_all(lambda swap: all(swap.fixed))
+
+    def _of_all(self, alike: Callable[[Swap], bool]) -> tuple[tuple[int, ...], ...]:
+        """Group all cells; each is alone if that takes too much."""
+        cells = range(len(self._cells))
+        if len(cells) ** 2 * sum(map(len, self._states)) > _MOST_TOGETHER:
+            return tuple((cell,) for cell in cells)
+        return self.groups(cells, alike)
+
+    def _places_of(self, domain: tuple[Value, ...]) -> dict[Value, int]:
+        if id(domain) not in self._places:
+            self._places[id(domain)] = {value: place for place, value in enumerate(domain)}
+        return self._places[id(domain)]
 
     def orbits(self) -> list[list[int]]:
         """Group the outputs: those of a group have equal probabilities, each for the inputs of
