@@ -14,13 +14,13 @@ split, only to know on which side its bounds lie.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import product
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Level, NestedIntegral
 from dipapprox.limits import Limits
+from dipapprox.linear.active_bounds import Bound, active, solved_for
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior, implies
 
@@ -28,7 +28,6 @@ _BELOW, _ABOVE = -1, 1
 
 """Whether densities are analytic on either side of the mean only."""
 
-Bound = LinearForm | None
 Buckets = Mapping[int, tuple[LinearForm, ...]]
 """Constraints form <= 0, under the position of their innermost variable."""
 
@@ -114,13 +113,13 @@ class _Builder:
         position = piece.position - 1
         variable = self._order[position]
         constraints = dict(piece.constraints)
-        lowers, uppers = _bounds(variable, constraints.pop(position, ()))
+        lowers, uppers = solved_for(variable, constraints.pop(position, ()))
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
         kinked = law.real.has_kink
         has_body = variable in piece.mentioned or (self._literal and piece.levels is not None)
         if not (kinked and has_body):
-            for lower, upper, outer in _active(lowers, uppers):
+            for lower, upper, outer in active(lowers, uppers):
                 for assumed in self._assume(constraints, outer):
                     if kinked:
                         yield from self._with_sides(piece, assumed, lower, upper, mean)
@@ -130,7 +129,7 @@ class _Builder:
         for side in law.family.sides:
             below = _with_bound(uppers, mean) if side == _BELOW else uppers
             above = _with_bound(lowers, mean) if side == _ABOVE else lowers
-            for lower, upper, outer in _active(above, below):
+            for lower, upper, outer in active(above, below):
                 for assumed in self._assume(constraints, outer):
                     level = Level(variable, lower, upper, side, side)
                     yield self._grown(piece, assumed, level)
@@ -177,20 +176,6 @@ class _Builder:
         return max(self._position[sample] for sample in form.samples())
 
 
-def _bounds(
-    variable: int, forms: Iterable[LinearForm]
-) -> tuple[tuple[LinearForm, ...], tuple[LinearForm, ...]]:
-    """Solve form <= 0 for the variable: lower bounds and upper bounds, each once."""
-    lowers: dict[LinearForm, None] = {}
-    uppers: dict[LinearForm, None] = {}
-    for form in forms:
-        coefficient = form.coefficient(variable)
-        rest = LinearForm(tuple(t for t in form.terms if t[0] != variable), form.constant)
-        side = uppers if coefficient > 0 else lowers
-        side[rest.scaled(Fraction(-1) / coefficient)] = None
-    return tuple(lowers), tuple(uppers)
-
-
 def _with_bound(bounds: tuple[LinearForm, ...], extra: LinearForm) -> tuple[LinearForm, ...]:
     return bounds if extra in bounds else (*bounds, extra)
 
@@ -205,20 +190,3 @@ def _sides(
     if offset.is_constant:
         return ((_BELOW if offset.constant <= 0 else _ABOVE, ()),)
     return ((_BELOW, (offset,)), (_ABOVE, (-offset,)))
-
-
-def _active(
-    lowers: Sequence[LinearForm], uppers: Sequence[LinearForm]
-) -> Iterator[tuple[Bound, Bound, list[LinearForm]]]:
-    """Yield every choice of active bounds with the constraints (form <= 0) that it means."""
-    lower_choices: Sequence[Bound] = lowers or (None,)
-    upper_choices: Sequence[Bound] = uppers or (None,)
-    for lower, upper in product(lower_choices, upper_choices):
-        outer: list[LinearForm] = []
-        if lower is not None:
-            outer += [other - lower for other in lowers if other is not lower]
-        if upper is not None:
-            outer += [upper - other for other in uppers if other is not upper]
-            if lower is not None:
-                outer.append(lower - upper)
-        yield lower, upper, outer

@@ -136,6 +136,20 @@ class LinearForm:
                 constant += coefficient * value
         return LinearForm(tuple(kept), constant)
 
+    def extent(
+        self, ends: Callable[[Symbol], Iterable[Fraction | int]]
+    ) -> tuple[Fraction, Fraction]:
+        """The least and the greatest value of the form.
+
+        Args:
+            ends: Of every symbol values among which are the least and the greatest.
+        """
+        low = high = self.constant
+        for symbol, coefficient in self.terms:
+            images = [coefficient * end for end in ends(symbol)]
+            low, high = low + min(images), high + max(images)
+        return low, high
+
     def renamed(self, name: Callable[[Symbol], Symbol]) -> LinearForm:
         """Rename every symbol; `name` must be injective on the symbols that occur."""
         return LinearForm.of({name(s): c for s, c in self.terms}, self.constant)

@@ -145,13 +145,10 @@ class Knowledge:
 
     def range(self, form: LinearForm) -> tuple[Fraction, Fraction]:
         """Enclose the values of a form over numeric input cells, cell by cell."""
-        lower = upper = form.constant
-        for cell, slope in form.terms:
-            assert isinstance(cell, str)
-            images = [slope * v for v in self.values(cell) if isinstance(v, Fraction)]
-            lower += min(images)
-            upper += max(images)
-        return lower, upper
+        return form.extent(self._numbers)
+
+    def _numbers(self, cell: Symbol) -> list[Fraction]:
+        return [value for value in self.values(str(cell)) if isinstance(value, Fraction)]
 
     def conditions(self) -> tuple[InputCondition, ...]:
         """The conditions of a final state: those on one cell first, in the order of the cells."""

@@ -30,7 +30,7 @@ from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.services.model import NOTHING, Outcome, Published, Range
-from dipapprox.services.ranges import extremes, range_of, regions
+from dipapprox.services.ranges import range_of, regions
 
 _CERTAINLY = ExponentialRatio.constant(1)
 
@@ -179,7 +179,7 @@ class Courses:
         if unknown:
             raise NotPlain(unknown)
         low, high = self.ranges[cell.name]
-        least, most = extremes(form, course.ranges)
+        least, most = form.extent(lambda name: course.ranges[str(name)])
         numbers = (form.constant, *(factor for _, factor in form.terms))
         whole = all(number.denominator == 1 for number in numbers)
         if not whole or not low <= least <= most <= high:

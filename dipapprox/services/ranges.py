@@ -54,15 +54,6 @@ def regions(form: LinearForm, values: Range) -> list[tuple[Range, int]]:
     return [(each, sign) for each, sign in found if each[0] <= each[1]]
 
 
-def extremes(form: LinearForm, values: Mapping[str, Range]) -> tuple[Fraction, Fraction]:
-    """Return the least and the largest value of a form over cells that have ranges."""
-    low = high = form.constant
-    for name, factor in form.terms:
-        ends = sorted(factor * end for end in values[str(name)])
-        low, high = low + ends[0], high + ends[1]
-    return low, high
-
-
 def cases(
     left: Step, right: Step, values: Mapping[str, Range], apart: Callable[[str], Fraction]
 ) -> Iterator[tuple[Step, Step]]:

@@ -24,7 +24,7 @@ from dipapprox.numerics.nested.nest import (
     children,
     variables,
 )
-from dipapprox.numerics.nested.truncation import form_range, open_ends, resolution, truncate
+from dipapprox.numerics.nested.truncation import open_ends, resolution, truncate
 from tests.families import REAL_FAMILIES
 
 NORMAL = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
@@ -111,7 +111,7 @@ def _check_ranges(
         lower, upper = truncated.span.lower, truncated.span.upper
         assert lower is not None and upper is not None
         padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))
-        low, high = form_range(lower, padded), form_range(upper, padded)
+        low, high = (each.extent(lambda k: padded[int(k)]) for each in (lower, upper))
         if original.span.lower is None or original.span.upper is None:
             assert low[1] <= high[0]
         assert list(truncated.breaks) == sorted(set(truncated.breaks))

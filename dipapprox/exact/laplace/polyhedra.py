@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
@@ -34,6 +33,7 @@ from dipapprox.events.event import Event
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.limits import Limits
+from dipapprox.linear.active_bounds import Bound, active, solved_for
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
 
@@ -147,13 +147,8 @@ class _Work:
             if kept is None:
                 continue
             primitive = self._antiderivative(self._times_density(integrand, sample, side), sample)
-            bounds = [_solved(form, sample) for form in kept if form.coefficient(sample)]
             rest = [form for form in kept if not form.coefficient(sample)]
-            lows = [bound for bound, is_upper in bounds if not is_upper]
-            highs = [bound for bound, is_upper in bounds if is_upper]
-            nothing: list[LinearForm | None] = [None]
-            for low, high in product(lows or nothing, highs or nothing):
-                innermost = _innermost(low, high, lows, highs)
+            for low, high, innermost in active(*solved_for(sample, kept)):
                 guards = self._simplified(primitive, [*rest, *innermost])
                 if guards is not None:
                     part = self._value(primitive, sample, high, 1)
@@ -183,9 +178,7 @@ class _Work:
             found[rates] = total
         return found
 
-    def _value(
-        self, primitive: Integrand, sample: int, bound: LinearForm | None, sign: int
-    ) -> Integrand:
+    def _value(self, primitive: Integrand, sample: int, bound: Bound, sign: int) -> Integrand:
         """± the primitive at a bound; None: at ± infinity, where it must vanish."""
         if bound is None:
             if not all(sign * rates[sample] < 0 for rates in primitive):
@@ -246,29 +239,6 @@ def _simplified(forms: Sequence[LinearForm]) -> frozenset[LinearForm] | None:
         return None
     found = irredundant(form for form in forms if not form.is_constant)
     return None if found is None else frozenset(found)
-
-
-def _solved(form: LinearForm, sample: int) -> tuple[LinearForm, bool]:
-    """Read form <= 0 as a bound on a sample, and whether it is an upper one."""
-    coefficient = form.coefficient(sample)
-    others = {s: c for s, c in form.terms if s != sample}
-    bound = LinearForm.of(others, form.constant).scaled(-1 / coefficient)
-    return bound, coefficient > 0
-
-
-def _innermost(
-    low: LinearForm | None,
-    high: LinearForm | None,
-    lows: Sequence[LinearForm],
-    highs: Sequence[LinearForm],
-) -> Iterator[LinearForm]:
-    """The guards that say: low is the greatest of the lows, high the least of the highs."""
-    if low is not None:
-        yield from (other - low for other in lows if other is not low)
-    if high is not None:
-        yield from (high - other for other in highs if other is not high)
-    if low is not None and high is not None:
-        yield low - high
 
 
 def _parts(guards: frozenset[LinearForm], sample: int) -> int:

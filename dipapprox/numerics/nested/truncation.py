@@ -90,8 +90,8 @@ def _cut(span: Span, bits: int, boxes: tuple[Interval, ...]) -> tuple[Span, Inte
     law = span.law
     distance = cutoff(law.real, bits).distance * law.scale
     low, high = law.mean - distance, law.mean + distance
-    lower = None if span.lower is None else form_range(span.lower, boxes)
-    upper = None if span.upper is None else form_range(span.upper, boxes)
+    lower = None if span.lower is None else span.lower.extent(lambda k: boxes[int(k)])
+    upper = None if span.upper is None else span.upper.extent(lambda k: boxes[int(k)])
     if lower is None:
         end = low if upper is None else min(low, upper[0])
         span = replace(span, lower=LinearForm.constant_form(end))
@@ -101,15 +101,6 @@ def _cut(span: Span, bits: int, boxes: tuple[Interval, ...]) -> tuple[Span, Inte
         span = replace(span, upper=LinearForm.constant_form(end))
         upper = (end, end)
     return span, (min(lower[0], upper[0]), max(lower[1], upper[1]))
-
-
-def form_range(form: LinearForm, boxes: tuple[Interval, ...]) -> Interval:
-    """The exact range of an affine form over a box."""
-    low = high = form.constant
-    for symbol, coefficient in form.terms:
-        ends = [coefficient * end for end in boxes[int(symbol)]]
-        low, high = low + min(ends), high + max(ends)
-    return low, high
 
 
 _NARROW = 64

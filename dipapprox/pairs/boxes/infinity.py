@@ -30,7 +30,6 @@ and those of u' in [-h - r, r] for a radius r. For `all`, u and u' can be moved 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
@@ -83,7 +82,7 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
             )
         (name,) = names
         slope = form.coefficient(name)
-        low, high = _rest(form, name, ranges)
+        low, high = form.at({name: Fraction(0)}).extent(lambda cell: ranges[str(cell)])
         enough = sum((size * _far(family) for family, size in samples), Fraction(0))
         if slope < 0:
             slope, low, high = -slope, -high, -low
@@ -187,17 +186,6 @@ def _guards(
             numbers = tuple(outline.samples[local] for local in guard.samples())
             found[numbers, mean, tuple(noise)] = None
     return [(mean, noise) for _, mean, noise in found]
-
-
-def _rest(form: LinearForm, name: str, ranges: Mapping[str, Interval]) -> Interval:
-    """Return bounds of a form without the term of an input."""
-    low = high = form.constant
-    for other in form.inputs():
-        if other != name:
-            slope = form.coefficient(other)
-            ends = sorted(slope * end for end in ranges[other])
-            low, high = low + ends[0], high + ends[1]
-    return low, high
 
 
 def _far(family: Family) -> Fraction:
