@@ -54,9 +54,10 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, price
-from dipapprox.kernel.quiet import Quiet, read_quiet
+from dipapprox.kernel.quiet import Cells, Quiet, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
@@ -67,7 +68,6 @@ from dipapprox.kernel.regions import (
     over,
     read_form,
     read_guards,
-    read_values,
     with_regions,
 )
 from dipapprox.kernel.rounds import Rounds
@@ -78,9 +78,6 @@ MOST_NODES = 100_000
 MOST_INTEGERS = 1_000
 """Changes of one integer that are looked at one by one."""
 
-
-Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
-"""Values of cells, and others that are held."""
 
 Head = tuple[Cells, tuple[Guard, ...]]
 
@@ -118,7 +115,12 @@ def read_places(json: object) -> list[Place]:
     for each in as_list(json, "nodes"):
         record = as_record(each, "a node", fields)
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
-        values = read_values(record["values"], held)
+        values: dict[str, Stored] = {}
+        for pair in as_list(record["values"], "values"):
+            name, value = as_list(pair, "a value", 2)
+            values[as_name(name, "a cell")] = read_value(value)
+        if len({*values, *held}) < len(record["values"]) + len(held):
+            raise BadProof("a cell twice")
         facts = read_guards(record["facts"], len(held))
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
@@ -147,7 +149,7 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     Step: "nodes", "quiet": pairs.
     """
     places = read_places(step["nodes"])
-    quiet = _shifts_of(read_quiet(machine, step["quiet"]))
+    quiet = _shifts_of(read_quiet(machine, [place.cells for place in places], step["quiet"]))
     follower = Follower(machine)
     alike: dict[Head, object] = {}
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
@@ -176,8 +178,9 @@ def _shifts_of(pairs: Sequence[Quiet]) -> Ends:
     """Return the shifts of pairs of runs in the same place."""
     found: dict[Cells, dict[tuple[Stored, ...] | None, tuple[Fraction, ...]]] = {}
     for each in pairs:
-        if each.values == each.others:
-            own = found.setdefault((each.values, each.held), {})
+        cells, others = each.cells
+        if cells == others:
+            own = found.setdefault(cells, {})
             if own.setdefault(each.last, each.shifts) != each.shifts:
                 raise BadProof("runs that end alike have several shifts in one place")
     return found

@@ -28,71 +28,72 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.regions import (
     ZERO,
     contradiction,
     known_forms,
     number_form,
     over,
-    read_values,
     same_atoms,
 )
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
-MOST_PAIRS = 10_000
+Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
+"""Values of cells, and others that are held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """A quiet pair: what cells hold in the first run, and in the second one.
+    """A quiet pair: the cells of the first run, and of the second one.
 
     `last` is None if runs do not end.
     """
 
-    values: tuple[tuple[str, Stored], ...]
-    others: tuple[tuple[str, Stored], ...]
-    held: tuple[str, ...]
+    cells: tuple[Cells, Cells]
     shifts: tuple[Fraction, ...]
     last: tuple[Stored, ...] | None
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What both runs hold."""
+        return self.cells[0][1]
 
     def may_end(self, path: Path) -> bool:
         """Whether a path ends with the last words."""
         return self.last is not None and path.ended and path.said == self.last
 
 
-def read_quiet(machine: Rounds, json: object) -> list[Quiet]:
-    """Read quiet pairs, and make sure that the theorem holds."""
+def read_quiet(machine: Rounds, places: Sequence[Cells], json: object) -> list[Quiet]:
+    """Read quiet pairs of places, 0 is none of them, and make sure that the theorem holds."""
     listed = as_list(json, "quiet pairs")
-    if listed and (not machine.ends or machine.padding is not None or machine.round is None):
+    if listed and (not machine.ends or machine.padding is not None):
         raise Refuted("it is not seen that runs end")
-    if len(listed) > MOST_PAIRS:
-        raise Refused(f"more than {MOST_PAIRS} quiet pairs")
     found, rows = [], []
     for each in listed:
-        record = as_record(
-            each, "a quiet pair", ("values", "others", "held", "shifts", "last", "paths")
-        )
-        held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
-        shifts = as_list(record["shifts"], "shifts", len(held))
-        values, others = (
-            tuple(read_values(record[own], held).items()) for own in ("values", "others")
-        )
-        moved = tuple([as_number(s, "a shift") for s in shifts])
+        record = as_record(each, "a quiet pair", ("places", "shifts", "last", "paths"))
+        numbers = [as_integer(k, "a place") for k in as_list(record["places"], "places", 2)]
+        if not all(0 < number < len(places) for number in numbers):
+            raise BadProof("there is no such place")
+        first, second = (places[number] for number in numbers)
+        shifts = as_list(record["shifts"], "shifts", len(first[1]))
+        if first[1] != second[1]:
+            raise Refuted("two runs hold other cells")
         last = record["last"]
         if last is not None:
             last = tuple(map(read_value, as_list(last, "last words")))
-        found.append(Quiet(values, others, held, moved, last))
+        moved = tuple([as_number(shift, "a shift") for shift in shifts])
+        found.append(Quiet((first, second), moved, last))
         rows.append(record["paths"])
     follower = Follower(machine)
     for own, reasons in zip(found, rows, strict=True):
-        ours, theirs = (follower.round(dict(v), own.held) for v in (own.values, own.others))
+        ours, theirs = (follower.round(dict(values), held) for values, held in own.cells)
         for path, row in zip(ours, as_list(reasons, "paths", len(ours)), strict=True):
             if not own.may_end(path) and (path.ended or path.said):
                 as_list(row, "paths of other runs", 0)
@@ -114,21 +115,22 @@ def _require(
         return
     moved, bounds = second_atoms(machine, own.shifts, path, other)
     if isinstance(json, list):
-        theirs = [(over(form, moved), strict) for form, strict in known_forms(other)]
-        contradiction(json, [*known_forms(path), *theirs, *bounds])
+        second = [(over(form, moved), strict) for form, strict in known_forms(other)]
+        contradiction(json, [*known_forms(path), *second, *bounds])
         return
-    if not 0 <= as_integer(json, "a quiet pair") < len(pairs):
+    number = as_integer(json, "a quiet pair")
+    if not 0 <= number < len(pairs):
         raise BadProof("there is no such quiet pair")
-    after = pairs[json]
+    after = pairs[number]
     if path.ended or other.ended or other.said or after.last != own.last:
         raise Refuted("one of two runs ends, or is not quiet")
     if _reads(path) != _reads(other):
         raise Refuted("two runs read other numbers from here on")
-    for store, values in ((path.store, after.values), (other.store, after.others)):
-        if any(name not in store or store[name] != value for name, value in values):
+    for each, (values, _) in zip(paths, after.cells, strict=True):
+        if any(name not in each.store or each.store[name] != value for name, value in values):
             raise Refuted("the cells of the next quiet pair hold something else")
     for name, shift in zip(after.held, after.shifts, strict=True):
-        ours, theirs = (number_form(own.store.get(name)) for own in paths)
+        ours, theirs = (number_form(each.store.get(name)) for each in paths)
         if over(theirs, moved) != ours.plus(Form(shift)):
             raise Refuted(f"'{name}' is shifted otherwise")
 

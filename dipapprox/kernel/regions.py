@@ -22,10 +22,9 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Atom, Path, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.states import Stored, size_of
 from dipapprox.kernel.walk import Guard
 
@@ -59,18 +58,6 @@ def read_form(json: object, atoms: int) -> Form:
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
-
-
-def read_values(json: object, held: Sequence[str]) -> dict[str, Stored]:
-    """Read [cell, value], of cells that are no others that are held."""
-    found: dict[str, Stored] = {}
-    listed = as_list(json, "values")
-    for pair in listed:
-        name, value = as_list(pair, "a value", 2)
-        found[as_name(name, "a cell")] = read_value(value)
-    if len({*found, *held}) < len(listed) + len(held):
-        raise BadProof("a cell twice")
-    return found
 
 
 def over(form: Form, forms: Sequence[Form]) -> Form:

@@ -28,15 +28,13 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, Search
 from dipapprox.proof_steps.rays import ray_step
-from dipapprox.proof_steps.rounds import STATE, machines_of, rounds_json
+from dipapprox.proof_steps.rounds import STATE, machines_of
+from dipapprox.proof_steps.serving import MOST_ENTRIES, ORDERS, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part
 
 MOST_RUNS = 50
 """Runs of one walk that are tried."""
-
-MOST_ENTRIES = 20_000
-"""Of vectors, where a walk is looked for that costs more than a budget."""
 
 MOST_REPEATED = 8
 """Turns of what is repeated."""
@@ -45,12 +43,6 @@ _BUDGETS = tuple(map(Fraction, (3, 10, 30)))
 """What runs are looked for that lose more."""
 
 _LITTLE = Fraction(1, 1_000_000)
-
-_ORDERS = tuple(product((True, False), (False, True)))
-"""Whether to join paths of rounds, and whether to keep facts: what is tried in turn."""
-
-_MOST_KNOWN = Fraction(30)
-"""A budget up to which one is looked for where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +182,7 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
             raise NoCertificate("a ray was found, which loses no more than the budget")
         budget = None if fails is None else number_json(fails)
         return {"verdict": Answer.NOT_DP.value, "budget": budget}, [step]
-    steps = [_potential(read, bounds.serves, limits)]
+    steps = [potential_step(read, bounds.serves, limits)]
     claim: dict[str, Json] = {"verdict": Answer.DP.value, "budget": number_json(bounds.serves)}
     if not bounds.fails:
         return {**claim, "at least": None}, steps
@@ -202,55 +194,6 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
         return {**claim, "at least": None}, steps
     least: Json = {"rule": "least budget", "from": [-1, -2]}
     return {**claim, "at least": number_json(lost)}, [*steps, step, least]
-
-
-def _potential(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
-    missing = NoCertificate("there is nothing to try")
-    for quiet, (joins, facts) in product((False, True), _ORDERS):
-        search = Search(machine, budget, limits, facts, joins, quiet)
-        if quiet and not search.quiet:
-            break
-        try:
-            return search.step()
-        except NoCertificate as none:
-            missing = none
-    raise missing
-
-
-def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fraction | None:
-    """Return a budget less than some, of a program that publishes little, replayed; or None.
-
-    Args:
-        program: With rounds.
-        most: A budget that serves; None if none is known.
-        limits: Asked all the time.
-
-    Raises:
-        LimitReached: If a limit is reached.
-    """
-    try:
-        machine = read_rounds(rounds_json(program))
-    except NoCertificate:
-        return None
-    least: Fraction | None = None
-    for joins, facts in reversed(_ORDERS):
-        search = Search(
-            machine, _MOST_KNOWN if most is None else most, limits, facts, joins, True, MOST_ENTRIES
-        )
-        if not search.quiet:
-            return None
-        try:
-            search.step()
-        except NoCertificate:
-            continue
-        least = search.least if least is None else min(least, search.least)
-    if least is None or (most is not None and least >= most):
-        return None
-    try:
-        replayed(program, True, Bounds(least, None, None), limits)
-    except (NoCertificate, NotProved):
-        return None
-    return least
 
 
 def _loss(
@@ -427,7 +370,7 @@ def _runs(
             if all(said.get(name) == value for name, value in bounds.ray.output.items()):
                 yield [number], grows
         return
-    for joins, facts in reversed(_ORDERS):
+    for joins, facts in reversed(ORDERS):
         try:
             Search(machine, budget, limits, facts, joins, most=MOST_ENTRIES).step()
         except NoCertificate as none:

@@ -117,10 +117,20 @@ class Search:
             NoCertificate: If none is found.
             LimitReached: If a limit is reached.
         """
-        nodes = [self._alone()] if self._machine.round is None else self._nodes()
-        return {"rule": "potential", "from": [], "nodes": nodes, "quiet": self.quiet.written()}
+        quiet: list[Json] = []
+        if self._machine.round is None:
+            nodes = [self._alone()]
+        else:
+            self._look()
+            reached = self._reached()
+            nodes = self._written(reached)
+            heads = [self._members[number].head for number in reached]
+            places = {(head.values, head.held): place for place, head in enumerate(heads) if place}
+            quiet = self.quiet.written(places)
+        return {"rule": "potential", "from": [], "nodes": nodes, "quiet": quiet}
 
-    def _nodes(self) -> list[Json]:
+    def _look(self) -> None:
+        """Find a closed family, or raise what `step` does."""
         self._members.append(Member(START, {(): Fraction(0)}))
         waiting: list[tuple[Fraction, int, int]] = [(Fraction(0), 0, 0)]
         order = count(1)
@@ -145,7 +155,6 @@ class Search:
                         continue
                     if self._add(way.target, found if needs else {}, (number, way, case)):
                         heappush(waiting, (-dearest, next(order), len(self._members) - 1))
-        return self._written()
 
     def _alone(self) -> Json:
         """The only node of a machine without rounds."""
@@ -237,7 +246,8 @@ class Search:
 
     # --- writing -----------------------------------------------------------------------------
 
-    def _written(self) -> list[Json]:
+    def _reached(self) -> list[int]:
+        """Return the members that a proof needs, with their links."""
         kept = [0, *sorted(k for front in self._front.values() for k in front)]
         waiting = [0]
         for number in kept:
@@ -259,7 +269,10 @@ class Search:
                 if target is not None and target not in reached:
                     reached.add(target)
                     waiting.append(target)
-        numbers = {member: number for number, member in enumerate(sorted(reached))}
+        return sorted(reached)
+
+    def _written(self, reached: Sequence[int]) -> list[Json]:
+        numbers = {member: number for number, member in enumerate(reached)}
         for number in reached:
             vector = self._members[number].vector
             if vector:
@@ -267,9 +280,9 @@ class Search:
                 self._members[number].needed.add(least)
         while self._grow(reached):
             self._limits.check()
-        return [self._node(self._members[k], numbers) for k in sorted(reached)]
+        return [self._node(self._members[k], numbers) for k in reached]
 
-    def _grow(self, reached: set[int]) -> bool:
+    def _grow(self, reached: Sequence[int]) -> bool:
         """Add what entries that are needed come from; return whether there was something."""
         grown = False
         for number in reached:

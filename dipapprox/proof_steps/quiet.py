@@ -11,16 +11,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 
+from dipapprox.errors import NoCertificate
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Follower, Path, Read
-from dipapprox.kernel.quiet import Quiet, second_atoms
+from dipapprox.kernel.quiet import Cells, Quiet, second_atoms
 from dipapprox.kernel.regions import known_forms, over, same_atoms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import Head, Heads, number_form
-from dipapprox.proof_steps.machines import Json, number_json, stored_json, values_json
+from dipapprox.proof_steps.machines import Json, number_json, stored_json
 from dipapprox.proof_steps.moves import Shift
 from dipapprox.proof_steps.orders import Reason, closure, reason_json
 
@@ -31,8 +32,6 @@ MOST_HELD = 4
 
 Last = tuple[Stored, ...] | None
 """What a run publishes as it ends; None if it goes on."""
-
-_Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 
 _Why = Quiet | Reason | None
 """Why two paths may be taken together, or are not: the pair that follows; None for an end."""
@@ -53,8 +52,8 @@ class QuietRuns:
         self._heads = heads
         self._limits = limits
         self._follower = Follower(machine)
-        self._paths: dict[_Cells, list[Path]] = {}
-        self._found: dict[_Cells, dict[Last, Shift]] = {}
+        self._paths: dict[Cells, list[Path]] = {}
+        self._found: dict[Cells, dict[Last, Shift]] = {}
         self._rows: dict[Quiet, list[list[_Why]]] = {}
         if is_asked and machine.round is not None and machine.ends and machine.padding is None:
             self._search()
@@ -66,8 +65,10 @@ class QuietRuns:
         """Return the shifts, in units, for the last words of what is quiet from a head on."""
         return {} if head.is_first else self._found.get(_cells(head), {})
 
-    def written(self) -> list[Json]:
-        """Return the pairs."""
+    def written(self, places: Mapping[Cells, int]) -> list[Json]:
+        """Return the pairs, for the numbers of places."""
+        if not {cells for pair in self._rows for cells in pair.cells} <= places.keys():
+            raise NoCertificate("a run may be where no run is")
         numbers = {pair: number for number, pair in enumerate(self._rows)}
         found: list[Json] = []
         for pair, rows in self._rows.items():
@@ -82,9 +83,7 @@ class QuietRuns:
                 paths.append(reasons)
             found.append(
                 {
-                    "values": values_json(pair.values),
-                    "others": values_json(pair.others),
-                    "held": [*pair.held],
+                    "places": [places[cells] for cells in pair.cells],
                     "shifts": [number_json(shift) for shift in pair.shifts],
                     "last": None if pair.last is None else [stored_json(v) for v in pair.last],
                     "paths": paths,
@@ -103,13 +102,13 @@ class QuietRuns:
                 levels = product((0, -1, 1), repeat=len(own[1]))
                 for shift in sorted(levels, key=lambda each: sum(map(abs, each))):
                     shifts = tuple([self._heads.unit * level for level in shift])
-                    found = self._closed(Quiet(own[0], own[0], own[1], shifts, last))
+                    found = self._closed(Quiet((own, own), shifts, last))
                     if found is not None:
                         self._rows |= found
                         self._found.setdefault(own, {})[last] = shift
                         break
 
-    def _last_words(self, cells: _Cells) -> dict[Last, None]:
+    def _last_words(self, cells: Cells) -> dict[Last, None]:
         """Return the last words of runs that are quiet from a head on."""
         found: dict[Last, None] = {}
         waiting, known = [cells], {cells}
@@ -126,14 +125,14 @@ class QuietRuns:
                         waiting.append(after)
         return found
 
-    def _round(self, cells: _Cells) -> list[Path]:
+    def _round(self, cells: Cells) -> list[Path]:
         if cells not in self._paths:
             self._limits.check()
             values, held = cells
             self._paths[cells] = self._follower.round(dict(values), held)
         return self._paths[cells]
 
-    def _after(self, path: Path) -> _Cells:
+    def _after(self, path: Path) -> Cells:
         head = self._heads.target(path)
         if head is None:
             raise ValueError("a path that goes on is wanted")
@@ -158,12 +157,12 @@ class QuietRuns:
 
     def _rows_of(self, pair: Quiet) -> list[list[_Why]] | None:
         rows: list[list[_Why]] = []
-        for path in self._round((pair.values, pair.held)):
+        for path in self._round(pair.cells[0]):
             row: list[_Why] = []
             rows.append(row)
             if not pair.may_end(path) and (path.ended or path.said):
                 continue
-            for other in self._round((pair.others, pair.held)):
+            for other in self._round(pair.cells[1]):
                 if pair.may_end(other):
                     row.append(None)
                     continue
@@ -190,7 +189,7 @@ class QuietRuns:
                     shifts.append(apart.constant)
         if first[1] != second[1] or len(shifts) < len(first[1]):
             return None
-        return Quiet(first[0], second[0], first[1], tuple(shifts), last)
+        return Quiet((first, second), tuple(shifts), last)
 
 
 def _contradiction(
@@ -206,7 +205,7 @@ def _contradiction(
     for form, strict in theirs:
         known.append((Form(form.constant, tuple([(a + size, c) for a, c in form.terms])), strict))
     # What a form >= 0 comes from, among all that the kernel knows.
-    sources = [((number, Fraction(1)),) for number in range(len(known))]
+    sources: list[Reason] = [((number, Fraction(1)),) for number in range(len(known))]
     limits = {}
     for number, (form, _) in enumerate(bounds, len(known)):
         ((change, sign),) = form.terms
@@ -231,7 +230,7 @@ def _contradiction(
     return tuple([(k, m * factor) for number, m in found for k, factor in sources[number]])
 
 
-def _cells(head: Head) -> _Cells:
+def _cells(head: Head) -> Cells:
     return head.values, head.held
 
 

@@ -46,7 +46,7 @@ def budgeted(*body: Json, node: Json = NODE, **published: Json) -> Proof:
         "published": {**seen, **published},
     }
     claim = {"verdict": "DP", "budget": 1, "at least": None}
-    return machine, claim, [{"rule": "potential", "from": [], "nodes": [node]}]
+    return machine, claim, [{"rule": "potential", "from": [], "nodes": [node], "quiet": []}]
 
 
 def finite(*body: Json, inputs: Json = (), parts: Json = None) -> Proof:

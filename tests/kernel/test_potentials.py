@@ -441,7 +441,7 @@ def shifted(machine: dict[str, Any], budget: int, *shifts: Any) -> Budgets:
     """Replay: the sample is shifted so, where it is above 0 and where it is not."""
     cases = [{"to": None, "facts": [], "moves": [[0, [shift]]]} for shift in shifts]
     node = {"values": [], "held": [], "facts": [], "allowances": [[budget, []]], "joined": []}
-    step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}]}
+    step = {"rule": "potential", "from": [], "nodes": [{**node, "cases": cases}], "quiet": []}
     claim = {"verdict": "DP", "budget": budget, "at least": None}
     found = replay(machine, claim, [step])
     assert isinstance(found, Budgets)

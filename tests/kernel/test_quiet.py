@@ -167,7 +167,7 @@ def test_the_start_is_no_place_of_a_quiet_pair() -> None:
         "round": [["exit"]],
         "published": {"whenever": [], "first": [], "each": [], "ends": True, "padding": None},
     }
-    pair = {"values": [], "others": [], "held": [], "shifts": [], "last": [], "paths": [[None]]}
+    pair = {"places": [1, 1], "shifts": [], "last": [], "paths": [[None]]}
     node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]], "joined": []}
     on = {"to": 1, "facts": [], "moves": [[0, [0]]] * 2}
     end = {"to": None, "facts": [], "moves": [[0, [0]]]}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from fractions import Fraction
 
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate
+from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proof_steps.budgets import endless, quiet_budget
+from dipapprox.proof_steps.budgets import Bounds, endless, replayed
+from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import Round
 from dipapprox.proofs.prove_automaton import MOST_SECONDS, rounds_needed, rounds_of
@@ -79,8 +82,12 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
 
 def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
     """Return a budget that serves as what is published tells little; None if none less is found."""
-    with EarlyEnd(), limited(limits):
-        return quiet_budget(proof.subject, proof.upper, limits.ending_within(MOST_SECONDS))
+    subject, own = proof.subject, limits.ending_within(MOST_SECONDS)
+    with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
+        budget = quiet_budget(subject, proof.upper, own)
+        if budget is not None:
+            replayed(subject, True, Bounds(budget, None, None), own)
+            return budget
     return None
 
 

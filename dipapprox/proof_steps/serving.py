@@ -1,0 +1,72 @@
+"""Budgets that serve: the step of a potential, and budgets of programs that publish little."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+from dipapprox.errors import NoCertificate
+from dipapprox.kernel.rounds import Rounds, read_rounds
+from dipapprox.language.core import Program
+from dipapprox.limits import Limits
+from dipapprox.proof_steps.machines import Json
+from dipapprox.proof_steps.potentials import Search
+from dipapprox.proof_steps.rounds import rounds_json
+
+ORDERS = tuple(product((True, False), (False, True)))
+"""Whether to join paths of rounds, and whether to keep facts: what is tried in turn."""
+
+MOST_ENTRIES = 20_000
+"""Of vectors, where a proof or a walk is looked for that nobody has asked for."""
+
+_MOST_KNOWN = Fraction(30)
+"""A budget up to which one is looked for where none is known."""
+
+
+def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
+    """Return a step that proves that a budget serves.
+
+    Raises:
+        NoCertificate: If none is found.
+        LimitReached: If a limit is reached.
+    """
+    missing = NoCertificate("there is nothing to try")
+    for quiet, (joins, facts) in product((False, True), ORDERS):
+        search = Search(machine, budget, limits, facts, joins, quiet)
+        if quiet and not search.quiet:
+            break
+        try:
+            return search.step()
+        except NoCertificate as none:
+            missing = none
+    raise missing
+
+
+def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fraction | None:
+    """Return a budget, less than another, of a program whose runs may be quiet; None if none is.
+
+    Args:
+        program: With rounds.
+        most: A budget that serves; None if none is known.
+        limits: Asked all the time.
+
+    Raises:
+        LimitReached: If a limit is reached.
+    """
+    try:
+        machine = read_rounds(rounds_json(program))
+    except NoCertificate:
+        return None
+    cap = _MOST_KNOWN if most is None else most
+    best = most
+    for joins, facts in reversed(ORDERS):
+        search = Search(machine, cap, limits, facts, joins, True, MOST_ENTRIES)
+        if not search.quiet:
+            break
+        try:
+            search.step()
+        except NoCertificate:
+            continue
+        if best is None or search.least < best:
+            best = search.least
+    return None if best == most else best
