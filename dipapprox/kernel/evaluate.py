@@ -109,20 +109,10 @@ def _spaces(
 def _value(graph: Graph, number: Node, space: Space | None, known: list[Any], eps: Fraction) -> Any:
     kind, _, data = graph.nodes[number]
     match kind, space:
-        case "density", Space():
-            return space.density(*data)
-        case "restrict", Space():
-            return space.restrict(*known, *data)
-        case "running", Space():
-            return space.running(*known, *data)
-        case "convolved", Space():
-            return space.convolved(*known, *data)
-        case "total", Space():
-            return space.total(*known)
-        case "product", Space():
-            return space.product(*known)
-        case "product", None:
-            return known[0] * known[1]
+        case "density" | "restrict" | "running" | "convolved" | "total", Space():
+            return getattr(space, kind)(*known, *data)
+        case "product", _:
+            return known[0] * known[1] if space is None else space.product(*known)
         case "rise", _:
             return rise(*known)
         case "mix", _:

@@ -77,7 +77,7 @@ class Pieces:
             pieces.append(of_two(*both))
         return Pieces(points, tuple(pieces))
 
-    def restricted(self, lower: Fraction | None, upper: Fraction | None, integers: bool) -> Pieces:
+    def restrict(self, lower: Fraction | None, upper: Fraction | None, integers: bool) -> Pieces:
         """Return f between two numbers, 0 elsewhere."""
         if integers:
             lower = None if lower is None else ceil(lower) - _HALF
@@ -136,10 +136,8 @@ def _value(graph: Graph, number: Node, known: list[Any], signs: Signs) -> Any:
     match kind:
         case "density":
             return _density(data[0], data[1], signs)
-        case "restrict":
-            return known[0].restricted(*data, integers)
-        case "running":
-            return known[0].running(*data, integers)
+        case "restrict" | "running":
+            return getattr(known[0], kind)(*data, integers)
         case "rise":
             return known[0] + known[1] * Pieces.term(_ONE.scaled(-1))
         case "convolved":

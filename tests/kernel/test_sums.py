@@ -273,3 +273,9 @@ def test_what_no_law_adds_to_is_refused() -> None:
     apart = [([1, 1, 0], ">", 0), ([1, 0, 1], ">", 0), ([0, 1, 1], ">", 0), ([1, 1, 1], ">", 0)]
     with pytest.raises(Refused, match="only sums compare"):
         enclosed(decided([("Gauss", 0, 1)] * 3, apart))
+
+
+def test_real_and_integer_samples_are_not_compared() -> None:
+    of = decided([("Lap", 0, 1), ("DLap", 0, 1)], [([1, -1], "<", 0)])
+    with pytest.raises(Refused, match="real and integer"):
+        enclosed(of)
