@@ -28,7 +28,10 @@ from dipapprox.proof_steps.published import cuts_for, intervals
 from dipapprox.proof_steps.sets import parts_for, single_pairs
 
 LEAST_BITS = 24
-"""Distributions are enclosed at least to 2 ** -LEAST_BITS."""
+"""Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
+
+_FEWEST_BITS = 12
+"""Of distributions that are enclosed."""
 
 IN_CLOSED_FORM = 0
 """Stands for bits where nothing is enclosed."""
@@ -87,9 +90,9 @@ def attempts(goal: Goal) -> Iterator[int]:
         yield IN_PARTS
     bits = LEAST_BITS
     if goal.gap is not None and goal.gap > 0:
-        # Well below what decides it.
-        spare = 8 + goal.outputs.bit_length() + 2 * int(goal.claim.growth.rate)
-        bits = max(bits, (1 / goal.gap).__ceil__().bit_length() + spare)
+        # Below what decides it: errors are in proportion to probabilities, which add up to 1.
+        spare = 4 + goal.outputs.bit_length() // 2 + 2 * int(goal.claim.growth.rate)
+        bits = max(_FEWEST_BITS, (1 / goal.gap).__ceil__().bit_length() + spare)
     first: list[int] = []
     if goal.gap is None or goal.gap <= 0:
         # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.

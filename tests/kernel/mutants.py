@@ -255,12 +255,14 @@ def _is_taste(node: ast.AST, field: str) -> bool:
 def mutants(module: str) -> Iterator[Mutant]:
     """All mutants of a module."""
     _, nodes = parsed(module)
-    for place, (node, _, _, _) in enumerate(nodes):
+    for place, (node, parent, _, _) in enumerate(nodes):
         if isinstance(node, ast.AST):
             for choice, new in enumerate(changes(node)):
                 line = getattr(node, "lineno", 0)
                 before, after = (ast.unparse(ast.fix_missing_locations(n)) for n in (node, new))
                 words = f"{before.splitlines()[0]} -> {after.splitlines()[0]}"
+                if isinstance(node, ast.Constant):
+                    words += f" in {ast.unparse(parent).splitlines()[0]}"
                 yield Mutant(module, place, choice, line, f"{_function(module, line)}: {words}")
 
 

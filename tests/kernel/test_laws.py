@@ -256,3 +256,55 @@ def test_the_precision_is_restored() -> None:
     for bits in (1, 0, 10**6):
         with pytest.raises(Refused), precision(bits):
             pass
+
+
+def weight(name: str, z: Fraction) -> arb:
+    """The density, or the mass at scale 1, but for a factor."""
+    family = FAMILIES[name]
+    if isinstance(family, IntegerFamily):
+        (found,) = family.masses(int(z), int(z), Fraction(1))
+        return found
+    inside = not z or (1 if z > 0 else -1) in family.sides
+    return (-to_ball(abs(z) ** family.p) / family.p).exp() if inside else arb(0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_shifts_are_those_that_cost_their_length(name: str) -> None:
+    with precision(100):
+        for sign in (-1, 1):
+            holds = all(
+                # Where both sides are the same, balls overlap.
+                not weight(name, Fraction(z - sign * d)) > arb(d).exp() * weight(name, Fraction(z))
+                for d in (1, 2, 5)
+                for z in range(-6, 7)
+            )
+            assert holds == (sign in FAMILIES[name].shifts)
+
+
+def test_light_tails_are_those_of_squares() -> None:
+    assert [name for name, family in FAMILIES.items() if family.is_light] == ["Gauss", "DGauss"]
+
+
+def test_norms_of_derivatives_are_hardly_more_than_they_are() -> None:
+    with precision(100):
+        bell = (2 * arb.pi()).sqrt()
+        true = {
+            "Gauss": (2 / bell, 4 * arb("-0.5").exp() / bell),
+            # The density rises to 1/2 and falls; f' rises to 1/2, jumps to -1/2, rises.
+            "Lap": (arb(1), arb(2)),
+        }
+        for name, family in REAL.items():
+            assert (family.norms is not None) == (name in true)
+            for norm, least in zip(family.norms or (), true.get(name, ()), strict=True):
+                assert least <= to_ball(norm) < least + arb("0.001")
+
+
+def test_laws_are_alike_but_for_their_means() -> None:
+    law = Law("Gauss", Fraction(1), Fraction(2), -1)
+    assert law.is_like(Law("Gauss", Fraction(7, 3), Fraction(2), -1))
+    for other in (
+        Law("Lap", Fraction(1), Fraction(2), -1),
+        Law("Gauss", Fraction(1), Fraction(3), -1),
+        Law("Gauss", Fraction(1), Fraction(2), 0),
+    ):
+        assert not law.is_like(other)
