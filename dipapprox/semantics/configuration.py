@@ -12,14 +12,12 @@ from random import getrandbits
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import Symbol
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, newest
-
-StoredValue = LinearForm | str
-"""A form over samples and input cells, or a named value."""
 
 SHARE_BITS = 64
 

@@ -1,19 +1,24 @@
-"""Expressions to linear forms.
+"""Values of core expressions: forms over samples and inputs, or names.
 
-Evaluation is pure. Where it needs the value of an input that a path does not know yet it raises
-`NeedsValue`; the caller splits the state on that input and tries again on every part.
+Whoever executes statements evaluates here, and says how cells are read and what is known of
+symbols: symbolic execution (`run`), and single courses (`courses`). Evaluation is pure.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Generic, TypeVar, assert_never
 
+from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import State, StoredValue
-from dipapprox.semantics.inputs import NeedsValue
-from dipapprox.semantics.run import Run
-from dipapprox.source import Span
+from dipapprox.source import Diagnostic, Span
+
+StoredValue = LinearForm | str
+"""A form over samples and input cells, or a named value."""
+
+S = TypeVar("S")
 
 
 class PathFault(Exception):
@@ -29,147 +34,164 @@ class PathFault(Exception):
         self.hint = hint
         self.cell = cell
 
+    def diagnostic(self, where: str = "") -> Diagnostic:
+        """Return the fault for people, with words about the path that leads there."""
+        return Diagnostic(self.kind, self.message + where, self.span, self.hint)
 
-def evaluate(run: Run, expression: core.Expression, state: State) -> StoredValue:
-    """Return the value of an expression; equal values are the same object.
+
+@dataclass(slots=True, eq=False)
+class Forms(ABC, Generic[S]):
+    """Evaluates expressions in states of one kind; equal values are one object.
+
+    Attributes:
+        forms: The one object that stands for equal forms.
+        constants: The one object that stands for a value.
+        seen: The same by the identity of a value, which is kept alive so: fractions hash slowly.
+        sums: Two forms, which are kept alive so, and their sum, by the identities of the two.
+        literals: The value of a constant by its identity; it is kept alive so.
+    """
+
+    forms: dict[LinearForm, LinearForm] = field(default_factory=dict, kw_only=True)
+    constants: dict[core.Value, StoredValue] = field(default_factory=dict, kw_only=True)
+    seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict, kw_only=True)
+    sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
+        default_factory=dict, kw_only=True
+    )
+    literals: dict[int, tuple[core.Constant, StoredValue]] = field(
+        default_factory=dict, kw_only=True
+    )
+
+    @abstractmethod
+    def read(self, name: str, state: S, span: Span | None) -> StoredValue:
+        """Return the value of a cell.
+
+        Raises:
+            PathFault: If it has none; or whatever says that it is not known.
+        """
+
+    @abstractmethod
+    def known(self, form: LinearForm, state: S, span: Span | None) -> Fraction:
+        """Return the number that a form with symbols is, or raise what says that it is unknown."""
+
+    @abstractmethod
+    def product(
+        self, left: LinearForm, right: LinearForm, state: S, span: Span | None
+    ) -> LinearForm:
+        """Return the product of two forms with symbols, or raise what says that it is no form."""
+
+    def evaluate(self, expression: core.Expression, state: S) -> StoredValue:
+        """Return the value of an expression.
+
+        Raises:
+            PathFault: If it has none; or what `read`, `known` and `product` raise.
+        """
+        match expression:
+            case core.Constant():
+                known = self.literals.get(id(expression))
+                if known is None:
+                    known = expression, self.constant(expression.value)
+                    self.literals[id(expression)] = known
+                return known[1]
+            case core.Variable():
+                return self.read(expression.name, state, expression.span)
+            case core.Element():
+                return self.read(self.cell(expression, state), state, expression.span)
+            case core.Sum():
+                left = self.evaluate(expression.left, state)
+                right = self.evaluate(expression.right, state)
+                # By identity: forms hash slowly.
+                total = self.sums.get((id(left), id(right)))
+                if total is None:
+                    first = _number(left, expression.left)
+                    second = _number(right, expression.right)
+                    total = first, second, self.shared(first + second)
+                    self.sums[id(first), id(second)] = total
+                return total[2]
+            case core.Product():
+                first = self.form(expression.left, state)
+                second = self.form(expression.right, state)
+                if not first.terms:
+                    product = second.scaled(first.constant)
+                elif not second.terms:
+                    product = first.scaled(second.constant)
+                else:
+                    product = self.product(first, second, state, expression.span)
+                return self.shared(product)
+        assert_never(expression)
+
+    def form(self, expression: core.Expression, state: S) -> LinearForm:
+        """Return the value of an expression that is a number."""
+        return _number(self.evaluate(expression, state), expression)
+
+    def finite(self, expression: core.Expression, state: S) -> core.Value:
+        """Return the value of an expression, which has to be known."""
+        value = self.evaluate(expression, state)
+        if isinstance(value, str):
+            return value
+        return self.known(value, state, expression.span) if value.terms else value.constant
+
+    def number(self, expression: core.Expression, state: S) -> Fraction:
+        """Return the value of an expression, which has to be known and a number."""
+        value = self.finite(expression, state)
+        if isinstance(value, str):
+            raise _is_name(value, expression)
+        return value
+
+    def cell(self, place: core.Variable | core.Element, state: S) -> str:
+        """Return the name of the cell that a place is."""
+        if isinstance(place, core.Variable):
+            return place.name
+        index = self.finite(place.index, state)
+        if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= place.size:
+            raise PathFault(
+                "value error",
+                f"index of '{place.array}' is {index}",
+                place.index.span or place.span,
+                f"'{place.array}' has the indices 1 to {place.size}",
+            )
+        return f"{place.array}[{index}]"
+
+    def constant(self, value: core.Value) -> StoredValue:
+        """Return the one object that stands for a value."""
+        known = self.seen.get(id(value))
+        if known is not None:
+            return known[1]
+        stored = self.constants.get(value)
+        if stored is None:
+            stored = value if isinstance(value, str) else LinearForm.constant_form(value)
+            if isinstance(stored, LinearForm):
+                stored = self.shared(stored)
+            self.constants[value] = stored
+        self.seen[id(value)] = value, stored
+        return stored
+
+    def shared(self, form: LinearForm) -> LinearForm:
+        """Return the one object that stands for equal forms."""
+        return self.forms.setdefault(form, form)
+
+
+def names_compare(comparison: core.Comparison, left: StoredValue, right: StoredValue) -> bool:
+    """Whether a comparison of values holds, of which at least one is a name.
 
     Raises:
-        NeedsValue: If an input has to be known first.
-        PathFault: If the expression has no value on this path.
+        PathFault: If it asks for an order.
     """
-    match expression:
-        case core.Constant():
-            known = run.literals.get(id(expression))
-            if known is None:
-                known = expression, constant_value(run, expression.value)
-                run.literals[id(expression)] = known
-            return known[1]
-        case core.Variable():
-            return read(run, expression.name, state, expression.span)
-        case core.Element():
-            return read(run, element_name(run, expression, state), state, expression.span)
-        case core.Sum():
-            left = evaluate(run, expression.left, state)
-            right = evaluate(run, expression.right, state)
-            # By identity: forms hash slowly.
-            total = run.sums.get((id(left), id(right)))
-            if total is None:
-                first = _number(run, expression.left, state)
-                second = _number(run, expression.right, state)
-                total = first, second, shared_form(run, first + second)
-                run.sums[id(first), id(second)] = total
-            return total[2]
-        case core.Product():
-            return shared_form(run, _product(run, expression, state))
-    assert_never(expression)
-
-
-def read(run: Run, name: str, state: State, span: Span | None) -> StoredValue:
-    """Return the value of a cell, which the first turn of a loop may call by another name."""
-    name = run.cells.get(name, name)
-    stored = state.store.get(name)
-    if stored is not None:
-        return stored
-    output = state.outputs.get(name)
-    if output is not None:
-        return constant_value(run, output)
-    if name not in run.inputs:
+    if comparison.relation not in (core.Relation.EQUAL, core.Relation.NOT_EQUAL):
         raise PathFault(
-            "value error",
-            f"'{name}' is read before it is assigned",
-            span,
-            f"assign '{name}' on every path that leads here",
-            name,
+            "type error",
+            f"'{comparison.relation.value}' compares named values",
+            comparison.span,
+            "named values can only be compared by = and !=",
         )
-    form = run.inputs[name]
-    if form is not None:
-        return form
-    value = state.knowledge.sole(name)
-    if value is None:
-        raise NeedsValue(name)
-    return constant_value(run, value)
+    equal = left == right  # a number, symbolic or not, never equals a name
+    return equal is (comparison.relation is core.Relation.EQUAL)
 
 
-def element_name(run: Run, element: core.Element, state: State) -> str:
-    """Return the name of the cell that an element with a computed index is."""
-    index = concrete(run, element.index, state)
-    if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= element.size:
-        raise PathFault(
-            "value error",
-            f"index of '{element.array}' is {index}",
-            element.index.span or element.span,
-            f"'{element.array}' has the indices 1 to {element.size}",
-        )
-    return f"{element.array}[{index}]"
-
-
-def concrete(run: Run, expression: core.Expression, state: State) -> core.Value:
-    """Return the value of a finite-domain expression, inputs replaced by their values."""
-    value = evaluate(run, expression, state)
+def _number(value: StoredValue, expression: core.Expression) -> LinearForm:
     if isinstance(value, str):
-        return value
-    if not value.terms:
-        return value.constant
-    form = _over_inputs(value, expression.span)
-    _know(form, state)
-    return state.knowledge.instantiate(form).constant
-
-
-def mean_of(run: Run, expression: core.Expression, state: State) -> LinearForm:
-    """Return the mean of a draw: a form over inputs only."""
-    return _over_inputs(_number(run, expression, state), expression.span)
-
-
-def _over_inputs(form: LinearForm, span: Span | None) -> LinearForm:
-    if form.samples():
-        raise PathFault("type error", "a real is used where a finite value is needed", span)
-    return form
-
-
-def _know(form: LinearForm, state: State) -> None:
-    for cell in form.inputs():
-        if state.knowledge.sole(cell) is None:
-            raise NeedsValue(cell)
-
-
-def _number(run: Run, expression: core.Expression, state: State) -> LinearForm:
-    value = evaluate(run, expression, state)
-    if isinstance(value, str):
-        raise PathFault("type error", f"named value '{value}' is used as a number", expression.span)
+        raise _is_name(value, expression)
     return value
 
 
-def _product(run: Run, product: core.Product, state: State) -> LinearForm:
-    left = _number(run, product.left, state)
-    right = _number(run, product.right, state)
-    if left.terms and right.terms:
-        left, right = (state.knowledge.instantiate(form) for form in (left, right))
-    if left.is_constant:
-        return right.scaled(left.constant)
-    if right.is_constant:
-        return left.scaled(right.constant)
-    if left.samples() and right.samples():
-        raise PathFault("type error", "product of two reals", product.span)
-    # Not affine: one factor has to be a number, the one with fewer inputs if both may be.
-    factors = [form for form in (left, right) if not form.samples()]
-    raise NeedsValue(min(factors, key=lambda form: len(form.terms)).inputs()[0])
-
-
-def constant_value(run: Run, value: core.Value) -> StoredValue:
-    """Return the one object that stands for a value."""
-    known = run.seen.get(id(value))
-    if known is not None:
-        return known[1]
-    stored = run.constants.get(value)
-    if stored is None:
-        stored = value if isinstance(value, str) else LinearForm.constant_form(value)
-        if isinstance(stored, LinearForm):
-            stored = shared_form(run, stored)
-        run.constants[value] = stored
-    run.seen[id(value)] = value, stored
-    return stored
-
-
-def shared_form(run: Run, form: LinearForm) -> LinearForm:
-    """Return the one object that stands for equal forms."""
-    return run.forms.setdefault(form, form)
+def _is_name(value: str, expression: core.Expression) -> PathFault:
+    return PathFault("type error", f"named value '{value}' is used as a number", expression.span)

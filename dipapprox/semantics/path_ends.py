@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
-from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
+from dipapprox.semantics.cells import assigned
 from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
@@ -241,10 +241,7 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     steps = [step for step in (trail.steps() if trail is not None else ()) if not _is_inner(step)]
     relevant = [step for step in steps if fault.cell in _assigned(step)]
     named = (relevant or steps)[:_MOST_STEPS][::-1]
-    message = fault.message
-    if named:
-        message += " when " + " and ".join(_describe(step) for step in named)
-    return Diagnostic(fault.kind, message, fault.span, fault.hint)
+    return fault.diagnostic(" when " + " and ".join(map(_describe, named)) if named else "")
 
 
 def _leaf(step: Trail) -> core.Value | None:
@@ -304,21 +301,7 @@ def _placed(span: Span, verb: str, outcome: str) -> str:
 
 
 def _assigned(step: Trail) -> Iterator[str]:
-    waiting: list[core.Statement] = [step.statement]
-    while waiting:
-        match waiting.pop():
-            case (
-                core.Assign(target=core.Variable(name=name))
-                | core.Draw(target=core.Variable(name=name))
-                | core.Choose(target=core.Variable(name=name))
-            ):
-                yield step.cells.get(name, name)
-            case core.If(then=then, otherwise=otherwise):
-                waiting += [*then, *otherwise]
-            case core.While(body=body):
-                waiting += body
-            case _:
-                pass
+    return (step.cells.get(name, name) for name in assigned((step.statement,)))
 
 
 _MANY_POINTS = 4096

@@ -18,9 +18,10 @@ from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import Use
-from dipapprox.semantics.configuration import Cone, State, StoredValue
+from dipapprox.semantics.configuration import Cone, State
+from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue
 from dipapprox.semantics.guard_lines import GuardLines
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
@@ -45,7 +46,7 @@ class Weighing:
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class Run(Forms[State]):
     """One execution of a program.
 
     Attributes:
@@ -59,11 +60,6 @@ class Run:
         outputs: The values of each finite output, as the one object that stands for each.
         names: Of the finite outputs.
         reals: The real outputs.
-        constants: The one object that stands for a value.
-        seen: The same by the identity of a value, which is kept alive so: fractions hash slowly.
-        sums: Two forms, which are kept alive so, and their sum, by the identities of the two.
-        literals: The same by the identity of an expression, which is kept alive so.
-        forms: The one object that stands for equal forms.
         admitted: By the domain of an output and a literal, the literal, and its value in there.
         samples: In the order of their numbers, by what makes draws the same.
         drawn: The form that each of them is, likewise.
@@ -110,15 +106,8 @@ class Run:
     names: tuple[str, ...]
     reals: frozenset[str]
     lines: GuardLines
-    forms: dict[LinearForm, LinearForm]
     drawn_on: list[int | None]
     sets: OutcomeSets = field(default_factory=OutcomeSets)
-    constants: dict[core.Value, StoredValue] = field(default_factory=dict)
-    seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict)
-    sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
-        default_factory=dict
-    )
-    literals: dict[int, tuple[core.Constant, StoredValue]] = field(default_factory=dict)
     admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
     samples: dict[Hashable, Sample] = field(default_factory=dict)
     drawn: dict[Hashable, LinearForm] = field(default_factory=dict)
@@ -154,6 +143,75 @@ class Run:
     spent: dict[int, int] = field(default_factory=dict)
     unspent: set[int] = field(default_factory=set)
 
+    def read(self, name: str, state: State, span: Span | None) -> StoredValue:
+        """Return the value of a cell, which the first turn of a loop may call by another name.
+
+        Raises:
+            NeedsValue: If it is an input that the path has to know first.
+            PathFault: If it has none on this path.
+        """
+        name = self.cells.get(name, name)
+        stored = state.store.get(name)
+        if stored is not None:
+            return stored
+        output = state.outputs.get(name)
+        if output is not None:
+            return self.constant(output)
+        if name not in self.inputs:
+            raise PathFault(
+                "value error",
+                f"'{name}' is read before it is assigned",
+                span,
+                f"assign '{name}' on every path that leads here",
+                name,
+            )
+        form = self.inputs[name]
+        if form is not None:
+            return form
+        value = state.knowledge.sole(name)
+        if value is None:
+            raise NeedsValue(name)
+        return self.constant(value)
+
+    def known(self, form: LinearForm, state: State, span: Span | None) -> Fraction:
+        """Return the number that a form over inputs is.
+
+        Raises:
+            NeedsValue: If an input has to be known first.
+            PathFault: If there are samples in the form.
+        """
+        for cell in over_inputs(form, span).inputs():
+            if state.knowledge.sole(cell) is None:
+                raise NeedsValue(cell)
+        return state.knowledge.instantiate(form).constant
+
+    def product(
+        self, left: LinearForm, right: LinearForm, state: State, span: Span | None
+    ) -> LinearForm:
+        """Return the product of two forms with symbols, of which the path knows one.
+
+        Raises:
+            NeedsValue: If an input has to be known first.
+            PathFault: If there are samples in both.
+        """
+        left, right = (state.knowledge.instantiate(form) for form in (left, right))
+        if left.is_constant:
+            return right.scaled(left.constant)
+        if right.is_constant:
+            return left.scaled(right.constant)
+        if left.samples() and right.samples():
+            raise PathFault("type error", "product of two reals", span)
+        # Not affine: one factor has to be a number, the one with fewer inputs if both may be.
+        factors = [form for form in (left, right) if not form.samples()]
+        raise NeedsValue(min(factors, key=lambda form: len(form.terms)).inputs()[0])
+
+
+def over_inputs(form: LinearForm, span: Span | None) -> LinearForm:
+    """Return a form, which has to be over inputs only."""
+    if form.samples():
+        raise PathFault("type error", "a real is used where a finite value is needed", span)
+    return form
+
 
 def new_run(
     program: core.Program, merge: bool, limits: Limits, looked_at: Sequence[core.Input] | None
@@ -184,8 +242,8 @@ def new_run(
         tuple(cell.name for cell in program.outputs),
         frozenset(cell.name for cell in program.real_outputs),
         GuardLines(drawn_on),
-        {form: form for form in inputs.values() if form is not None},
         drawn_on,
+        forms={form: form for form in inputs.values() if form is not None},
     )
 
 

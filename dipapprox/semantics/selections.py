@@ -27,7 +27,8 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import read
-from dipapprox.semantics.configuration import State, StoredValue
+from dipapprox.semantics.configuration import State
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.semantics.integers import at_most_zero, below_zero
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard

@@ -10,9 +10,8 @@ from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.language.core import Relation
-from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import State, StoredValue, split_on_guard
-from dipapprox.semantics.evaluation import PathFault, evaluate
+from dipapprox.semantics.configuration import State, split_on_guard
+from dipapprox.semantics.evaluation import PathFault, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.run import Run
@@ -87,11 +86,11 @@ def _split_on_comparison(
 
 def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
     """Split on one comparison; if it raises, the state is as it was."""
-    left = evaluate(run, comparison.left, state)
-    right = evaluate(run, comparison.right, state)
+    left = run.evaluate(comparison.left, state)
+    right = run.evaluate(comparison.right, state)
     relation = comparison.relation
     if isinstance(left, str) or isinstance(right, str):
-        return _split_on_names(state, comparison, left, right)
+        return ([state], []) if names_compare(comparison, left, right) else ([], [state])
     first, second = left.sole_sample, right.sole_sample
     if first is not None and second is not None and first != second:
         neither = first not in run.integers and second not in run.integers
@@ -211,18 +210,3 @@ def _split_on_equality(state: State, form: LinearForm) -> Split:
         equal += more_equal
         below += more_below
     return equal, below + above
-
-
-def _split_on_names(
-    state: State, comparison: core.Comparison, left: StoredValue, right: StoredValue
-) -> Split:
-    if comparison.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
-        raise PathFault(
-            "type error",
-            f"'{comparison.relation.value}' compares named values",
-            comparison.span,
-            "named values can only be compared by = and !=",
-        )
-    equal = left == right  # a number, symbolic or not, never equals a name
-    holds = equal is (comparison.relation is Relation.EQUAL)
-    return ([state], []) if holds else ([], [state])

@@ -6,7 +6,6 @@ changes anything.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.errors import BrokenInvariant
@@ -14,18 +13,10 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import State, StoredValue
-from dipapprox.semantics.evaluation import (
-    PathFault,
-    concrete,
-    constant_value,
-    element_name,
-    evaluate,
-    mean_of,
-    shared_form,
-)
+from dipapprox.semantics.configuration import State
+from dipapprox.semantics.evaluation import PathFault, StoredValue
 from dipapprox.semantics.integers import with_integer_inputs
-from dipapprox.semantics.run import Run, Weighing
+from dipapprox.semantics.run import Run, Weighing, over_inputs
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import expressions_in, proportions, weight_value
 from dipapprox.source import Span
@@ -53,7 +44,7 @@ def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
     """Run target <- value."""
     name = target_name(run, state, statement.target)
     if name not in run.outputs:
-        value = evaluate(run, statement.value, state)
+        value = run.evaluate(statement.value, state)
         _store(run, state, name, value, statement.span)
         return [state]
     # Constants by identity, kept alive: fractions hash slowly.
@@ -62,7 +53,7 @@ def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
     if known is not None:
         state.set_output(name, known[1])
         return [state]
-    finite = concrete(run, statement.value, state)
+    finite = run.finite(statement.value, state)
     found = _set_output(run, state, name, finite, statement.span)
     if isinstance(statement.value, core.Constant):
         run.admitted[key] = statement.value, found
@@ -74,7 +65,7 @@ def assign_value(run: Run, state: State, name: str, value: core.Value, span: Spa
     if name in run.outputs:
         _set_output(run, state, name, value, span)
     else:
-        _store(run, state, name, constant_value(run, value), span)
+        _store(run, state, name, run.constant(value), span)
 
 
 def _store(run: Run, state: State, name: str, value: StoredValue, span: Span | None) -> None:
@@ -127,9 +118,9 @@ def _set_output(
 def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
     """Run target <- a fresh sample."""
     name = target_name(run, state, statement.target)
-    mean = mean_of(run, statement.mean, state)
+    mean = over_inputs(run.form(statement.mean, state), statement.mean.span)
     if statement.family.is_discrete:
-        mean = shared_form(run, with_integer_inputs(mean, state.knowledge))
+        mean = run.shared(with_integer_inputs(mean, state.knowledge))
         if mean.constant.denominator != 1:
             raise PathFault(
                 "value error",
@@ -150,7 +141,7 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
         run.drawn_on.append(line)
         if statement.family.is_discrete:
             run.integers.add(number)
-        symbol = shared_form(run, LinearForm.symbol(number))
+        symbol = run.shared(LinearForm.symbol(number))
         run.drawn[key] = symbol
     _store(run, state, name, symbol, statement.span)
     return [state]
@@ -158,9 +149,8 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
 
 def target_name(run: Run, state: State, target: core.Variable | core.Element) -> str:
     """Return the name of the cell that is assigned."""
-    if isinstance(target, core.Variable):
-        return run.cells.get(target.name, target.name)
-    return element_name(run, target, state)
+    name = run.cell(target, state)
+    return run.cells.get(name, name)
 
 
 def weighed(
@@ -175,11 +165,11 @@ def weighed(
     if fixed is not None:
         _, weighing, values = fixed
         return weighing.law, values
-    values = tuple([concrete(run, value, state) for value, _ in statement.options])
+    values = tuple([run.finite(value, state) for value, _ in statement.options])
     first: dict[core.Value, int] = {}
     alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
     number, expressions = _weights_of(run, statement)
-    numbers = tuple([_number(run, expression, state) for expression in expressions])
+    numbers = tuple([run.number(expression, state) for expression in expressions])
     key = number, statement.proportional, alike, numbers
     known = run.weighings.get(key)
     if known is None:
@@ -207,7 +197,7 @@ def _weights_of(run: Run, statement: core.Choose) -> tuple[int, tuple[core.Expre
 def _weighing(run: Run, statement: core.Choose, alike: tuple[int, ...], state: State) -> Weighing:
     """Work out the law of a choice; options with equal values are `alike`."""
     functions = [
-        weight_value(weight, lambda each: _number(run, each, state), statement.span)
+        weight_value(weight, lambda each: run.number(each, state), statement.span)
         for _, weight in statement.options
     ]
     places = [place for place, function in enumerate(functions) if function.numerator]
@@ -231,13 +221,6 @@ def _shared(run: Run, law: L) -> L:
     run.the_laws[id(found)] = found
     assert isinstance(found, type(law))
     return found
-
-
-def _number(run: Run, expression: core.Expression, state: State) -> Fraction:
-    value = concrete(run, expression, state)
-    if isinstance(value, str):
-        raise PathFault("type error", f"named value '{value}' is used as a number", expression.span)
-    return value
 
 
 def require_law(run: Run, law: ChoiceLaw, site: int, label: str) -> None:

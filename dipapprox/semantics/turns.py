@@ -32,8 +32,8 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.cells import use_of
-from dipapprox.semantics.configuration import SHARE_BITS, State, StoredValue
-from dipapprox.semantics.evaluation import shared_form
+from dipapprox.semantics.configuration import SHARE_BITS, State
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.semantics.inputs import Knowledge, ValuesLeft
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Run
@@ -363,7 +363,7 @@ def _form(run: Run, form: LinearForm, rename: Rename) -> LinearForm:
             renamed = run.inputs.get(str(rename.get(name, name)))
             assert renamed is not None
             return renamed
-    return shared_form(run, _renamed_form(form, rename))
+    return run.shared(_renamed_form(form, rename))
 
 
 def _assign(state: State, end: _End, index: str) -> None:
