@@ -27,6 +27,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail
+from dipapprox.semantics.courses import Frame, follow, into
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.loops import choices_in, endless, situation
@@ -114,28 +115,6 @@ def law_of_end(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Frame:
-    """A place in a block, and where to go on after the block."""
-
-    block: core.Block
-    place: int
-    parent: _Frame | None
-
-    def next(self) -> _Frame:
-        """Return the place after this one."""
-        return _Frame(self.block, self.place + 1, self.parent)
-
-    def key(self) -> tuple[int, ...]:
-        """Equal for equal places."""
-        found: list[int] = []
-        frame: _Frame | None = self
-        while frame is not None:
-            found += (id(frame.block), frame.place)
-            frame = frame.parent
-        return tuple(found)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ChainEnd:
     """A way in which a loop is left.
 
@@ -167,7 +146,7 @@ class Open(Exception):
         self.state = state
 
 
-_Node = tuple[_Frame, State] | ChainEnd
+_Node = tuple[Frame, State] | ChainEnd
 
 
 def explore(run: Run, loop: core.While, state: State) -> list[tuple[State, Chain]]:
@@ -199,7 +178,7 @@ def _chain(run: Run, loop: core.While, entry: State) -> Chain:
         Open: If a condition is not decided by the path.
         PathFault: If a course goes wrong, or the loop may never end.
     """
-    nodes: list[_Node] = [(_Frame((loop,), 0, None), entry.copy())]
+    nodes: list[_Node] = [(Frame((loop,)), entry.copy())]
     numbers = {_key(run, loop, nodes[0]): 0}
     transitions: list[dict[int, ExponentialRatio]] = []
     for node in nodes:  # grows
@@ -250,52 +229,51 @@ def _key(run: Run, loop: core.While, node: _Node) -> object:
         state = node.state
     else:
         frame, state = node
-        live, place = run.live.before[id(frame.block[frame.place])], frame.key()
+        live, place = run.live.before[id(frame.statement)], frame.key()
     kept = set(run.live.among(live, [name for name, _ in state.store.items()]))
     state.store = state.store.restricted(kept)
     return place, situation(run, state, live)
 
 
-def _courses(run: Run, frame: _Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How courses go from one place to the next where courses meet."""
+
+    run: Run
+
+    def assign(self, statement: core.Assign, state: State) -> State:
+        """Run target <- value."""
+        assign(self.run, statement, state)
+        return state
+
+    def decides(self, statement: core.If, state: State) -> bool:
+        """Whether a condition holds on all of the path."""
+        return _decide(self.run, statement, state)
+
+    def go_on(self, here: Frame, state: State) -> None:
+        """Stop: courses meet at loops and choices, and end at an exit."""
+        if isinstance(here.statement, core.Draw):
+            raise BrokenInvariant("a sample drawn in a loop was not refused")
+
+
+def _courses(run: Run, frame: Frame, state: State) -> Iterator[tuple[ExponentialRatio, _Node]]:
     """Yield the courses from a place where courses meet to the next one, or the end."""
-    first = frame.block[frame.place]
-    start: _Frame | None = frame
-    if isinstance(first, core.While):
-        start = _after_test(run, first, frame, state)
-    waiting: list[tuple[ExponentialRatio, _Frame | None, State]] = []
+    first = frame.statement
     if isinstance(first, core.Choose):
-        waiting += _outcomes(run, first, frame.next(), state)
+        ways = _outcomes(run, first, frame.after(), state)
+    elif isinstance(first, core.While):
+        start = into(first.body, frame) if _decide(run, first, state) else frame.after()
+        ways = [(CERTAINLY, start, state.copy())]
     else:
-        waiting.append((CERTAINLY, start, state.copy()))
-    while waiting:
-        weight, here, state = waiting.pop()
-        if here is None:
-            yield weight, ChainEnd(state)
-            continue
-        if here.place == len(here.block):
-            waiting.append((weight, here.parent, state))
-            continue
-        statement = here.block[here.place]
-        match statement:
-            case core.Assign():
-                assign(run, statement, state)
-                waiting.append((weight, here.next(), state))
-            case core.If():
-                holds = _decide(run, statement, state)
-                block = statement.then if holds else statement.otherwise
-                waiting.append((weight, _Frame(block, 0, here.next()), state))
-            case core.While() | core.Choose():
-                yield weight, (here, state)
-            case core.Exit():
-                yield weight, ChainEnd(state, True, statement.span)
-            case core.Draw():
-                raise AssertionError("a sample drawn in a loop was not refused")
-
-
-def _after_test(run: Run, test: core.While, frame: _Frame, state: State) -> _Frame | None:
-    if _decide(run, test, state):
-        return _Frame(test.body, 0, frame)  # and back to the test
-    return frame.next()
+        raise BrokenInvariant("courses meet at loops and choices only")
+    for weight, start, part in ways:
+        for here, after in follow(_Steps(run), start, part):
+            if here is None:
+                yield weight, ChainEnd(after)
+            elif isinstance(here.statement, core.Exit):
+                yield weight, ChainEnd(after, True, here.statement.span)
+            else:
+                yield weight, (here, after)
 
 
 def _decide(run: Run, statement: core.If | core.While, state: State) -> bool:
@@ -311,17 +289,17 @@ def _decide(run: Run, statement: core.If | core.While, state: State) -> bool:
 
 
 def _outcomes(
-    run: Run, statement: core.Choose, following: _Frame, state: State
-) -> list[tuple[ExponentialRatio, _Frame | None, State]]:
+    run: Run, statement: core.Choose, following: Frame | None, state: State
+) -> list[tuple[ExponentialRatio, Frame | None, State]]:
     _count(run)
     name = target_name(run, state, statement.target)
-    found: list[tuple[ExponentialRatio, _Frame | None, State]] = []
     law, values = weighed(run, statement, name, state)
+    found = []
     for value, own in zip(values, law.weights, strict=True):
         part = state.copy()
         assign_value(run, part, name, value, statement.span)
         found.append((own, following, part))
-    return found[::-1]
+    return found
 
 
 def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While:
@@ -329,9 +307,8 @@ def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While
     for number, node in enumerate(nodes):
         if number not in terminating and not isinstance(node, ChainEnd):
             frame, _ = node
-            statement = frame.block[frame.place]
-            if isinstance(statement, core.While):
-                return statement
+            if isinstance(frame.statement, core.While):
+                return frame.statement
     raise BrokenInvariant("what has no loop in it ends")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Generic, NamedTuple, Protocol, TypeVar, assert_never
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, assert_never
 
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
@@ -62,7 +62,7 @@ Way = tuple[Frame | None, S]
 class Parted(Exception):
     """A condition has no single answer in a state, but in each of its parts."""
 
-    def __init__(self, parts: Sequence[object]) -> None:
+    def __init__(self, parts: Sequence[Any]) -> None:
         super().__init__()
         self.parts = parts
 
@@ -110,7 +110,7 @@ def follow(follower: Follower[S], start: Frame | None, state: S) -> Iterator[Way
                         (here, state), *others = ways
                         waiting += reversed(others)
         except Parted as parted:
-            waiting += [(here, part) for part in reversed(parted.parts)]  # type: ignore[misc]
+            waiting += [(here, part) for part in reversed(parted.parts)]
             continue
         yield here, state
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import assert_never
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
+from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
@@ -26,18 +28,17 @@ from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.courses import Frame, Parted, SingleForms, Way, follow, into
+from dipapprox.semantics.evaluation import PathFault, StoredValue
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.services.model import NOTHING, Outcome, Published, Range
 from dipapprox.services.ranges import range_of, regions
+from dipapprox.source import Span
 
 _CERTAINLY = ExponentialRatio.constant(1)
 
 _MOST_CHOICES = 200
-
-Held = str | LinearForm
-"""A named value, or a form over symbols (names) and samples (numbers)."""
 
 
 class NotPlain(Exception):
@@ -59,19 +60,69 @@ class _Sample:
     scale: Scale
 
 
-class _Ended(Exception):
-    """`exit` was reached."""
+@dataclass(slots=True, eq=False)
+class _Course:
+    """One course of a handler so far.
+
+    Attributes:
+        held: What cells hold.
+        ranges: Of the values that symbols may have here.
+        samples: That were drawn.
+        clamps: The ends that reply cells are clamped to.
+        probability: Of the choices so far.
+        chosen: How many these are, with those of ranges.
+        seen: What cells held at loops.
+    """
+
+    handler: Handler
+    held: dict[str, StoredValue]
+    ranges: dict[str, Range]
+    samples: list[_Sample] = field(default_factory=list)
+    clamps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    probability: ExponentialRatio = _CERTAINLY
+    chosen: int = 0
+    seen: set[object] = field(default_factory=set)
+
+    def parts(self, count: int) -> list[_Course]:
+        """Return copies for the ways in which a choice may come out.
+
+        Raises:
+            NotPlain: If there were too many choices.
+        """
+        if self.chosen >= _MOST_CHOICES:
+            raise NotPlain
+        return [
+            _Course(
+                self.handler,
+                dict(self.held),
+                dict(self.ranges),
+                list(self.samples),
+                dict(self.clamps),
+                self.probability,
+                self.chosen + 1,
+                set(self.seen),
+            )
+            for _ in range(count)
+        ]
+
+    def published(self, place: int, name: str, value: StoredValue) -> tuple[int, Published]:
+        """Return the sample that a reply cell publishes, and how it is moved or mirrored."""
+        form = _number(value)
+        (number,) = form.samples() or (None,) if len(form.samples()) < 2 else (None,)
+        if number is None:
+            raise NotPlain(form.inputs())
+        sample, sign = self.samples[number], form.coefficient(number)
+        if abs(sign) != 1:
+            raise NotPlain
+        rest = form - LinearForm.symbol(number).scaled(sign)
+        if sample.family.is_discrete and rest.constant.denominator != 1:
+            raise NotPlain
+        mean = sample.mean.scaled(sign) + rest
+        ends = self.clamps.get(name)
+        return number, Published(place, sample.family, mean, sample.scale.coefficient, ends)
 
 
-class _Chooses(Exception):
-    """A random choice, or one of ranges, was reached that a tape says nothing about."""
-
-    def __init__(self, options: int) -> None:
-        super().__init__()
-        self.options = options
-
-
-class Courses:
+class Courses(SingleForms[_Course]):
     """Executes the handlers of one service.
 
     Args:
@@ -87,6 +138,7 @@ class Courses:
     def __init__(
         self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
     ) -> None:
+        super().__init__()
         self._epsilons = epsilons
         self._limits = limits
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
@@ -94,7 +146,7 @@ class Courses:
         self._states = [(s.name, s.name in kept, s, _domain(s.cell)) for s in service.states]
         self._replies = [(place, c.name, _domain(c)) for place, c in enumerate(service.replies)]
 
-    def run(self, handler: Handler, held: Mapping[str, Held]) -> list[Outcome]:
+    def run(self, handler: Handler, held: Mapping[str, StoredValue]) -> list[Outcome]:
         """Execute a handler; outcomes may come several times.
 
         Args:
@@ -106,23 +158,19 @@ class Courses:
             LimitReached: If the time runs out.
         """
         found = []
-        tapes: list[tuple[int, ...]] = [()]
-        while tapes:
-            self._limits.check()
-            tape = tapes.pop()
-            course = _Course(handler, dict(held), tape, self.ranges, self._epsilons, self._limits)
-            try:
-                course.block(handler.body)
-            except _Ended:
-                pass
-            except _Chooses as choice:
-                tapes += [(*tape, option) for option in reversed(range(choice.options))]
-                continue
-            if course.probability.numerator:
-                found.append(self._outcome(course, handler, held))
+        start = _Course(handler, dict(held), dict(self.ranges))
+        try:
+            for _, course in follow(self, into(handler.body, None), start):
+                self._limits.check()
+                if course.probability.numerator:
+                    found.append(self._outcome(course, handler, held))
+        except PathFault:
+            raise NotPlain from None
         return found
 
-    def _outcome(self, course: _Course, handler: Handler, before: Mapping[str, Held]) -> Outcome:
+    def _outcome(
+        self, course: _Course, handler: Handler, before: Mapping[str, StoredValue]
+    ) -> Outcome:
         state: list[core.Value | None] = []
         forms: list[LinearForm] = []
         for name, is_kept, cell, domain in self._states:
@@ -142,12 +190,15 @@ class Courses:
             state.append(constant)
         reply: list[core.Value | None] = []
         published = []
+        samples = set[int]()
         for place, name, domain in self._replies:
             shown = course.held.get(name)
             if shown is None:
                 reply.append(NOTHING)
             elif name in course.clamps or not _is_constant(shown):
-                published.append(course.published(place, name, shown))
+                sample, each = course.published(place, name, shown)
+                samples.add(sample)
+                published.append(each)
                 reply.append(None)
             else:
                 constant = _constant(shown)
@@ -156,8 +207,7 @@ class Courses:
                 reply.append(constant)
         if not handler.is_data and all(value == NOTHING for value in reply):
             raise NotPlain
-        used = [course.sample_of[each.cell] for each in published]
-        if len(set(used)) < len(used):
+        if len(samples) < len(published):
             raise NotPlain  # one sample in two replies
         where = tuple(
             (name, now) for name, now in course.ranges.items() if now != self.ranges[name]
@@ -185,200 +235,126 @@ class Courses:
         if not whole or not low <= least <= most <= high:
             raise NotPlain((cell.name,))
 
+    # --- statements -----------------------------------------------------------------------------
 
-class _Course:
-    """One run; a tape says which options its choices take.
+    def assign(self, statement: core.Assign, course: _Course) -> _Course:
+        """Run target <- value."""
+        return self._stored(course, statement.target, self.evaluate(statement.value, course))
 
-    Attributes:
-        held: What cells hold.
-        clamps: The ends that reply cells are clamped to.
-        sample_of: The sample that a reply cell publishes.
-        probability: Of the choices so far.
-        ranges: Of the values that symbols may have here.
-    """
+    def decides(self, statement: core.If, course: _Course) -> bool:
+        """Whether the condition of a branch holds."""
+        return self.holds(statement.condition, course)
 
-    def __init__(
-        self,
-        handler: Handler,
-        held: dict[str, Held],
-        tape: tuple[int, ...],
-        ranges: Mapping[str, Range],
-        epsilons: EpsilonInterval,
-        limits: Limits,
-    ) -> None:
-        self._epsilons = epsilons
-        self.held = held
-        self.ranges = dict(ranges)
-        self.probability = _CERTAINLY
-        self._tape = tape
-        self._chosen = 0
-        self._depth = 0
-        self.clamps: dict[str, tuple[int, int]] = {}
-        self.sample_of: dict[int, int] = {}
-        self._clamped = handler.clamps
-        self._samples: list[_Sample] = []
-        self._limits = limits
+    def go_on(self, here: Frame, course: _Course) -> list[Way[_Course]]:
+        """Return how a course goes on at a draw, a choice, a loop or an exit."""
+        match here.statement:
+            case core.Draw() as draw:
+                return [(here.after(), self._drawn(course, draw))]
+            case core.Choose() as choice:
+                if _in_loop(here):
+                    raise NotPlain
+                return [(here.after(), part) for part in self._chosen(course, choice)]
+            case core.While(condition, body):
+                self._limits.check()
+                if not self.holds(condition, course):
+                    return [(here.after(), course)]
+                place = here.key(), *sorted(course.held.items(), key=lambda each: each[0])
+                if place in course.seen:
+                    raise NotPlain  # it never ends
+                course.seen.add(place)
+                return [(into(body, here), course)]
+            case core.Exit():
+                return [(None, course)]
+            case core.Assign() | core.If():
+                raise BrokenInvariant("assignments and branches are followed")
+            case _:
+                assert_never(here.statement)
 
-    def block(self, block: core.Block) -> None:
-        for statement in block:
-            match statement:
-                case core.Assign(target, value):
-                    self._assign(target, self._value(value))
-                case core.Draw():
-                    self._draw(statement)
-                case core.If(condition, then, otherwise):
-                    self.block(then if self._holds(condition) else otherwise)
-                case core.While():
-                    self._loop(statement)
-                case core.Exit():
-                    raise _Ended
-                case core.Choose():
-                    self._choose(statement)
-                case _:
-                    assert_never(statement)
-
-    def _assign(self, target: core.Variable | core.Element, value: Held) -> None:
-        name = self._place(target)
-        clamp = self._clamped.get(name)
+    def _stored(
+        self, course: _Course, target: core.Variable | core.Element, value: StoredValue
+    ) -> _Course:
+        name = self.cell(target, course)
+        clamp = course.handler.clamps.get(name)
         if clamp is None:
-            self.held[name] = value
-            self.clamps.pop(name, None)
-            return
-        reply = self._place(clamp.place)
+            course.held[name] = value
+            course.clamps.pop(name, None)
+            return course
+        reply = self.cell(clamp.place, course)
         form = _number(value)
         if form.is_constant:
             nearest = min(max(form.constant, Fraction(clamp.low)), Fraction(clamp.high))
-            self.held[reply] = LinearForm.constant_form(nearest)
-            self.clamps.pop(reply, None)
+            course.held[reply] = LinearForm.constant_form(nearest)
+            course.clamps.pop(reply, None)
         else:
-            self.held[reply] = form
-            self.clamps[reply] = clamp.low, clamp.high
+            course.held[reply] = form
+            course.clamps[reply] = clamp.low, clamp.high
+        return course
 
-    def _draw(self, draw: core.Draw) -> None:
-        mean = _number(self._value(draw.mean))
+    def _drawn(self, course: _Course, draw: core.Draw) -> _Course:
+        mean = self.form(draw.mean, course)
         if mean.samples() or draw.family not in _PUBLISHED or draw.scale.power != -1:
             raise NotPlain
         if draw.family.is_discrete and mean.is_constant and mean.constant.denominator != 1:
             raise NotPlain
-        self._samples.append(_Sample(draw.family, mean, draw.scale))
-        self._assign(draw.target, LinearForm.symbol(len(self._samples) - 1))
+        course.samples.append(_Sample(draw.family, mean, draw.scale))
+        sample = self.shared(LinearForm.symbol(len(course.samples) - 1))
+        return self._stored(course, draw.target, sample)
 
-    def _choose(self, choice: core.Choose) -> None:
-        if self._depth:
-            raise NotPlain
-        number = self._next(len(choice.options))
-        try:
-            weights = [weight_value(w, self._finite, choice.span) for _, w in choice.options]
-        except PathFault:
-            raise NotPlain from None
+    def _chosen(self, course: _Course, choice: core.Choose) -> list[_Course]:
+        weights = [
+            weight_value(w, lambda each: self.number(each, course), choice.span)
+            for _, w in choice.options
+        ]
         if choice.proportional:
             weights = proportions(weights)
         require_law(weights, choice, self._epsilons, self._limits)
-        self.probability = self.probability * weights[number]
-        self._assign(choice.target, self._value(choice.options[number][0]))
-
-    def _next(self, options: int) -> int:
-        """Return the option that the tape says."""
-        if self._chosen == len(self._tape):
-            if self._chosen >= _MOST_CHOICES:
-                raise NotPlain
-            raise _Chooses(options)
-        self._chosen += 1
-        return self._tape[self._chosen - 1]
-
-    def _finite(self, node: core.Expression) -> Fraction:
-        value = _constant(self._value(node))
-        if isinstance(value, str):
-            raise NotPlain
-        return value
-
-    def _loop(self, loop: core.While) -> None:
-        seen: set[tuple[tuple[str, Held], ...]] = set()
-        while self._holds(loop.condition):
-            self._limits.check()
-            here = tuple(sorted(self.held.items(), key=lambda each: each[0]))
-            if here in seen:
-                raise NotPlain  # it never ends
-            seen.add(here)
-            self._depth += 1
-            self.block(loop.body)
-            self._depth -= 1
-
-    def published(self, place: int, name: str, value: Held) -> Published:
-        """Return what a reply cell publishes: a sample, moved or mirrored."""
-        form = _number(value)
-        (number,) = form.samples() or (None,) if len(form.samples()) < 2 else (None,)
-        if number is None:
-            raise NotPlain(form.inputs())
-        sample, sign = self._samples[number], form.coefficient(number)
-        if abs(sign) != 1:
-            raise NotPlain
-        rest = form - LinearForm.symbol(number).scaled(sign)
-        if sample.family.is_discrete and rest.constant.denominator != 1:
-            raise NotPlain
-        self.sample_of[place] = number
-        mean = sample.mean.scaled(sign) + rest
-        ends = self.clamps.get(name)
-        return Published(place, sample.family, mean, sample.scale.coefficient, ends)
+        parts = course.parts(len(weights))
+        for part, weight, (value, _) in zip(parts, weights, choice.options, strict=True):
+            part.probability = part.probability * weight
+            self._stored(part, choice.target, self.evaluate(value, part))
+        return parts
 
     # --- values ---------------------------------------------------------------------------------
 
-    def _place(self, place: core.Variable | core.Element) -> str:
-        if isinstance(place, core.Variable):
-            return place.name
-        index = _constant(self._value(place.index))
-        if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= place.size:
+    def read(self, name: str, course: _Course, span: Span | None) -> StoredValue:
+        """Return what a cell holds, which no clamp hides."""
+        held = course.held.get(name)
+        if held is None or name in course.clamps:
             raise NotPlain
-        return f"{place.array}[{index}]"
+        return held
 
-    def _value(self, node: core.Expression) -> Held:
-        match node:
-            case core.Constant(value):
-                return value if isinstance(value, str) else LinearForm.constant_form(value)
-            case core.Variable() | core.Element():
-                name = self._place(node)
-                held = self.held.get(name)
-                if held is None or name in self.clamps:
-                    raise NotPlain
-                return held
-            case core.Sum(left, right):
-                return _number(self._value(left)) + _number(self._value(right))
-            case core.Product(left, right):
-                first, second = _number(self._value(left)), _number(self._value(right))
-                if first.is_constant:
-                    return second.scaled(first.constant)
-                if second.is_constant:
-                    return first.scaled(second.constant)
-                raise NotPlain
-            case _:
-                assert_never(node)
+    def known(self, form: LinearForm, course: _Course, span: Span | None) -> Fraction:
+        """Ask for the values of cells."""
+        raise NotPlain(form.inputs())
 
-    def _holds(self, condition: core.Condition) -> bool:
-        match condition:
-            case core.All(parts):
-                return all(self._holds(part) for part in parts)
-            case core.Any(parts):
-                return any(self._holds(part) for part in parts)
-            case core.Comparison(left, relation, right):
-                ours, theirs = self._value(left), self._value(right)
-                if not _is_constant(ours) or not _is_constant(theirs):
-                    sign = Fraction(self._sign(_number(ours) - _number(theirs)))
-                    return _compare(sign, relation, Fraction(0))
-                return _compare(_constant(ours), relation, _constant(theirs))
-            case _:
-                assert_never(condition)
+    def product(
+        self, left: LinearForm, right: LinearForm, course: _Course, span: Span | None
+    ) -> LinearForm:
+        """Refuse."""
+        raise NotPlain
 
-    def _sign(self, form: LinearForm) -> int:
-        """Return the sign of a form in one symbol at most; the tape says which if it varies."""
-        if form.is_constant:
-            return (form.constant > 0) - (form.constant < 0)
-        names = form.inputs()
-        if len(form.terms) > 1 or not names or names[0] not in self.ranges:
+    def compare(self, difference: LinearForm, comparison: core.Comparison, course: _Course) -> bool:
+        """Whether a comparison holds; symbols of a range are split where it may go either way."""
+        names = difference.inputs()
+        if len(difference.terms) > 1 or not names or names[0] not in course.ranges:
             raise NotPlain(names)
-        found = regions(form, self.ranges[names[0]])
-        values, sign = found[self._next(len(found)) if len(found) > 1 else 0]
-        self.ranges[names[0]] = values
-        return sign
+        (name,) = names
+        found = regions(difference, course.ranges[name])
+        if len(found) > 1:
+            parts = course.parts(len(found))
+            for part, (values, _) in zip(parts, found, strict=True):
+                part.ranges[name] = values
+            raise Parted(parts)
+        ((_, sign),) = found
+        return comparison.relation.holds(Fraction(sign), Fraction(0))
+
+
+def _in_loop(here: Frame) -> bool:
+    """Whether a place is in the body of a loop."""
+    return any(
+        isinstance(outer.statement, core.While) and inner.block is outer.statement.body
+        for inner, outer in pairwise(here.frames())
+    )
 
 
 def _domain(cell: core.Cell) -> Collection[core.Value]:
@@ -409,24 +385,17 @@ _proper: Cache[tuple[FiniteLaw, EpsilonInterval], bool] = Cache(1000)
 _PUBLISHED = (DISCRETE_LAPLACE, LAPLACE)
 
 
-def _compare(left: core.Value, relation: core.Relation, right: core.Value) -> bool:
-    equality = relation in (core.Relation.EQUAL, core.Relation.NOT_EQUAL)
-    if not equality and (isinstance(left, str) or isinstance(right, str)):
-        raise NotPlain
-    return relation.holds(left, right)
-
-
-def _number(value: Held) -> LinearForm:
+def _number(value: StoredValue) -> LinearForm:
     if isinstance(value, str):
         raise NotPlain
     return value
 
 
-def _is_constant(value: Held) -> bool:
+def _is_constant(value: StoredValue) -> bool:
     return isinstance(value, str) or value.is_constant
 
 
-def _constant(value: Held) -> core.Value:
+def _constant(value: StoredValue) -> core.Value:
     if isinstance(value, str):
         return value
     if not value.is_constant:

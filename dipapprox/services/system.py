@@ -26,8 +26,9 @@ from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.semantics.execution import execute
-from dipapprox.services.course import Courses, Held, NotPlain
+from dipapprox.services.course import Courses, NotPlain
 from dipapprox.services.model import (
     NOTHING,
     Call,
@@ -82,7 +83,6 @@ class System:
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
         self._shown: dict[tuple[object, object], int] = {}
-        self._forms: dict[int, tuple[Held, core.Value]] = {}
         self.states: list[State] = []
         self.decided: set[int] = set()
         self._names = [cell.name for cell in service.states]
@@ -159,23 +159,15 @@ class System:
             found = self._steps[key] = merged(self._outcomes(state, call))
         return tuple([_at(each, state, places) for each in found])
 
-    def _held(self, value: core.Value) -> Held:
-        """Return a value as courses hold it; equal numbers are mostly one object."""
-        known = self._forms.get(id(value))
-        if known is None:
-            held = value if isinstance(value, str) else LinearForm((), value)
-            known = self._forms[id(value)] = held, value  # whose id is not given away
-        return known[0]
-
     def _outcomes(self, state: State, call: Call) -> list[Outcome]:
         handler = self.service.handlers[call.handler]
-        held: dict[str, Held] = {}
+        held: dict[str, StoredValue] = {}
         for name, value in zip(self._names, state, strict=True):
-            held[name] = LinearForm.symbol(name) if value is None else self._held(value)
+            held[name] = LinearForm.symbol(name) if value is None else self._courses.constant(value)
         if call.is_data and self.any_data:
             held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
         for argument, value in zip(handler.arguments, call.values, strict=False):
-            held[argument.name] = self._held(value)
+            held[argument.name] = self._courses.constant(value)
         try:
             return self._courses.run(handler, held)
         except NotPlain as needs:
