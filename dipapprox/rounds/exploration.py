@@ -16,22 +16,22 @@ any more are forgotten, and inputs are numbered anew at every point.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field, replace
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.hoisting import hoisted
-from dipapprox.rounds.liveness import Liveness
+from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.noises import read_noise
-from dipapprox.rounds.paths import DRAWN, Foreseen, Path, Undecided, WantsMean, refusal
+from dipapprox.rounds.paths import DRAWN, Foreseen, Path, Paths, WantsMean, refusal
 from dipapprox.rounds.points import Points
 from dipapprox.rounds.steps import (
     Atom,
@@ -39,12 +39,14 @@ from dipapprox.rounds.steps import (
     Point,
     Step,
     Steps,
-    StoredValue,
     inputs_in,
     samples_in,
 )
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
+from dipapprox.semantics.courses import Frame, Parted, Way, follow, into
+from dipapprox.semantics.evaluation import PathFault, StoredValue
+from dipapprox.linear.form import LinearForm
 from dipapprox.source import Span
 
 _FRESH = -1
@@ -72,6 +74,8 @@ def explore(program: core.Program, limits: Limits) -> Steps:
             return _Exploration(program, program.rounds, demands, limits).run()
         except _Anew:
             limits.check()
+        except PathFault as fault:
+            raise SourceError([fault.diagnostic()]) from None
 
 
 @dataclass(slots=True)
@@ -99,7 +103,7 @@ class _Stop(Enum):
     END = "the program ends"
 
 
-class _Exploration:
+class _Exploration(Paths):
     """One exploration.
 
     Args:
@@ -116,27 +120,27 @@ class _Exploration:
         demands: _Demands,
         limits: Limits,
     ) -> None:
-        self._demands, self._added = demands, demands.added
         program.check_rational_scales()
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(written_out(program.body))
-        self._integers = _integers(self._prelude, self._rounds.body)
+        super().__init__(_integers(self._prelude, self._rounds.body))
+        self._demands, self._added = demands, demands.added
         self._outputs = {cell.name: cell for cell in program.outputs}
-        self._live = Liveness(self._rounds)
+        self._live = RoundLiveness(self._rounds)
         self._limits = limits
         self._found = Steps(places=demands.places)
         self._points = Points(self._rounds, self._live, demands.places, demands.facts)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, Laplace] = {}
+        self._source: int | None = None  # the point that paths come from now
 
     def run(self) -> Steps:
-        frames = ((self._prelude, 0),) if self._prelude else ()
-        begun = Path(frames, False, {})
-        path, stop = self._go_on(begun, None)
+        start = into(self._prelude, None)
+        here, path, stop = next(self._ways(start, Path(False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
-            self._number(self._points.point(path, stop is _Stop.DRAW))
+            self._number_of(self._points.point(here, path, True))
         else:  # something is published, or the program ends, before anything is drawn
-            self._number(Point(frames, False, False, {}, frozenset(), 0))
+            self._number_of(Point(start, False, False, {}, frozenset(), 0))
         for number, point in enumerate(self._found.points):
             self._limits.check_states(len(self._found.points))
             if len(self._found.points) > MOST_POINTS:
@@ -144,7 +148,7 @@ class _Exploration:
             self._steps_from(number, point)
         return self._found
 
-    def _number(self, point: Point) -> int:
+    def _number_of(self, point: Point) -> int:
         key = point.key()
         if key not in self._numbers:
             self._numbers[key] = len(self._found.points)
@@ -155,31 +159,44 @@ class _Exploration:
     def _steps_from(self, number: int, point: Point) -> None:
         serial = 1 + len({s for v in point.values.values() for s in inputs_in(v)})
         begun = Path(
-            point.frames, point.in_rounds, point.values, point.used, cells=point.shown,
-            serial=serial, facts=point.facts,
+            point.in_rounds, point.values, point.used, cells=point.shown, serial=serial,
+            facts=point.facts,
         )  # fmt: skip
-        statement = self._found.noises[number].statement
-        if statement is not None:
-            begun = self._drawn(begun, statement)
-        guards = [begun.guard]
-        while guards:
-            self._limits.check()
-            guard = guards.pop()
-            try:
-                path, stop = self._go_on(replace(begun, guard=guard), number)
-                after = None if stop is _Stop.END else self._points.point(path, stop is _Stop.DRAW)
-            except Undecided as fork:
-                guards += [{**guard, fork.atom: outcome} for outcome in (False, True)]
+        noise, start = self._found.noises[number], point.here
+        if noise.statement is not None and start is not None:
+            begun, start = self._drawn(begun, noise.statement), start.after()
+        rounds = int(noise.statement is None and point.in_rounds)
+        self._source = number
+        try:
+            for path, after in self._arrivals(start, begun, rounds):
+                self._limits.check()
+                target, stored = None, frozenset[int]()
+                if after is not None:
+                    target = self._number_of(after)
+                    stored = self._points.stored(path, after)
+                self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
+        except WantsMean as wanted:
+            raise self._around_input(noise.statement, point, wanted) from None
+        except Foreseen as wanted:
+            raise self._foresee(wanted) from None
+
+    def _arrivals(
+        self, start: Frame | None, begun: Path, rounds: int
+    ) -> Iterator[tuple[Path, Point | None]]:
+        """Yield the paths from a point, each with the next one, None for the end."""
+        for here, path, stop in self._ways(start, begun, rounds):
+            if stop is _Stop.END:
+                yield path, None
                 continue
-            except WantsMean as wanted:
-                raise self._around_input(statement, point, wanted) from None
-            except Foreseen as wanted:
-                raise self._foresee(wanted) from None
-            target, stored = None, frozenset[int]()
-            if after is not None:
-                target = self._number(after)
-                stored = self._points.stored(path, after)
-            self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
+            waiting = [path]
+            while waiting:
+                each = waiting.pop()
+                try:
+                    after = self._points.point(here, each, stop is _Stop.DRAW)
+                except Parted as parted:
+                    waiting += reversed(parted.parts)
+                else:
+                    yield each, after
 
     def _foresee(self, wanted: Foreseen) -> Exception:
         """Note that stored values are to be compared in time; the refusal if they were already."""
@@ -210,59 +227,66 @@ class _Exploration:
 
     # --- paths --------------------------------------------------------------------------------
 
-    def _go_on(self, path: Path, number: int | None) -> tuple[Path, _Stop]:
-        """Follow a path to the next draw, the end, or the second round without a draw.
+    def _ways(
+        self, start: Frame | None, begun: Path, rounds: int
+    ) -> Iterator[tuple[Frame | None, Path, _Stop]]:
+        """Follow paths to the next draw, the end, or the end of the second round without a draw.
 
         Args:
-            path: After its draw.
-            number: Of the point that it comes from; None before the first one.
+            start: The place, after a draw; None for the end of a round.
+            begun: The path there.
+            rounds: Rounds without a draw that began before this one.
         """
-        noise = None if number is None else self._found.noises[number]
-        is_integer = self._integers
-        turns = 0
-        rounds = int(noise is not None and noise.statement is None and path.in_rounds)
-        while True:
-            if not path.frames:
+        for here, path in follow(self, start, begun):
+            if here is None:
                 path = self._published(path, ())
-                if not self._rounds.body:
-                    return path, _Stop.END
-                path = self._next_round(path)
-                rounds += 1
-                if rounds == 2:
-                    return path, _Stop.ROUND
-            block, index = path.frames[-1]
-            statement = block[index]
-            match statement:
-                case core.Assign(target, value):
-                    known = path.value(value)
-                    self._check_symbol(target, known, statement.span)
-                    path = path.next().put(target, known, statement.span)
-                case core.If(condition, then, otherwise):
-                    chosen = then if path.holds(condition, is_integer) else otherwise
-                    path = path.next().into(chosen)
-                case core.While(condition, body):
-                    turns += 1
-                    if turns > MOST_TURNS:
-                        raise refusal(f"more than {MOST_TURNS} turns", statement.span, "", "limit")
-                    self._limits.check()
-                    inside = path.holds(condition, is_integer)
-                    path = path.into(body) if inside and body else path.next()
-                case core.Draw():
-                    following = None if number is None else self._as_fresh(path, statement, number)
-                    if following is None:
-                        awaited = self._live.assigned(path.frames)
-                        return self._published(path, awaited), _Stop.DRAW
-                    path = following
-                case core.Exit():
-                    return self._ended(path), _Stop.END
-                case core.Choose():
-                    raise refusal(
-                        "a random choice among finitely many values: with any number of rounds "
-                        "all noise is Laplace",
-                        statement.span,
-                    )
-                case _:
-                    assert_never(statement)
+                first = into(self._rounds.body, None)
+                if first is None:
+                    yield None, path, _Stop.END
+                elif rounds:
+                    yield first, self._next_round(path), _Stop.ROUND
+                else:
+                    yield from self._ways(first, self._next_round(path), 1)
+            elif isinstance(here.statement, core.Exit):
+                yield None, self._ended(path), _Stop.END
+            else:
+                yield here, self._published(path, self._live.assigned(here)), _Stop.DRAW
+
+    def assign(self, statement: core.Assign, path: Path) -> Path:
+        """Return the path after an assignment."""
+        value = self.evaluate(statement.value, path)
+        self._check_symbol(statement.target, value, statement.span)
+        return path.put(self.cell(statement.target, path), value, statement.span)
+
+    def decides(self, statement: core.If, path: Path) -> bool:
+        """Whether the condition of a branch holds."""
+        return self.holds(statement.condition, path)
+
+    def go_on(self, here: Frame, path: Path) -> list[Way[Path]] | None:
+        """Return how a path goes on: it stops before draws and at the end."""
+        match here.statement:
+            case core.While(condition, body):
+                path = replace(path, turns=path.turns + 1)
+                if path.turns > MOST_TURNS:
+                    message = f"more than {MOST_TURNS} turns"
+                    raise refusal(message, here.statement.span, "", "limit")
+                self._limits.check()
+                inside = self.holds(condition, path)
+                return [(into(body, here) if inside and body else here.after(), path)]
+            case core.Draw() as draw:
+                return self._as_fresh(here, path, draw)
+            case core.Exit():
+                return None
+            case core.Choose():
+                raise refusal(
+                    "a random choice among finitely many values: with any number of rounds "
+                    "all noise is Laplace",
+                    here.statement.span,
+                )
+            case core.Assign() | core.If():
+                raise BrokenInvariant("assignments and branches are followed")
+            case _:
+                assert_never(here.statement)
 
     def _check_symbol(
         self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
@@ -279,8 +303,8 @@ class _Exploration:
             )  # fmt: skip
 
     def _next_round(self, path: Path) -> Path:
-        kept = {name: v for name, v in path.values.items() if name in self._live.at_round}
-        return replace(path, frames=((self._rounds.body, 0),), in_rounds=True, values=kept, cells=0)
+        kept = {name: path.values[name] for name in self._live.at(None, (), path.values)}
+        return replace(path, in_rounds=True, values=kept, cells=0)
 
     def _ended(self, path: Path) -> Path:
         if self._rounds.padding is not None:
@@ -304,20 +328,23 @@ class _Exploration:
             path = replace(path.publish(value, None), cells=path.cells + 1)
         return path
 
-    def _as_fresh(self, path: Path, draw: core.Draw, number: int) -> Path | None:
-        """Return the path after a draw that is published at once, on the same input; or None."""
-        published = path.next()
+    def _as_fresh(self, here: Frame, path: Path, draw: core.Draw) -> list[Way[Path]] | None:
+        """Return the way after a draw that is published at once, on the same input; or None."""
+        if self._source is None:
+            return None
+        number, following = self._source, here.after()
         if draw.target != core.Variable(core.PUBLISHED):
-            statement = _next_of(published)
-            if not isinstance(statement, core.Assign) or (
-                statement.target != core.Variable(core.PUBLISHED)
-            ):
+            statement = None if following is None else following.statement
+            if following is None or not isinstance(statement, core.Assign):
                 return None
-            after = published.next()
-            if set(_names(draw.target)) & self._live.at(after.frames, self._points.awaited(path)):
+            if statement.target != core.Variable(core.PUBLISHED):
+                return None
+            following = following.after()
+            if self._live.at(following, self._points.awaited(path), _names(draw.target)):
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
-            value = published.put(draw.target, drawn, None).value(statement.value)
+            published = path.put(self.cell(draw.target, path), drawn, None)
+            value = self.evaluate(statement.value, published)
             if samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
@@ -326,7 +353,6 @@ class _Exploration:
                 self._take_around(draw, path.values, inputs[0], factor)
             if inputs:
                 return None
-            published = after
         noise = self._found.noises[number]
         if noise.statement is None or path.shown.sample or path.shown.fresh:
             return None
@@ -338,32 +364,31 @@ class _Exploration:
         fresh = Laplace(other.rate, other.mean)
         if self._fresh.setdefault(number, fresh) != fresh:
             return None
-        return replace(published, shown=replace(published.shown, fresh=fresh))
+        return [(following, replace(path, shown=replace(path.shown, fresh=fresh)))]
 
     # --- draws --------------------------------------------------------------------------------
 
     def _noise_at(self, point: Point) -> Noise:
-        if not point.draws:
+        statement = point.here.statement if point.draws and point.here is not None else None
+        if statement is None:
             return Noise(None, Fraction(1), Fraction(0), Fraction(0), None)
-        block, index = point.frames[-1]
-        statement = block[index]
-        assert isinstance(statement, core.Draw)
-        path = Path(point.frames, point.in_rounds, point.values)
-        noise = self._noise(path, statement)
+        if not isinstance(statement, core.Draw):
+            raise BrokenInvariant("a point that draws is at no draw")
+        noise = self._noise(Path(point.in_rounds, point.values), statement)
         if noise.input is not None and noise.input in point.used:
             self._found.shares = statement
         return noise
 
     def _noise(self, path: Path, draw: core.Draw) -> Noise:
-        return read_noise(draw, path.form(draw.mean) + self._around(path, draw))
+        return read_noise(draw, self.form(draw.mean, path) + self._around(path, draw))
 
     def _drawn(self, path: Path, draw: core.Draw) -> Path:
         """Return the path after its draw."""
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
-        after = replace(path.next(), used=used, drawn_input=noise.input)
+        after = replace(path, used=used, drawn_input=noise.input)
         value = LinearForm.symbol(DRAWN) - self._around(path, draw)
-        return after.put(draw.target, value, draw.span)
+        return after.put(self.cell(draw.target, after), value, draw.span)
 
     def _around(self, path: Path, draw: core.Draw) -> LinearForm:
         """What is added to the mean of a draw."""
@@ -397,13 +422,6 @@ def _integers(*blocks: core.Block) -> bool:
             other.span,
         )
     return True in kinds
-
-
-def _next_of(path: Path) -> core.Statement | None:
-    if not path.frames:
-        return None
-    block, index = path.frames[-1]
-    return block[index]
 
 
 def _names(target: core.Variable | core.Element) -> tuple[str, ...]:

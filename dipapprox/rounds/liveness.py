@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import assigned, cells_of, used
+from dipapprox.semantics.cells import assigned
+from dipapprox.semantics.courses import Frame
+from dipapprox.semantics.liveness import Liveness
 
 Names = frozenset[str]
 
 
-class Liveness:
+class RoundLiveness:
     """Live cells at the places of a program with rounds.
 
     Args:
@@ -21,62 +23,38 @@ class Liveness:
     """
 
     def __init__(self, rounds: core.Rounds) -> None:
-        self._known: dict[tuple[int, int, Names], Names] = {}
+        self._flow = Liveness(at_exit=(*rounds.each, *rounds.before))
+        self._known: dict[tuple[int, int, int], int] = {}
         self._assigned: dict[tuple[int, int], Names] = {}
-        self._ends = Names(rounds.each) | Names(rounds.before)
-        self.at_round = Names()
+        self._at_round, published = 0, self._flow.mask(rounds.each)
         while True:
-            after = self.before(rounds.body, 0, self.at_round | Names(rounds.each))
-            if after <= self.at_round:
+            after, _ = self._flow.through(rounds.body, self._at_round | published)
+            if not after & ~self._at_round:
                 break
-            self.at_round |= after
+            self._at_round |= after
 
-    def at(self, frames: Iterable[tuple[core.Block, int]], awaited: Iterable[str]) -> Names:
-        """Return the cells that are live at a point.
+    def at(self, here: Frame | None, awaited: Iterable[str], names: Iterable[str]) -> list[str]:
+        """Return those of some cells that are live at a point.
 
         Args:
-            frames: The innermost block comes last.
+            here: The place; None at the end of a round.
             awaited: The output cells that are still to be published at the end of this round.
+            names: Of cells.
         """
-        live = self.at_round | Names(awaited)
-        for block, index in frames:
-            live = self.before(block, index, live)
-        return live
+        live = self._at_round | self._flow.mask(awaited)
+        for block, place, _ in () if here is None else reversed([*here.frames()]):
+            key = id(block), place, live
+            if key not in self._known:
+                self._known[key] = self._flow.through(block[place:], live)[0]
+            live = self._known[key]
+        return self._flow.among(live, names)
 
-    def assigned(self, frames: Iterable[tuple[core.Block, int]]) -> Names:
+    def assigned(self, here: Frame) -> Names:
         """Return the cells that may be assigned before the round, or what precedes it, ends."""
         found = Names()
-        for block, index in frames:
-            key = id(block), index
+        for block, place, _ in here.frames():
+            key = id(block), place
             if key not in self._assigned:
-                self._assigned[key] = Names(assigned(block[index:]))
+                self._assigned[key] = Names(assigned(block[place:]))
             found |= self._assigned[key]
         return found
-
-    def before(self, block: core.Block, index: int, live: Names) -> Names:
-        """Return what is live before a statement if `live` is after the block."""
-        key = id(block), index, live
-        known = self._known.get(key)
-        if known is None:
-            known = live
-            for statement in reversed(block[index:]):
-                known = self._through(statement, known)
-            self._known[key] = known
-        return known
-
-    def _through(self, statement: core.Statement, live: Names) -> Names:
-        match statement:
-            case core.If(then=then, otherwise=otherwise):
-                inside = self.before(then, 0, live) | self.before(otherwise, 0, live)
-                return inside | Names(used(statement))
-            case core.While(body=body):
-                live |= Names(used(statement))
-                while not (after := self.before(body, 0, live)) <= live:
-                    live |= after
-                return live
-            case core.Exit():
-                return self._ends
-            case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
-                if isinstance(target, core.Variable):
-                    live -= Names(cells_of(target))
-                return live | Names(used(statement))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.rounds.steps import Atom, Facts, Shown
+from dipapprox.semantics.courses import Parted, SingleForms
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.steps import Atom, Facts, Frames, Shown, StoredValue
 from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0
@@ -56,20 +57,11 @@ class Foreseen(Exception):
         self.facts, self.refused = facts, refused
 
 
-class Undecided(Exception):
-    """A comparison that the path has to fork at."""
-
-    def __init__(self, atom: Atom) -> None:
-        super().__init__()
-        self.atom = atom
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
     """A path so far.
 
     Attributes:
-        frames: What comes next.
         in_rounds: Whether the rounds have begun.
         values: Of cells that have one.
         used: Inputs that some sample has read.
@@ -79,9 +71,9 @@ class Path:
         cells: How many output cells of the round are published.
         serial: Numbers inputs that are read.
         drawn_input: The input in the mean of its draw.
+        turns: Of inner loops that it has taken.
     """
 
-    frames: Frames
     in_rounds: bool
     values: dict[str, StoredValue]
     used: frozenset[str] = frozenset()
@@ -91,22 +83,15 @@ class Path:
     cells: int = 0
     serial: int = 1
     drawn_input: str | None = None
+    turns: int = 0
 
-    def next(self) -> Path:
-        """Return the path after its next statement."""
-        *outer, (block, index) = self.frames
-        frames = (*outer, (block, index + 1)) if index + 1 < len(block) else tuple(outer)
-        return replace(self, frames=frames)
+    def undecided(self, atom: Atom) -> Parted:
+        """Return that the path has to fork at a comparison."""
+        outcomes = (True, False)
+        return Parted([replace(self, guard={**self.guard, atom: holds}) for holds in outcomes])
 
-    def into(self, block: core.Block) -> Path:
-        """Return the path at the beginning of a block."""
-        return replace(self, frames=(*self.frames, (block, 0))) if block else self
-
-    def put(
-        self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
-    ) -> Path:
+    def put(self, name: str, value: StoredValue, span: Span | None) -> Path:
         """Return the path with another value of a cell, or with something more published."""
-        name = self.cell(target)
         if name == core.PUBLISHED:
             return self.publish(value, span)
         return replace(self, values={**self.values, name: value}, serial=self.serial + 1)
@@ -138,90 +123,46 @@ class Path:
         symbols = (*self.shown.symbols, text)
         return replace(self, shown=replace(self.shown, symbols=symbols))
 
-    # --- values -------------------------------------------------------------------------------
 
-    def value(self, node: core.Expression) -> StoredValue:
-        """Return the value of an expression.
+class Paths(SingleForms[Path]):
+    """Evaluates expressions and conditions on paths.
 
-        Raises:
-            SourceError: If it has none.
-        """
-        match node:
-            case core.Constant(value):
-                return value if isinstance(value, str) else LinearForm.constant_form(value)
-            case core.Variable() | core.Element():
-                name = self.cell(node)
-                if name.startswith(core.NEXT):
-                    return LinearForm.symbol(f"{name.removeprefix(core.NEXT)} {self.serial}")
-                if name not in self.values:
-                    raise refusal(
-                        f"'{name}' may be used before it has a value", node.span, "", _VALUE
-                    )
-                return self.values[name]
-            case core.Sum(left, right):
-                return self.form(left) + self.form(right)
-            case core.Product(left, right):
-                first, second = self.form(left), self.form(right)
-                if first.is_constant:
-                    return second.scaled(first.constant)
-                if second.is_constant:
-                    return first.scaled(second.constant)
-                raise refusal("a product of two numbers that are not known", node.span)
-            case _:
-                assert_never(node)
+    Args:
+        integers: Whether samples are integers.
+    """
 
-    def form(self, node: core.Expression) -> LinearForm:
-        """Return the value of an expression that is a number."""
-        value = self.value(node)
-        if isinstance(value, str):
-            raise refusal(f"named value '{value}' is used as a number", node.span)
-        return value
+    def __init__(self, integers: bool) -> None:
+        super().__init__()
+        self._integers = integers
 
-    def cell(self, place: core.Variable | core.Element) -> str:
-        """Return the cell that a place is."""
-        if isinstance(place, core.Variable):
-            return place.name
-        index = self.form(place.index)
-        if not index.is_constant:
-            raise refusal("an index is random, or depends on an input", place.span)
-        number = index.constant
-        if number.denominator != 1 or not 1 <= number <= place.size:
-            message = f"index {number} is out of range"
-            hint = f"'{place.array}' has {place.size} elements"
-            raise refusal(message, place.span, hint, _VALUE)
-        return f"{place.array}[{number}]"
+    def read(self, name: str, path: Path, span: Span | None) -> StoredValue:
+        """Return the value of a cell, or the next input of a stream."""
+        if name.startswith(core.NEXT):
+            return LinearForm.symbol(f"{name.removeprefix(core.NEXT)} {path.serial}")
+        if name not in path.values:
+            raise refusal(f"'{name}' may be used before it has a value", span, "", "value error")
+        return path.values[name]
 
-    # --- conditions ---------------------------------------------------------------------------
+    def known(self, form: LinearForm, path: Path, span: Span | None) -> Fraction:
+        """Refuse an index that is not known."""
+        raise refusal("an index is random, or depends on an input", span)
 
-    def holds(self, condition: core.Condition, is_integer: bool) -> bool:
-        """Whether a condition holds on the path.
+    def product(
+        self, left: LinearForm, right: LinearForm, path: Path, span: Span | None
+    ) -> LinearForm:
+        """Refuse."""
+        raise refusal("a product of two numbers that are not known", span)
+
+    def compare(self, difference: LinearForm, node: core.Comparison, path: Path) -> bool:
+        """Whether a comparison holds on a path.
 
         Raises:
-            Undecided: If the path has to fork.
+            Parted: If the path has to fork.
             SourceError: If it compares what no theorem speaks of.
         """
-        match condition:
-            case core.All(parts):
-                return all(self.holds(part, is_integer) for part in parts)
-            case core.Any(parts):
-                return any(self.holds(part, is_integer) for part in parts)
-            case core.Comparison():
-                return self._compares(condition, is_integer)
-            case _:
-                assert_never(condition)
-
-    def _compares(self, node: core.Comparison, is_integer: bool) -> bool:
-        left, right = self.value(node.left), self.value(node.right)
-        if isinstance(left, str) or isinstance(right, str):
-            if node.relation not in (Relation.EQUAL, Relation.NOT_EQUAL):
-                raise refusal("named values have no order", node.span)
-            return (left == right) == (node.relation is Relation.EQUAL)
-        difference = left - right
-        if difference.is_constant:
-            return node.relation.holds(difference.constant, Fraction(0))
-        sample, atom, offset, relation = self._atom(difference, node)
+        sample, atom, offset, relation = _atom(difference, node)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-            if is_integer:
+            if self._integers:
                 raise refusal(
                     "integer samples are compared by '=': with any number of rounds they are "
                     "compared by '<', '<=', '>' and '>='",
@@ -230,30 +171,30 @@ class Path:
             return relation is Relation.NOT_EQUAL  # ties have probability 0
         # sample R stored + offset as an answer to: sample >= stored + c?
         above = relation in (Relation.GREATER, Relation.GREATER_EQUAL)
-        if is_integer:
+        if self._integers:
             strict = relation in (Relation.GREATER, Relation.LESS_EQUAL)
             offset = Fraction(floor(offset) + 1 if strict else ceil(offset))
         atom = replace(atom, number=offset)
         if sample != DRAWN:
-            return self._known(sample, atom, is_integer, node) == above
-        if atom not in self.guard:
-            raise Undecided(atom)
-        return self.guard[atom] == above
+            return self._foreseen(path, sample, atom, node) == above
+        if atom not in path.guard:
+            raise path.undecided(atom)
+        return path.guard[atom] == above
 
-    def _known(self, place: int, atom: Atom, is_integer: bool, node: core.Comparison) -> bool:
+    def _foreseen(self, path: Path, place: int, atom: Atom, node: core.Comparison) -> bool:
         """Return how stored values compare.
 
         Raises:
             Foreseen: If it is not known.
         """
-        if (place, atom) in self.facts:
-            return self.facts[place, atom]
+        if (place, atom) in path.facts:
+            return path.facts[place, atom]
         wanted: tuple[tuple[int, Atom], ...] = ((place, atom),)
         if atom.stored is not None:
             # x >= y + c says that y > x - c does not hold.
-            turned = Atom(place, -atom.number + int(is_integer))
-            if (atom.stored, turned) in self.facts:
-                return not self.facts[atom.stored, turned]
+            turned = Atom(place, -atom.number + int(self._integers))
+            if (atom.stored, turned) in path.facts:
+                return not path.facts[atom.stored, turned]
             wanted = (*wanted, (atom.stored, turned))
         refused = refusal(
             "samples are compared that were stored before it could be foreseen", node.span,
@@ -261,37 +202,36 @@ class Path:
         )  # fmt: skip
         raise Foreseen(wanted, refused)
 
-    def _atom(
-        self, form: LinearForm, node: core.Comparison
-    ) -> tuple[int, Atom, Fraction, Relation]:
-        """Read `form R 0` as `sample R stored + offset`."""
-        if not form.samples():
-            raise refusal(
-                "inputs are compared without noise", node.span, "compare a sample around the input"
-            )
-        if form.inputs() and DRAWN not in form.samples():
-            raise refusal(
-                "an input is compared without noise of its own", node.span,
-                "compare a sample around the input: 'Lap(q, 1 / eps)'",
-            )  # fmt: skip
-        if form.inputs():
-            message = "an input is added to a sample in a comparison"
-            raise _wanting(form, refusal(message, node.span, _AS_MEAN))
-        sample = DRAWN if DRAWN in form.samples() else form.samples()[0]
-        drawn = form.coefficient(sample)
-        relation = node.relation if drawn > 0 else _MIRRORED[node.relation]
-        rest = form.scaled(1 / drawn)
-        others = [(s, c) for s, c in rest.terms if s != sample]
-        if not others:
-            return sample, Atom(None), -rest.constant, relation
-        (other, coefficient), *more = others
-        if more or coefficient != -1 or not isinstance(other, int):
-            raise refusal(
-                "a sum of samples is compared: with any number of rounds a comparison is one of "
-                "two samples, or of a sample and a number",
-                node.span,
-            )
-        return sample, Atom(other), -rest.constant, relation
+
+def _atom(form: LinearForm, node: core.Comparison) -> tuple[int, Atom, Fraction, Relation]:
+    """Read `form R 0` as `sample R stored + offset`."""
+    if not form.samples():
+        raise refusal(
+            "inputs are compared without noise", node.span, "compare a sample around the input"
+        )
+    if form.inputs() and DRAWN not in form.samples():
+        raise refusal(
+            "an input is compared without noise of its own", node.span,
+            "compare a sample around the input: 'Lap(q, 1 / eps)'",
+        )  # fmt: skip
+    if form.inputs():
+        message = "an input is added to a sample in a comparison"
+        raise _wanting(form, refusal(message, node.span, _AS_MEAN))
+    sample = DRAWN if DRAWN in form.samples() else form.samples()[0]
+    drawn = form.coefficient(sample)
+    relation = node.relation if drawn > 0 else _MIRRORED[node.relation]
+    rest = form.scaled(1 / drawn)
+    others = [(s, c) for s, c in rest.terms if s != sample]
+    if not others:
+        return sample, Atom(None), -rest.constant, relation
+    (other, coefficient), *more = others
+    if more or coefficient != -1 or not isinstance(other, int):
+        raise refusal(
+            "a sum of samples is compared: with any number of rounds a comparison is one of "
+            "two samples, or of a sample and a number",
+            node.span,
+        )
+    return sample, Atom(other), -rest.constant, relation
 
 
 def _wanting(form: LinearForm, refused: SourceError) -> Exception:
@@ -311,5 +251,4 @@ _MIRRORED = {
     Relation.NOT_EQUAL: Relation.NOT_EQUAL,
 }
 
-_VALUE = "value error"
 _AS_MEAN = "write the input as the mean: 'Lap(q, 1 / eps)'"

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from dipapprox.language import core
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.rounds.liveness import Liveness
-from dipapprox.rounds.paths import DRAWN, Path, Undecided
+from dipapprox.rounds.liveness import RoundLiveness
+from dipapprox.rounds.paths import DRAWN, Path
 from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
+from dipapprox.semantics.courses import Frame
+from dipapprox.linear.form import LinearForm, Symbol
 
 
 class Points:
@@ -25,7 +26,7 @@ class Points:
     def __init__(
         self,
         rounds: core.Rounds,
-        live: Liveness,
+        live: RoundLiveness,
         places: list[str],
         wanted: Iterable[tuple[int, Atom]],
     ) -> None:
@@ -37,10 +38,14 @@ class Points:
         cells = self._rounds.each if path.in_rounds else self._rounds.before
         return cells[path.cells :]
 
-    def point(self, path: Path, draws: bool) -> Point:
-        """Forget what is not read any more, and give the drawn sample its places."""
-        live = self._live.at(path.frames, self.awaited(path))
-        values = {name: path.values[name] for name in sorted(live) if name in path.values}
+    def point(self, here: Frame | None, path: Path, draws: bool) -> Point:
+        """Forget what is not read any more, and give the drawn sample its places.
+
+        Raises:
+            Parted: If the path has to fork.
+        """
+        live = self._live.at(here, self.awaited(path), path.values)
+        values = {name: path.values[name] for name in sorted(live)}
         taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
         new = set[int]()
         inputs: dict[Symbol, Symbol] = {}
@@ -60,13 +65,13 @@ class Points:
                 values[name] = value.renamed(partial(_renamed, renamed))
         used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
         facts = self._facts(path, taken - new, new)
-        return Point(path.frames, path.in_rounds, draws, values, used, path.cells, facts)
+        return Point(here, path.in_rounds, draws, values, used, path.cells, facts)
 
     def _facts(self, path: Path, old: set[int], new: set[int]) -> Facts:
         """Return what is known of stored values: of old ones what was, of new ones what is asked.
 
         Raises:
-            Undecided: If the path has to fork, to know it.
+            Parted: If the path has to fork, to know it.
         """
         facts = {
             (place, atom): outcome
@@ -76,7 +81,7 @@ class Points:
         for place, atom in self._wanted:
             if place in new and (atom.stored is None or atom.stored in old):
                 if atom not in path.guard:
-                    raise Undecided(atom)
+                    raise path.undecided(atom)
                 facts[place, atom] = path.guard[atom]
         return facts
 

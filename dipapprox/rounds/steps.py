@@ -8,13 +8,9 @@ from fractions import Fraction
 from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
+from dipapprox.semantics.courses import Frame
+from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.linear.form import LinearForm
-
-Frames = tuple[tuple[core.Block, int], ...]
-"""Where a program is: the place of the next statement in every open block, the innermost last."""
-
-StoredValue = str | LinearForm
-"""A named value, or a form over samples (numbers), and inputs (text)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,7 @@ class Point:
     """A program just before it draws.
 
     Attributes:
-        frames: The draw is the next statement; if not, the step draws nothing: it begins a round.
+        here: The place of the draw, or where a step that draws nothing begins; None at the end.
         in_rounds: Whether the rounds have begun.
         draws: Whether the step draws what the program says.
         values: Of the live cells.
@@ -58,7 +54,7 @@ class Point:
         shown: How many output cells of the round are published.
     """
 
-    frames: Frames
+    here: Frame | None
     in_rounds: bool
     draws: bool
     values: dict[str, StoredValue]
@@ -68,10 +64,10 @@ class Point:
 
     def key(self) -> Hashable:
         """What tells points apart."""
-        places = tuple((id(block), index) for block, index in self.frames)
+        place = () if self.here is None else self.here.key()
         values = tuple(sorted(self.values.items(), key=lambda item: item[0]))
         facts = frozenset(self.facts.items())
-        return places, self.in_rounds, self.draws, values, self.used, self.shown, facts
+        return place, self.in_rounds, self.draws, values, self.used, self.shown, facts
 
 
 @dataclass(frozen=True, slots=True)

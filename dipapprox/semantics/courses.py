@@ -121,7 +121,7 @@ class SingleForms(Forms[S], Generic[S]):
     __slots__ = ()
 
     @abstractmethod
-    def compare(self, difference: LinearForm, comparison: core.Comparison, state: S) -> bool:
+    def compare(self, difference: LinearForm, node: core.Comparison, state: S) -> bool:
         """Whether a comparison holds: of `difference`, a form with symbols, with 0.
 
         Raises:

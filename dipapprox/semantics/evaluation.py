@@ -147,7 +147,8 @@ class Forms(ABC, Generic[S]):
                 "value error",
                 f"index of '{place.array}' is {index}",
                 place.index.span or place.span,
-                f"'{place.array}' has the indices 1 to {place.size}",
+                f"'{place.array}' has "
+                + (f"the indices 1 to {place.size}" if place.size else "no elements"),
             )
         return f"{place.array}[{index}]"
 

@@ -18,23 +18,46 @@ class Liveness:
     differ in what they know of an input that is not read again. An array read through a computed
     index is live as a whole. A statement object that occurs in several places gets the union.
 
+    Args:
+        hidden: Cells that are in no mask.
+        inputs: Of the program; their arrays are live as a whole in equal turns.
+        kept: Cells that are live everywhere.
+        at_exit: Cells that are live at an exit, besides.
+
     Attributes:
         after: For each `While`, and each `If` whose branches both go on: what is read after it.
         before: For each `While`, and each statement that may choose: what is read from it on.
-        at_end: What matters after the end of the program: its real outputs.
+        at_end: What is live everywhere.
     """
 
-    def __init__(self, program: core.Program) -> None:
-        chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
-        cells = program.outputs if chooses else (*program.inputs, *program.outputs)
-        self._inputs = [cell.name for cell in program.inputs]
-        self._bits = dict.fromkeys([cell.name for cell in cells], 0)  # these are in no mask
+    def __init__(
+        self,
+        hidden: Iterable[str] = (),
+        inputs: Iterable[str] = (),
+        kept: Iterable[str] = (),
+        at_exit: Iterable[str] = (),
+    ) -> None:
+        self._inputs = tuple(inputs)
+        self._bits = dict.fromkeys(hidden, 0)
         self._known = 0  # how many variables have a bit
         self._choices = 0  # met so far
         self.after: dict[int, int] = {}
         self.before: dict[int, int] = {}
-        self.at_end = self.mask(cell.name for cell in program.real_outputs)
-        self._block(program.body, self.at_end)
+        self.at_end = self.mask(kept)
+        self._at_exit = self.at_end | self.mask(at_exit)
+
+    @classmethod
+    def of(cls, program: core.Program) -> Liveness:
+        """Return the liveness of all of a program."""
+        chooses = any(isinstance(each, core.Choose) for each in statements_in(program.body))
+        cells = program.outputs if chooses else (*program.inputs, *program.outputs)
+        found = cls(
+            [cell.name for cell in cells],
+            [cell.name for cell in program.inputs],
+            [cell.name for cell in program.real_outputs],
+        )
+        found.through(program.body, found.at_end)
+        return found
 
     def among(self, mask: int, names: Iterable[str]) -> list[str]:
         """Return those of some cells that are in a mask."""
@@ -52,7 +75,7 @@ class Liveness:
             mask |= bit
         return mask
 
-    def _block(self, block: core.Body, live: int) -> tuple[int, bool]:
+    def through(self, block: core.Body, live: int) -> tuple[int, bool]:
         """Go from the cells live after a block to those live before it.
 
         Returns:
@@ -76,10 +99,10 @@ class Liveness:
                 self._choices += 1
                 return self._overwritten(live, target) | self.mask(used(statement)), True
             case core.Exit():
-                return self.at_end, False
+                return self._at_exit, False
             case core.If():
-                then, then_goes_on = self._block(statement.then, live)
-                otherwise, otherwise_goes_on = self._block(statement.otherwise, live)
+                then, then_goes_on = self.through(statement.then, live)
+                otherwise, otherwise_goes_on = self.through(statement.otherwise, live)
                 if then_goes_on and otherwise_goes_on:
                     _extend(self.after, statement, live)
                 live = then | otherwise | self.mask(compared(statement.condition))
@@ -96,7 +119,7 @@ class Liveness:
         _extend(self.after, statement, live)
         live |= self.mask(compared(statement.condition))
         while True:
-            before, _ = self._block(statement.body, live)
+            before, _ = self.through(statement.body, live)
             if not before & ~live:
                 break
             live |= before
@@ -114,7 +137,7 @@ class Liveness:
         arrays = set(loop.arrays)
         live |= self.mask(name for name in self._inputs if name.partition("[")[0] in arrays)
         while True:
-            before, goes_on = self._block(loop.body, live)
+            before, goes_on = self.through(loop.body, live)
             if not before & ~live:
                 return live, goes_on
             live |= before

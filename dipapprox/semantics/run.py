@@ -236,7 +236,7 @@ def new_run(
         limits,
         knowledge,
         Points(knowledge),
-        Liveness(program),
+        Liveness.of(program),
         inputs,
         {cell.name: values[id(cell.domain)] for cell in program.outputs},
         tuple(cell.name for cell in program.outputs),

@@ -333,7 +333,7 @@ class Courses(SingleForms[_Course]):
         """Refuse."""
         raise NotPlain
 
-    def compare(self, difference: LinearForm, comparison: core.Comparison, course: _Course) -> bool:
+    def compare(self, difference: LinearForm, node: core.Comparison, course: _Course) -> bool:
         """Whether a comparison holds; symbols of a range are split where it may go either way."""
         names = difference.inputs()
         if len(difference.terms) > 1 or not names or names[0] not in course.ranges:
@@ -346,7 +346,7 @@ class Courses(SingleForms[_Course]):
                 part.ranges[name] = values
             raise Parted(parts)
         ((_, sign),) = found
-        return comparison.relation.holds(Fraction(sign), Fraction(0))
+        return node.relation.holds(Fraction(sign), Fraction(0))
 
 
 def _in_loop(here: Frame) -> bool:
