@@ -46,7 +46,6 @@ from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, into
 from dipapprox.semantics.evaluation import PathFault, StoredValue
-from dipapprox.linear.form import LinearForm
 from dipapprox.source import Span
 
 _FRESH = -1

@@ -13,10 +13,10 @@ from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.steps import Atom, Facts, Shown
 from dipapprox.semantics.courses import Parted, SingleForms
 from dipapprox.semantics.evaluation import StoredValue
-from dipapprox.linear.form import LinearForm
 from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.paths import DRAWN, Path
 from dipapprox.rounds.steps import Atom, Facts, Point, samples_in
 from dipapprox.semantics.courses import Frame
-from dipapprox.linear.form import LinearForm, Symbol
 
 
 class Points:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.courses import Frame
 from dipapprox.semantics.evaluation import StoredValue
-from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)

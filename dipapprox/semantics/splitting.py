@@ -10,6 +10,7 @@ from typing import assert_never
 
 from dipapprox.language import core
 from dipapprox.language.core import Relation
+from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, split_on_guard
 from dipapprox.semantics.evaluation import PathFault, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
