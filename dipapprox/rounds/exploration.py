@@ -31,7 +31,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.hoisting import hoisted
 from dipapprox.rounds.liveness import RoundLiveness
 from dipapprox.rounds.noises import read_noise
-from dipapprox.rounds.paths import DRAWN, Foreseen, Path, Paths, WantsMean, refusal
+from dipapprox.rounds.paths import DRAWN, Foreseen, Path, WantsMean, refusal
 from dipapprox.rounds.points import Points
 from dipapprox.rounds.steps import (
     Atom,
@@ -44,8 +44,8 @@ from dipapprox.rounds.steps import (
 )
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.cells import statements_in
-from dipapprox.semantics.courses import Frame, Parted, Way, follow, into
-from dipapprox.semantics.evaluation import PathFault, StoredValue
+from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
+from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
 from dipapprox.source import Span
 
 _FRESH = -1
@@ -102,7 +102,7 @@ class _Stop(Enum):
     END = "the program ends"
 
 
-class _Exploration(Paths):
+class _Exploration:
     """One exploration.
 
     Args:
@@ -122,7 +122,8 @@ class _Exploration(Paths):
         program.check_rational_scales()
         self._rounds = replace(rounds, body=hoisted(rounds.body))
         self._prelude = hoisted(written_out(program.body))
-        super().__init__(_integers(self._prelude, self._rounds.body))
+        self._integers = _integers(self._prelude, self._rounds.body)
+        self._forms = Forms()
         self._demands, self._added = demands, demands.added
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = RoundLiveness(self._rounds)
@@ -135,7 +136,7 @@ class _Exploration(Paths):
 
     def run(self) -> Steps:
         start = into(self._prelude, None)
-        here, path, stop = next(self._ways(start, Path(False, {}), 0))
+        here, path, stop = next(self._ways(start, Path(self._integers, False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
             self._number_of(self._points.point(here, path, True))
         else:  # something is published, or the program ends, before anything is drawn
@@ -158,8 +159,8 @@ class _Exploration(Paths):
     def _steps_from(self, number: int, point: Point) -> None:
         serial = 1 + len({s for v in point.values.values() for s in inputs_in(v)})
         begun = Path(
-            point.in_rounds, point.values, point.used, cells=point.shown, serial=serial,
-            facts=point.facts,
+            self._integers, point.in_rounds, point.values, point.used, cells=point.shown,
+            serial=serial, facts=point.facts,
         )  # fmt: skip
         noise, start = self._found.noises[number], point.here
         if noise.statement is not None and start is not None:
@@ -253,13 +254,13 @@ class _Exploration(Paths):
 
     def assign(self, statement: core.Assign, path: Path) -> Path:
         """Return the path after an assignment."""
-        value = self.evaluate(statement.value, path)
+        value = evaluate(self._forms, statement.value, path)
         self._check_symbol(statement.target, value, statement.span)
-        return path.put(self.cell(statement.target, path), value, statement.span)
+        return path.put(cell_of(self._forms, statement.target, path), value, statement.span)
 
     def decides(self, statement: core.If, path: Path) -> bool:
         """Whether the condition of a branch holds."""
-        return self.holds(statement.condition, path)
+        return holds(self._forms, statement.condition, path)
 
     def go_on(self, here: Frame, path: Path) -> list[Way[Path]] | None:
         """Return how a path goes on: it stops before draws and at the end."""
@@ -270,7 +271,7 @@ class _Exploration(Paths):
                     message = f"more than {MOST_TURNS} turns"
                     raise refusal(message, here.statement.span, "", "limit")
                 self._limits.check()
-                inside = self.holds(condition, path)
+                inside = holds(self._forms, condition, path)
                 return [(into(body, here) if inside and body else here.after(), path)]
             case core.Draw() as draw:
                 return self._as_fresh(here, path, draw)
@@ -342,8 +343,8 @@ class _Exploration(Paths):
             if self._live.at(following, self._points.awaited(path), _names(draw.target)):
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
-            published = path.put(self.cell(draw.target, path), drawn, None)
-            value = self.evaluate(statement.value, published)
+            published = path.put(cell_of(self._forms, draw.target, path), drawn, None)
+            value = evaluate(self._forms, statement.value, published)
             if samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
@@ -373,13 +374,13 @@ class _Exploration(Paths):
             return Noise(None, Fraction(1), Fraction(0), Fraction(0), None)
         if not isinstance(statement, core.Draw):
             raise BrokenInvariant("a point that draws is at no draw")
-        noise = self._noise(Path(point.in_rounds, point.values), statement)
+        noise = self._noise(Path(self._integers, point.in_rounds, point.values), statement)
         if noise.input is not None and noise.input in point.used:
             self._found.shares = statement
         return noise
 
     def _noise(self, path: Path, draw: core.Draw) -> Noise:
-        return read_noise(draw, self.form(draw.mean, path) + self._around(path, draw))
+        return read_noise(draw, form_of(self._forms, draw.mean, path) + self._around(path, draw))
 
     def _drawn(self, path: Path, draw: core.Draw) -> Path:
         """Return the path after its draw."""
@@ -387,7 +388,7 @@ class _Exploration(Paths):
         used = path.used | ({noise.input} if noise.input is not None else set())
         after = replace(path, used=used, drawn_input=noise.input)
         value = LinearForm.symbol(DRAWN) - self._around(path, draw)
-        return after.put(self.cell(draw.target, after), value, draw.span)
+        return after.put(cell_of(self._forms, draw.target, after), value, draw.span)
 
     def _around(self, path: Path, draw: core.Draw) -> LinearForm:
         """What is added to the mean of a draw."""

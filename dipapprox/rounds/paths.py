@@ -15,8 +15,8 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.steps import Atom, Facts, Shown
-from dipapprox.semantics.courses import Parted, SingleForms
-from dipapprox.semantics.evaluation import StoredValue
+from dipapprox.semantics.courses import Parted
+from dipapprox.semantics.evaluation import Forms, StoredValue
 from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0
@@ -62,6 +62,7 @@ class Path:
     """A path so far.
 
     Attributes:
+        integers: Whether samples are integers.
         in_rounds: Whether the rounds have begun.
         values: Of cells that have one.
         used: Inputs that some sample has read.
@@ -74,6 +75,7 @@ class Path:
         turns: Of inner loops that it has taken.
     """
 
+    integers: bool
     in_rounds: bool
     values: dict[str, StoredValue]
     used: frozenset[str] = frozenset()
@@ -123,38 +125,24 @@ class Path:
         symbols = (*self.shown.symbols, text)
         return replace(self, shown=replace(self.shown, symbols=symbols))
 
-
-class Paths(SingleForms[Path]):
-    """Evaluates expressions and conditions on paths.
-
-    Args:
-        integers: Whether samples are integers.
-    """
-
-    def __init__(self, integers: bool) -> None:
-        super().__init__()
-        self._integers = integers
-
-    def read(self, name: str, path: Path, span: Span | None) -> StoredValue:
+    def read(self, forms: Forms, name: str, span: Span | None) -> StoredValue:
         """Return the value of a cell, or the next input of a stream."""
         if name.startswith(core.NEXT):
-            return LinearForm.symbol(f"{name.removeprefix(core.NEXT)} {path.serial}")
-        if name not in path.values:
+            return LinearForm.symbol(f"{name.removeprefix(core.NEXT)} {self.serial}")
+        if name not in self.values:
             raise refusal(f"'{name}' may be used before it has a value", span, "", "value error")
-        return path.values[name]
+        return self.values[name]
 
-    def known(self, form: LinearForm, path: Path, span: Span | None) -> Fraction:
+    def known(self, form: LinearForm, span: Span | None) -> Fraction:
         """Refuse an index that is not known."""
         raise refusal("an index is random, or depends on an input", span)
 
-    def product(
-        self, left: LinearForm, right: LinearForm, path: Path, span: Span | None
-    ) -> LinearForm:
+    def product(self, left: LinearForm, right: LinearForm, span: Span | None) -> LinearForm:
         """Refuse."""
         raise refusal("a product of two numbers that are not known", span)
 
-    def compare(self, difference: LinearForm, node: core.Comparison, path: Path) -> bool:
-        """Whether a comparison holds on a path.
+    def compare(self, difference: LinearForm, node: core.Comparison) -> bool:
+        """Whether a comparison holds on a self.
 
         Raises:
             Parted: If the path has to fork.
@@ -162,7 +150,7 @@ class Paths(SingleForms[Path]):
         """
         sample, atom, offset, relation = _atom(difference, node)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
-            if self._integers:
+            if self.integers:
                 raise refusal(
                     "integer samples are compared by '=': with any number of rounds they are "
                     "compared by '<', '<=', '>' and '>='",
@@ -171,30 +159,30 @@ class Paths(SingleForms[Path]):
             return relation is Relation.NOT_EQUAL  # ties have probability 0
         # sample R stored + offset as an answer to: sample >= stored + c?
         above = relation in (Relation.GREATER, Relation.GREATER_EQUAL)
-        if self._integers:
+        if self.integers:
             strict = relation in (Relation.GREATER, Relation.LESS_EQUAL)
             offset = Fraction(floor(offset) + 1 if strict else ceil(offset))
         atom = replace(atom, number=offset)
         if sample != DRAWN:
-            return self._foreseen(path, sample, atom, node) == above
-        if atom not in path.guard:
-            raise path.undecided(atom)
-        return path.guard[atom] == above
+            return self._foreseen(sample, atom, node) == above
+        if atom not in self.guard:
+            raise self.undecided(atom)
+        return self.guard[atom] == above
 
-    def _foreseen(self, path: Path, place: int, atom: Atom, node: core.Comparison) -> bool:
+    def _foreseen(self, place: int, atom: Atom, node: core.Comparison) -> bool:
         """Return how stored values compare.
 
         Raises:
             Foreseen: If it is not known.
         """
-        if (place, atom) in path.facts:
-            return path.facts[place, atom]
+        if (place, atom) in self.facts:
+            return self.facts[place, atom]
         wanted: tuple[tuple[int, Atom], ...] = ((place, atom),)
         if atom.stored is not None:
             # x >= y + c says that y > x - c does not hold.
-            turned = Atom(place, -atom.number + int(self._integers))
-            if (atom.stored, turned) in path.facts:
-                return not path.facts[atom.stored, turned]
+            turned = Atom(place, -atom.number + int(self.integers))
+            if (atom.stored, turned) in self.facts:
+                return not self.facts[atom.stored, turned]
             wanted = (*wanted, (atom.stored, turned))
         refused = refusal(
             "samples are compared that were stored before it could be foreseen", node.span,

@@ -7,17 +7,19 @@ immutable or persistent and shared.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
 from random import getrandbits
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
-from dipapprox.linear.form import Symbol
-from dipapprox.semantics.evaluation import StoredValue
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, constant, over_inputs
+from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.order import Order, Points, bits, complement
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, newest
+from dipapprox.source import Span
 
 SHARE_BITS = 64
 
@@ -192,6 +194,66 @@ class State:
         """Take over the values of variables and outputs."""
         self.store, self.outputs = other.store.fork(), other.outputs.fork()
         self.fingerprint = other.fingerprint
+
+    def read(self, forms: Forms, name: str, span: Span | None) -> StoredValue:
+        """Return the value of a cell, which the first turn of a loop may call by another name.
+
+        Raises:
+            NeedsValue: If it is an input that the path has to know first.
+            PathFault: If it has none on this path.
+        """
+        name = forms.cells.get(name, name)
+        stored = self.store.get(name)
+        if stored is not None:
+            return stored
+        output = self.outputs.get(name)
+        if output is not None:
+            return constant(forms, output)
+        if name not in forms.inputs:
+            raise PathFault(
+                "value error",
+                f"'{name}' is read before it is assigned",
+                span,
+                f"assign '{name}' on every path that leads here",
+                name,
+            )
+        form = forms.inputs[name]
+        if form is not None:
+            return form
+        value = self.knowledge.sole(name)
+        if value is None:
+            raise NeedsValue(name)
+        return constant(forms, value)
+
+    def known(self, form: LinearForm, span: Span | None) -> Fraction:
+        """Return the number that a form over inputs is.
+
+        Raises:
+            NeedsValue: If an input has to be known first.
+            PathFault: If there are samples in the form.
+        """
+        for cell in over_inputs(form, span).inputs():
+            if self.knowledge.sole(cell) is None:
+                raise NeedsValue(cell)
+        return self.knowledge.instantiate(form).constant
+
+    def product(self, left: LinearForm, right: LinearForm, span: Span | None) -> LinearForm:
+        """Return the product of two forms with symbols, of which the path knows one.
+
+        Raises:
+            NeedsValue: If an input has to be known first.
+            PathFault: If there are samples in both.
+        """
+        left, right = (self.knowledge.instantiate(form) for form in (left, right))
+        if left.is_constant:
+            return right.scaled(left.constant)
+        if right.is_constant:
+            return left.scaled(right.constant)
+        if left.samples() and right.samples():
+            raise PathFault("type error", "product of two reals", span)
+        # Not affine: one factor has to be a number, the one with fewer inputs if both may be.
+        factors = [form for form in (left, right) if not form.samples()]
+        raise NeedsValue(min(factors, key=lambda form: len(form.terms)).inputs()[0])
 
     def settle(self, points: Points) -> Cone | None:
         """Take the whole path into the cone, and return it."""

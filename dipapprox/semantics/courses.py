@@ -8,14 +8,13 @@ into parts, all of which are followed.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, assert_never
+from typing import Any, NamedTuple, Protocol, TypeVar, assert_never
 
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.evaluation import Forms, names_compare
+from dipapprox.semantics.evaluation import Forms, Values, evaluate, names_compare
 
 S = TypeVar("S")
 
@@ -101,8 +100,8 @@ def follow(follower: Follower[S], start: Frame | None, state: S) -> Iterator[Way
                         state = follower.assign(statement, state)
                         here = here.after()
                     case core.If(_, then, otherwise):
-                        holds = follower.decides(statement, state)
-                        here = into(then if holds else otherwise, here.after())
+                        taken = then if follower.decides(statement, state) else otherwise
+                        here = into(taken, here.after())
                     case _:
                         ways = follower.go_on(here, state)
                         if ways is None:
@@ -115,38 +114,36 @@ def follow(follower: Follower[S], start: Frame | None, state: S) -> Iterator[Way
         yield here, state
 
 
-class SingleForms(Forms[S], Generic[S]):
-    """Evaluates conditions that come out in one way in a state, too."""
+class SingleValues(Values, Protocol):
+    """A state in which conditions have a single answer, or which falls into parts."""
 
-    __slots__ = ()
-
-    @abstractmethod
-    def compare(self, difference: LinearForm, node: core.Comparison, state: S) -> bool:
+    def compare(self, difference: LinearForm, node: core.Comparison) -> bool:
         """Whether a comparison holds: of `difference`, a form with symbols, with 0.
 
         Raises:
             Parted: If it has no single answer.
         """
 
-    def holds(self, condition: core.Condition, state: S) -> bool:
-        """Whether a condition holds; what is not needed for that is not evaluated."""
-        match condition:
-            case core.Comparison(left, relation, right):
-                first, second = self.evaluate(left, state), self.evaluate(right, state)
-                if isinstance(first, str) or isinstance(second, str):
-                    return names_compare(condition, first, second)
-                if not first.terms and not second.terms:
-                    return relation.holds(first.constant, second.constant)
-                difference = first - second
-                if not difference.terms:
-                    return relation.holds(difference.constant, _ZERO)
-                return self.compare(difference, condition, state)
-            case core.All(parts):
-                return all(self.holds(part, state) for part in parts)
-            case core.Any(parts):
-                return any(self.holds(part, state) for part in parts)
-            case _:
-                assert_never(condition)
+
+def holds(forms: Forms, condition: core.Condition, state: SingleValues) -> bool:
+    """Whether a condition holds; what is not needed for that is not evaluated."""
+    match condition:
+        case core.Comparison(left, relation, right):
+            first, second = evaluate(forms, left, state), evaluate(forms, right, state)
+            if isinstance(first, str) or isinstance(second, str):
+                return names_compare(condition, first, second)
+            if not first.terms and not second.terms:
+                return relation.holds(first.constant, second.constant)
+            difference = first - second
+            if not difference.terms:
+                return relation.holds(difference.constant, _ZERO)
+            return state.compare(difference, condition)
+        case core.All(parts):
+            return all(holds(forms, part, state) for part in parts)
+        case core.Any(parts):
+            return any(holds(forms, part, state) for part in parts)
+        case _:
+            assert_never(condition)
 
 
 _ZERO = Fraction(0)

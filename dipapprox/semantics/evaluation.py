@@ -1,14 +1,15 @@
 """Values of core expressions: forms over samples and inputs, or names.
 
-Whoever executes statements evaluates here, and says how cells are read and what is known of
-symbols: symbolic execution (`run`), and single courses (`courses`). Evaluation is pure.
+Whoever executes statements evaluates here: symbolic execution (`run`), and who follows single
+courses (`courses`). Their states say what cells hold and what is known of symbols. Evaluation is
+pure.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Generic, TypeVar, assert_never
+from typing import Protocol, assert_never
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language import core
@@ -17,8 +18,6 @@ from dipapprox.source import Diagnostic, Span
 
 StoredValue = LinearForm | str
 """A form over samples and input cells, or a named value."""
-
-S = TypeVar("S")
 
 
 class PathFault(Exception):
@@ -39,9 +38,26 @@ class PathFault(Exception):
         return Diagnostic(self.kind, self.message + where, self.span, self.hint)
 
 
+class Values(Protocol):
+    """A state as far as expressions are evaluated in it."""
+
+    def read(self, forms: Forms, name: str, span: Span | None) -> StoredValue:
+        """Return the value of a cell.
+
+        Raises:
+            PathFault: If it has none; or whatever says that it is not known.
+        """
+
+    def known(self, form: LinearForm, span: Span | None) -> Fraction:
+        """Return the number that a form with symbols is, or raise what says that it is unknown."""
+
+    def product(self, left: LinearForm, right: LinearForm, span: Span | None) -> LinearForm:
+        """Return the product of two forms with symbols, or raise what says that it is no form."""
+
+
 @dataclass(slots=True, eq=False)
-class Forms(ABC, Generic[S]):
-    """Evaluates expressions in states of one kind; equal values are one object.
+class Forms:
+    """Values in one execution: equal ones are the same object.
 
     Attributes:
         forms: The one object that stands for equal forms.
@@ -49,6 +65,9 @@ class Forms(ABC, Generic[S]):
         seen: The same by the identity of a value, which is kept alive so: fractions hash slowly.
         sums: Two forms, which are kept alive so, and their sum, by the identities of the two.
         literals: The value of a constant by its identity; it is kept alive so.
+        inputs: The form that an input is: a symbol, or a constant if the domain has one value; None
+            if values have names, and the path has to know which.
+        cells: The cells of this turn of a loop, by those of the first one.
     """
 
     forms: dict[LinearForm, LinearForm] = field(default_factory=dict, kw_only=True)
@@ -60,115 +79,113 @@ class Forms(ABC, Generic[S]):
     literals: dict[int, tuple[core.Constant, StoredValue]] = field(
         default_factory=dict, kw_only=True
     )
+    inputs: Mapping[str, LinearForm | None] = field(default_factory=dict, kw_only=True)
+    cells: dict[str, str] = field(default_factory=dict, kw_only=True)
 
-    @abstractmethod
-    def read(self, name: str, state: S, span: Span | None) -> StoredValue:
-        """Return the value of a cell.
 
-        Raises:
-            PathFault: If it has none; or whatever says that it is not known.
-        """
+def evaluate(forms: Forms, expression: core.Expression, state: Values) -> StoredValue:
+    """Return the value of an expression.
 
-    @abstractmethod
-    def known(self, form: LinearForm, state: S, span: Span | None) -> Fraction:
-        """Return the number that a form with symbols is, or raise what says that it is unknown."""
-
-    @abstractmethod
-    def product(
-        self, left: LinearForm, right: LinearForm, state: S, span: Span | None
-    ) -> LinearForm:
-        """Return the product of two forms with symbols, or raise what says that it is no form."""
-
-    def evaluate(self, expression: core.Expression, state: S) -> StoredValue:
-        """Return the value of an expression.
-
-        Raises:
-            PathFault: If it has none; or what `read`, `known` and `product` raise.
-        """
-        match expression:
-            case core.Constant():
-                known = self.literals.get(id(expression))
-                if known is None:
-                    known = expression, self.constant(expression.value)
-                    self.literals[id(expression)] = known
-                return known[1]
-            case core.Variable():
-                return self.read(expression.name, state, expression.span)
-            case core.Element():
-                return self.read(self.cell(expression, state), state, expression.span)
-            case core.Sum():
-                left = self.evaluate(expression.left, state)
-                right = self.evaluate(expression.right, state)
-                # By identity: forms hash slowly.
-                total = self.sums.get((id(left), id(right)))
-                if total is None:
-                    first = _number(left, expression.left)
-                    second = _number(right, expression.right)
-                    total = first, second, self.shared(first + second)
-                    self.sums[id(first), id(second)] = total
-                return total[2]
-            case core.Product():
-                first = self.form(expression.left, state)
-                second = self.form(expression.right, state)
-                if not first.terms:
-                    product = second.scaled(first.constant)
-                elif not second.terms:
-                    product = first.scaled(second.constant)
-                else:
-                    product = self.product(first, second, state, expression.span)
-                return self.shared(product)
-        assert_never(expression)
-
-    def form(self, expression: core.Expression, state: S) -> LinearForm:
-        """Return the value of an expression that is a number."""
-        return _number(self.evaluate(expression, state), expression)
-
-    def finite(self, expression: core.Expression, state: S) -> core.Value:
-        """Return the value of an expression, which has to be known."""
-        value = self.evaluate(expression, state)
-        if isinstance(value, str):
-            return value
-        return self.known(value, state, expression.span) if value.terms else value.constant
-
-    def number(self, expression: core.Expression, state: S) -> Fraction:
-        """Return the value of an expression, which has to be known and a number."""
-        value = self.finite(expression, state)
-        if isinstance(value, str):
-            raise _is_name(value, expression)
-        return value
-
-    def cell(self, place: core.Variable | core.Element, state: S) -> str:
-        """Return the name of the cell that a place is."""
-        if isinstance(place, core.Variable):
-            return place.name
-        index = self.finite(place.index, state)
-        if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= place.size:
-            raise PathFault(
-                "value error",
-                f"index of '{place.array}' is {index}",
-                place.index.span or place.span,
-                f"'{place.array}' has "
-                + (f"the indices 1 to {place.size}" if place.size else "no elements"),
-            )
-        return f"{place.array}[{index}]"
-
-    def constant(self, value: core.Value) -> StoredValue:
-        """Return the one object that stands for a value."""
-        known = self.seen.get(id(value))
-        if known is not None:
+    Raises:
+        PathFault: If it has none; or what `read`, `known` and `product` raise.
+    """
+    match expression:
+        case core.Constant():
+            known = forms.literals.get(id(expression))
+            if known is None:
+                known = expression, constant(forms, expression.value)
+                forms.literals[id(expression)] = known
             return known[1]
-        stored = self.constants.get(value)
-        if stored is None:
-            stored = value if isinstance(value, str) else LinearForm.constant_form(value)
-            if isinstance(stored, LinearForm):
-                stored = self.shared(stored)
-            self.constants[value] = stored
-        self.seen[id(value)] = value, stored
-        return stored
+        case core.Variable():
+            return state.read(forms, expression.name, expression.span)
+        case core.Element():
+            return state.read(forms, cell_of(forms, expression, state), expression.span)
+        case core.Sum():
+            left = evaluate(forms, expression.left, state)
+            right = evaluate(forms, expression.right, state)
+            # By identity: forms hash slowly.
+            total = forms.sums.get((id(left), id(right)))
+            if total is None:
+                first = _number(left, expression.left)
+                second = _number(right, expression.right)
+                total = first, second, shared(forms, first + second)
+                forms.sums[id(first), id(second)] = total
+            return total[2]
+        case core.Product():
+            first = form_of(forms, expression.left, state)
+            second = form_of(forms, expression.right, state)
+            if not first.terms:
+                product = second.scaled(first.constant)
+            elif not second.terms:
+                product = first.scaled(second.constant)
+            else:
+                product = state.product(first, second, expression.span)
+            return shared(forms, product)
+    assert_never(expression)
 
-    def shared(self, form: LinearForm) -> LinearForm:
-        """Return the one object that stands for equal forms."""
-        return self.forms.setdefault(form, form)
+
+def form_of(forms: Forms, expression: core.Expression, state: Values) -> LinearForm:
+    """Return the value of an expression that is a number."""
+    return _number(evaluate(forms, expression, state), expression)
+
+
+def finite(forms: Forms, expression: core.Expression, state: Values) -> core.Value:
+    """Return the value of an expression, which has to be known."""
+    value = evaluate(forms, expression, state)
+    if isinstance(value, str):
+        return value
+    return state.known(value, expression.span) if value.terms else value.constant
+
+
+def number(forms: Forms, expression: core.Expression, state: Values) -> Fraction:
+    """Return the value of an expression, which has to be known and a number."""
+    value = finite(forms, expression, state)
+    if isinstance(value, str):
+        raise _is_name(value, expression)
+    return value
+
+
+def cell_of(forms: Forms, place: core.Variable | core.Element, state: Values) -> str:
+    """Return the name of the cell that a place is."""
+    if isinstance(place, core.Variable):
+        return place.name
+    index = finite(forms, place.index, state)
+    if isinstance(index, str) or index.denominator != 1 or not 1 <= index <= place.size:
+        raise PathFault(
+            "value error",
+            f"index of '{place.array}' is {index}",
+            place.index.span or place.span,
+            f"'{place.array}' has "
+            + (f"the indices 1 to {place.size}" if place.size else "no elements"),
+        )
+    return f"{place.array}[{index}]"
+
+
+def constant(forms: Forms, value: core.Value) -> StoredValue:
+    """Return the one object that stands for a value."""
+    known = forms.seen.get(id(value))
+    if known is not None:
+        return known[1]
+    stored = forms.constants.get(value)
+    if stored is None:
+        stored = value if isinstance(value, str) else LinearForm.constant_form(value)
+        if isinstance(stored, LinearForm):
+            stored = shared(forms, stored)
+        forms.constants[value] = stored
+    forms.seen[id(value)] = value, stored
+    return stored
+
+
+def shared(forms: Forms, form: LinearForm) -> LinearForm:
+    """Return the one object that stands for equal forms."""
+    return forms.forms.setdefault(form, form)
+
+
+def over_inputs(form: LinearForm, span: Span | None) -> LinearForm:
+    """Return a form, which has to be over inputs only."""
+    if form.samples():
+        raise PathFault("type error", "a real is used where a finite value is needed", span)
+    return form
 
 
 def names_compare(comparison: core.Comparison, left: StoredValue, right: StoredValue) -> bool:

@@ -27,7 +27,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import State, Trail, cone_of
-from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.loops import Situation, choices_in, draw_fault, endless, situation
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
@@ -316,7 +316,7 @@ def _candidates(run: Run, selection: Selection, state: State) -> list[LinearForm
     """Return the values of the candidates, the best so far first, if they can be selected."""
     values = [state.store.get(selection.best)]
     try:
-        values += [run.evaluate(candidate, state) for candidate in selection.candidates]
+        values += [evaluate(run, candidate, state) for candidate in selection.candidates]
     except (NeedsValue, PathFault):
         return None
     return selectable(values, state, run.points, run.integers)

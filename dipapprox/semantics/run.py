@@ -19,9 +19,9 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import Use
 from dipapprox.semantics.configuration import Cone, State
-from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue
+from dipapprox.semantics.evaluation import Forms
 from dipapprox.semantics.guard_lines import GuardLines
-from dipapprox.semantics.inputs import Knowledge, NeedsValue
+from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
@@ -46,7 +46,7 @@ class Weighing:
 
 
 @dataclass(slots=True, eq=False)
-class Run(Forms[State]):
+class Run(Forms):
     """One execution of a program.
 
     Attributes:
@@ -55,8 +55,6 @@ class Run(Forms[State]):
         live: Which cells matter where.
         lines: Where guards are written.
         sets: The sets of outcomes.
-        inputs: The form that an input is: a symbol, or a constant if the domain has one value; None
-            if values have names, and the path has to know which.
         outputs: The values of each finite output, as the one object that stands for each.
         names: Of the finite outputs.
         reals: The real outputs.
@@ -78,7 +76,6 @@ class Run(Forms[State]):
         uses: What blocks do with cells, by identity.
         selections: The selections in blocks, likewise.
         turn: Of the loop of equal turns that is run now; 0 if none is.
-        cells: The cells of this turn, by those of the first one.
         sites: What is added to the sites of its draws.
         rounds: Rounds of while loops so far.
         explored: Situations in loops that choose so far.
@@ -101,7 +98,6 @@ class Run(Forms[State]):
     knowledge: Knowledge
     points: Points
     live: Liveness
-    inputs: Mapping[str, LinearForm | None]
     outputs: dict[str, Mapping[core.Value, core.Value]]
     names: tuple[str, ...]
     reals: frozenset[str]
@@ -127,7 +123,6 @@ class Run(Forms[State]):
     uses: dict[int, Use] = field(default_factory=dict)
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)
     turn: int = 0
-    cells: dict[str, str] = field(default_factory=dict)
     sites: int = 0
     rounds: int = 0
     explored: int = 0
@@ -142,75 +137,6 @@ class Run(Forms[State]):
     comparisons: list[Comparison] = field(default_factory=list)
     spent: dict[int, int] = field(default_factory=dict)
     unspent: set[int] = field(default_factory=set)
-
-    def read(self, name: str, state: State, span: Span | None) -> StoredValue:
-        """Return the value of a cell, which the first turn of a loop may call by another name.
-
-        Raises:
-            NeedsValue: If it is an input that the path has to know first.
-            PathFault: If it has none on this path.
-        """
-        name = self.cells.get(name, name)
-        stored = state.store.get(name)
-        if stored is not None:
-            return stored
-        output = state.outputs.get(name)
-        if output is not None:
-            return self.constant(output)
-        if name not in self.inputs:
-            raise PathFault(
-                "value error",
-                f"'{name}' is read before it is assigned",
-                span,
-                f"assign '{name}' on every path that leads here",
-                name,
-            )
-        form = self.inputs[name]
-        if form is not None:
-            return form
-        value = state.knowledge.sole(name)
-        if value is None:
-            raise NeedsValue(name)
-        return self.constant(value)
-
-    def known(self, form: LinearForm, state: State, span: Span | None) -> Fraction:
-        """Return the number that a form over inputs is.
-
-        Raises:
-            NeedsValue: If an input has to be known first.
-            PathFault: If there are samples in the form.
-        """
-        for cell in over_inputs(form, span).inputs():
-            if state.knowledge.sole(cell) is None:
-                raise NeedsValue(cell)
-        return state.knowledge.instantiate(form).constant
-
-    def product(
-        self, left: LinearForm, right: LinearForm, state: State, span: Span | None
-    ) -> LinearForm:
-        """Return the product of two forms with symbols, of which the path knows one.
-
-        Raises:
-            NeedsValue: If an input has to be known first.
-            PathFault: If there are samples in both.
-        """
-        left, right = (state.knowledge.instantiate(form) for form in (left, right))
-        if left.is_constant:
-            return right.scaled(left.constant)
-        if right.is_constant:
-            return left.scaled(right.constant)
-        if left.samples() and right.samples():
-            raise PathFault("type error", "product of two reals", span)
-        # Not affine: one factor has to be a number, the one with fewer inputs if both may be.
-        factors = [form for form in (left, right) if not form.samples()]
-        raise NeedsValue(min(factors, key=lambda form: len(form.terms)).inputs()[0])
-
-
-def over_inputs(form: LinearForm, span: Span | None) -> LinearForm:
-    """Return a form, which has to be over inputs only."""
-    if form.samples():
-        raise PathFault("type error", "a real is used where a finite value is needed", span)
-    return form
 
 
 def new_run(
@@ -237,12 +163,12 @@ def new_run(
         knowledge,
         Points(knowledge),
         Liveness.of(program),
-        inputs,
         {cell.name: values[id(cell.domain)] for cell in program.outputs},
         tuple(cell.name for cell in program.outputs),
         frozenset(cell.name for cell in program.real_outputs),
         GuardLines(drawn_on),
         drawn_on,
+        inputs=inputs,
         forms={form: form for form in inputs.values() if form is not None},
     )
 

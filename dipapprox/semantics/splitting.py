@@ -12,7 +12,7 @@ from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State, split_on_guard
-from dipapprox.semantics.evaluation import PathFault, names_compare
+from dipapprox.semantics.evaluation import PathFault, evaluate, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.integers import at_most_zero, below_zero, coprime, with_integer_inputs
 from dipapprox.semantics.run import Run
@@ -87,8 +87,8 @@ def _split_on_comparison(
 
 def _compared(run: Run, state: State, comparison: core.Comparison) -> Split:
     """Split on one comparison; if it raises, the state is as it was."""
-    left = run.evaluate(comparison.left, state)
-    right = run.evaluate(comparison.right, state)
+    left = evaluate(run, comparison.left, state)
+    right = evaluate(run, comparison.right, state)
     relation = comparison.relation
     if isinstance(left, str) or isinstance(right, str):
         return ([state], []) if names_compare(comparison, left, right) else ([], [state])

@@ -14,9 +14,20 @@ from dipapprox.language import core
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State
-from dipapprox.semantics.evaluation import PathFault, StoredValue
+from dipapprox.semantics.evaluation import (
+    PathFault,
+    StoredValue,
+    cell_of,
+    constant,
+    evaluate,
+    finite,
+    form_of,
+    number,
+    over_inputs,
+    shared,
+)
 from dipapprox.semantics.integers import with_integer_inputs
-from dipapprox.semantics.run import Run, Weighing, over_inputs
+from dipapprox.semantics.run import Run, Weighing
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.semantics.weights import expressions_in, proportions, weight_value
 from dipapprox.source import Span
@@ -44,7 +55,7 @@ def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
     """Run target <- value."""
     name = target_name(run, state, statement.target)
     if name not in run.outputs:
-        value = run.evaluate(statement.value, state)
+        value = evaluate(run, statement.value, state)
         _store(run, state, name, value, statement.span)
         return [state]
     # Constants by identity, kept alive: fractions hash slowly.
@@ -53,8 +64,8 @@ def assign(run: Run, statement: core.Assign, state: State) -> list[State]:
     if known is not None:
         state.set_output(name, known[1])
         return [state]
-    finite = run.finite(statement.value, state)
-    found = _set_output(run, state, name, finite, statement.span)
+    shown = finite(run, statement.value, state)
+    found = _set_output(run, state, name, shown, statement.span)
     if isinstance(statement.value, core.Constant):
         run.admitted[key] = statement.value, found
     return [state]
@@ -65,7 +76,7 @@ def assign_value(run: Run, state: State, name: str, value: core.Value, span: Spa
     if name in run.outputs:
         _set_output(run, state, name, value, span)
     else:
-        _store(run, state, name, run.constant(value), span)
+        _store(run, state, name, constant(run, value), span)
 
 
 def _store(run: Run, state: State, name: str, value: StoredValue, span: Span | None) -> None:
@@ -118,9 +129,9 @@ def _set_output(
 def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
     """Run target <- a fresh sample."""
     name = target_name(run, state, statement.target)
-    mean = over_inputs(run.form(statement.mean, state), statement.mean.span)
+    mean = over_inputs(form_of(run, statement.mean, state), statement.mean.span)
     if statement.family.is_discrete:
-        mean = run.shared(with_integer_inputs(mean, state.knowledge))
+        mean = shared(run, with_integer_inputs(mean, state.knowledge))
         if mean.constant.denominator != 1:
             raise PathFault(
                 "value error",
@@ -141,7 +152,7 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
         run.drawn_on.append(line)
         if statement.family.is_discrete:
             run.integers.add(number)
-        symbol = run.shared(LinearForm.symbol(number))
+        symbol = shared(run, LinearForm.symbol(number))
         run.drawn[key] = symbol
     _store(run, state, name, symbol, statement.span)
     return [state]
@@ -149,7 +160,7 @@ def draw(run: Run, statement: core.Draw, state: State) -> list[State]:
 
 def target_name(run: Run, state: State, target: core.Variable | core.Element) -> str:
     """Return the name of the cell that is assigned."""
-    name = run.cell(target, state)
+    name = cell_of(run, target, state)
     return run.cells.get(name, name)
 
 
@@ -165,12 +176,12 @@ def weighed(
     if fixed is not None:
         _, weighing, values = fixed
         return weighing.law, values
-    values = tuple([run.finite(value, state) for value, _ in statement.options])
+    values = tuple([finite(run, value, state) for value, _ in statement.options])
     first: dict[core.Value, int] = {}
     alike = tuple([first.setdefault(value, place) for place, value in enumerate(values)])
-    number, expressions = _weights_of(run, statement)
-    numbers = tuple([run.number(expression, state) for expression in expressions])
-    key = number, statement.proportional, alike, numbers
+    written, expressions = _weights_of(run, statement)
+    numbers = tuple([number(run, expression, state) for expression in expressions])
+    key = written, statement.proportional, alike, numbers
     known = run.weighings.get(key)
     if known is None:
         known = run.weighings[key] = _weighing(run, statement, alike, state)
@@ -197,7 +208,7 @@ def _weights_of(run: Run, statement: core.Choose) -> tuple[int, tuple[core.Expre
 def _weighing(run: Run, statement: core.Choose, alike: tuple[int, ...], state: State) -> Weighing:
     """Work out the law of a choice; options with equal values are `alike`."""
     functions = [
-        weight_value(weight, lambda each: run.number(each, state), statement.span)
+        weight_value(weight, lambda each: number(run, each, state), statement.span)
         for _, weight in statement.options
     ]
     places = [place for place, function in enumerate(functions) if function.numerator]

@@ -33,7 +33,7 @@ from dipapprox.language import core
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State
-from dipapprox.semantics.evaluation import StoredValue
+from dipapprox.semantics.evaluation import StoredValue, shared
 from dipapprox.semantics.inputs import Knowledge, ValuesLeft
 from dipapprox.semantics.order import bits
 from dipapprox.semantics.run import Run
@@ -363,7 +363,7 @@ def _form(run: Run, form: LinearForm, rename: Rename) -> LinearForm:
             renamed = run.inputs.get(str(rename.get(name, name)))
             assert renamed is not None
             return renamed
-    return run.shared(_renamed_form(form, rename))
+    return shared(run, _renamed_form(form, rename))
 
 
 def _assign(state: State, end: _End, index: str) -> None:

@@ -28,8 +28,17 @@ from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.courses import Frame, Parted, SingleForms, Way, follow, into
-from dipapprox.semantics.evaluation import PathFault, StoredValue
+from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
+from dipapprox.semantics.evaluation import (
+    Forms,
+    PathFault,
+    StoredValue,
+    cell_of,
+    evaluate,
+    form_of,
+    number,
+    shared,
+)
 from dipapprox.semantics.state import Choice
 from dipapprox.semantics.weights import proportions, weight_value
 from dipapprox.services.model import NOTHING, Outcome, Published, Range
@@ -105,6 +114,36 @@ class _Course:
             for _ in range(count)
         ]
 
+    def read(self, forms: Forms, name: str, span: Span | None) -> StoredValue:
+        """Return what a cell holds, which no clamp hides."""
+        held = self.held.get(name)
+        if held is None or name in self.clamps:
+            raise NotPlain
+        return held
+
+    def known(self, form: LinearForm, span: Span | None) -> Fraction:
+        """Ask for the values of cells."""
+        raise NotPlain(form.inputs())
+
+    def product(self, left: LinearForm, right: LinearForm, span: Span | None) -> LinearForm:
+        """Refuse."""
+        raise NotPlain
+
+    def compare(self, difference: LinearForm, node: core.Comparison) -> bool:
+        """Whether a comparison holds; symbols of a range are split where it may go either way."""
+        names = difference.inputs()
+        if len(difference.terms) > 1 or not names or names[0] not in self.ranges:
+            raise NotPlain(names)
+        (name,) = names
+        found = regions(difference, self.ranges[name])
+        if len(found) > 1:
+            parts = self.parts(len(found))
+            for part, (values, _) in zip(parts, found, strict=True):
+                part.ranges[name] = values
+            raise Parted(parts)
+        ((_, sign),) = found
+        return node.relation.holds(Fraction(sign), Fraction(0))
+
     def published(self, place: int, name: str, value: StoredValue) -> tuple[int, Published]:
         """Return the sample that a reply cell publishes, and how it is moved or mirrored."""
         form = _number(value)
@@ -122,7 +161,7 @@ class _Course:
         return number, Published(place, sample.family, mean, sample.scale.coefficient, ends)
 
 
-class Courses(SingleForms[_Course]):
+class Courses:
     """Executes the handlers of one service.
 
     Args:
@@ -133,12 +172,13 @@ class Courses(SingleForms[_Course]):
 
     Attributes:
         ranges: What those of them hold that are not additive.
+        forms: Values of expressions.
     """
 
     def __init__(
         self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
     ) -> None:
-        super().__init__()
+        self.forms = Forms()
         self._epsilons = epsilons
         self._limits = limits
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
@@ -239,11 +279,11 @@ class Courses(SingleForms[_Course]):
 
     def assign(self, statement: core.Assign, course: _Course) -> _Course:
         """Run target <- value."""
-        return self._stored(course, statement.target, self.evaluate(statement.value, course))
+        return self._stored(course, statement.target, evaluate(self.forms, statement.value, course))
 
     def decides(self, statement: core.If, course: _Course) -> bool:
         """Whether the condition of a branch holds."""
-        return self.holds(statement.condition, course)
+        return holds(self.forms, statement.condition, course)
 
     def go_on(self, here: Frame, course: _Course) -> list[Way[_Course]]:
         """Return how a course goes on at a draw, a choice, a loop or an exit."""
@@ -256,7 +296,7 @@ class Courses(SingleForms[_Course]):
                 return [(here.after(), part) for part in self._chosen(course, choice)]
             case core.While(condition, body):
                 self._limits.check()
-                if not self.holds(condition, course):
+                if not holds(self.forms, condition, course):
                     return [(here.after(), course)]
                 place = here.key(), *sorted(course.held.items(), key=lambda each: each[0])
                 if place in course.seen:
@@ -273,13 +313,13 @@ class Courses(SingleForms[_Course]):
     def _stored(
         self, course: _Course, target: core.Variable | core.Element, value: StoredValue
     ) -> _Course:
-        name = self.cell(target, course)
+        name = cell_of(self.forms, target, course)
         clamp = course.handler.clamps.get(name)
         if clamp is None:
             course.held[name] = value
             course.clamps.pop(name, None)
             return course
-        reply = self.cell(clamp.place, course)
+        reply = cell_of(self.forms, clamp.place, course)
         form = _number(value)
         if form.is_constant:
             nearest = min(max(form.constant, Fraction(clamp.low)), Fraction(clamp.high))
@@ -291,18 +331,18 @@ class Courses(SingleForms[_Course]):
         return course
 
     def _drawn(self, course: _Course, draw: core.Draw) -> _Course:
-        mean = self.form(draw.mean, course)
+        mean = form_of(self.forms, draw.mean, course)
         if mean.samples() or draw.family not in _PUBLISHED or draw.scale.power != -1:
             raise NotPlain
         if draw.family.is_discrete and mean.is_constant and mean.constant.denominator != 1:
             raise NotPlain
         course.samples.append(_Sample(draw.family, mean, draw.scale))
-        sample = self.shared(LinearForm.symbol(len(course.samples) - 1))
+        sample = shared(self.forms, LinearForm.symbol(len(course.samples) - 1))
         return self._stored(course, draw.target, sample)
 
     def _chosen(self, course: _Course, choice: core.Choose) -> list[_Course]:
         weights = [
-            weight_value(w, lambda each: self.number(each, course), choice.span)
+            weight_value(w, lambda each: number(self.forms, each, course), choice.span)
             for _, w in choice.options
         ]
         if choice.proportional:
@@ -311,42 +351,8 @@ class Courses(SingleForms[_Course]):
         parts = course.parts(len(weights))
         for part, weight, (value, _) in zip(parts, weights, choice.options, strict=True):
             part.probability = part.probability * weight
-            self._stored(part, choice.target, self.evaluate(value, part))
+            self._stored(part, choice.target, evaluate(self.forms, value, part))
         return parts
-
-    # --- values ---------------------------------------------------------------------------------
-
-    def read(self, name: str, course: _Course, span: Span | None) -> StoredValue:
-        """Return what a cell holds, which no clamp hides."""
-        held = course.held.get(name)
-        if held is None or name in course.clamps:
-            raise NotPlain
-        return held
-
-    def known(self, form: LinearForm, course: _Course, span: Span | None) -> Fraction:
-        """Ask for the values of cells."""
-        raise NotPlain(form.inputs())
-
-    def product(
-        self, left: LinearForm, right: LinearForm, course: _Course, span: Span | None
-    ) -> LinearForm:
-        """Refuse."""
-        raise NotPlain
-
-    def compare(self, difference: LinearForm, node: core.Comparison, course: _Course) -> bool:
-        """Whether a comparison holds; symbols of a range are split where it may go either way."""
-        names = difference.inputs()
-        if len(difference.terms) > 1 or not names or names[0] not in course.ranges:
-            raise NotPlain(names)
-        (name,) = names
-        found = regions(difference, course.ranges[name])
-        if len(found) > 1:
-            parts = course.parts(len(found))
-            for part, (values, _) in zip(parts, found, strict=True):
-                part.ranges[name] = values
-            raise Parted(parts)
-        ((_, sign),) = found
-        return node.relation.holds(Fraction(sign), Fraction(0))
 
 
 def _in_loop(here: Frame) -> bool:

@@ -26,7 +26,7 @@ from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
-from dipapprox.semantics.evaluation import StoredValue
+from dipapprox.semantics.evaluation import StoredValue, constant
 from dipapprox.semantics.execution import execute
 from dipapprox.services.course import Courses, NotPlain
 from dipapprox.services.model import (
@@ -162,12 +162,13 @@ class System:
     def _outcomes(self, state: State, call: Call) -> list[Outcome]:
         handler = self.service.handlers[call.handler]
         held: dict[str, StoredValue] = {}
+        forms = self._courses.forms
         for name, value in zip(self._names, state, strict=True):
-            held[name] = LinearForm.symbol(name) if value is None else self._courses.constant(value)
+            held[name] = LinearForm.symbol(name) if value is None else constant(forms, value)
         if call.is_data and self.any_data:
             held[handler.arguments[0].name] = LinearForm.symbol(handler.arguments[0].name)
         for argument, value in zip(handler.arguments, call.values, strict=False):
-            held[argument.name] = self._courses.constant(value)
+            held[argument.name] = constant(forms, value)
         try:
             return self._courses.run(handler, held)
         except NotPlain as needs:
