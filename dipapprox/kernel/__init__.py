@@ -15,7 +15,7 @@ which modules import those before them:
     runs                measures, integration, states, expressions, walk, loops,
                         published, forward
     conclusions         losses, mechanisms, judgements, proofs
-    real inputs         motion, sets, shrinking
+    real inputs         motion, sets
     finite verdicts     excesses, rules
     compositions        parts, compositions
     every eps           rounds, paths, regions, quiet, potential, runs, rays, chances

@@ -57,8 +57,7 @@ from dipapprox.kernel.rules import (
     violation,
 )
 from dipapprox.kernel.services import Service, is_service, read_service
-from dipapprox.kernel.sets import every_real_pair, representatives
-from dipapprox.kernel.shrinking import smaller_eps
+from dipapprox.kernel.sets import every_real_pair, representatives, smaller_eps
 from dipapprox.kernel.signs import Epsilons, read_epsilons
 from dipapprox.kernel.traces import repetition, trace
 
