@@ -16,7 +16,7 @@ import pytest
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.events.event import Event
-from dipapprox.laws import families
+from dipapprox.laws import families, tails
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, LOGISTIC
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
@@ -60,7 +60,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "what a shift costs": lambda: cones._source(SAMPLE, {}),
     "masses": lambda: masses.law_masses(LAW, 2),
     "far away": lambda: infinity._far(MADE_UP),
-    "cutoffs": lambda: grid.cutoff_interval(LAW, 40),
+    "cutoffs": lambda: tails.cutoff_interval(LAW, 40),
     "widths of panels": lambda: grid._shape(LAW, 40, 1),
     "widths of lattices": lambda: lattice._widest(LAW),
     "densities": lambda: LAW.real,

@@ -41,17 +41,13 @@ IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)
 """Functions that scales may have."""
 
 
-_GUMBEL = (
-    "there is no Gumbel noise; the argmax of scores with Gumbel noise of scale 1/rate is "
-    "'Exp(rate, scores)'"
-)
-_STUDENT = "there is no Student-t noise; real noise is Gauss, Lap, Logistic, LapPlus and LapMinus"
+_REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIBUTIONS])
+_STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
 MEANT = {
-    "gumbel": _GUMBEL,
     "student": _STUDENT,
     "studentt": _STUDENT,
     "student_t": _STUDENT,
-    "cauchy": "there is no Cauchy noise; real noise is Gauss, Lap, Logistic, LapPlus and LapMinus",
+    "cauchy": f"there is no Cauchy noise; real noise is {_REAL}",
     "normal": "write 'Gauss(mean, standard deviation)'",
     "laplace": "write 'Lap(mean, scale)'",
     "geometric": "write 'DLap(mean, scale)': two-sided geometric noise",

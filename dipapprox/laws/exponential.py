@@ -158,8 +158,10 @@ class Exponential(RealFamily):
         remainder = abs(coefficients[-1] * h / (degree + 1)) * abs(h).exp()
         return coefficients, remainder
 
-    def cutoff_guess(self, bits: int) -> arb:
+    def cutoff_guess(self, bits: int, side: int) -> arb:
         """Exact, about."""
+        if side not in self.sides:
+            return flint.arb(0)
         return flint.arb.const_log2() * max(bits - (self.sides == BOTH_SIDES), 0)
 
     def log_moment(self, t: arb) -> arb:
@@ -184,10 +186,11 @@ class Exponential(RealFamily):
             raise BrokenInvariant("a one-sided law was sampled where it has no mass")
         mass = float(self.steep)
         tail = mass * double_functions.exponential(-np.abs(t))
-        return panels.OnPanels(tail, tail, _ERRORS, mass, self._ellipses(center, half, rule))
+        errors = panels.relative_errors(tail, tail, center, half, _ERRORS)
+        return panels.OnPanels(tail, tail, errors, mass, self._ellipses(center, half, rule))
 
     def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(center, half, rule)
+        x, y = panels.arcs(np.abs(center), half, rule)
         with np.errstate(over="ignore", invalid="ignore"):
             tail = float(self.steep) * double_functions.growth(-x)
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)
@@ -201,7 +204,7 @@ class Exponential(RealFamily):
         shares: Array = self._shares(differences) * (differences != 0)
         return double_functions.exponential(-np.abs(z)) * shares
 
-    def moved(self, far: Array, by: Array) -> Array:
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) is within e^|d|."""
         return by
 

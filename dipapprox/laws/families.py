@@ -9,6 +9,7 @@ from dipapprox.laws.discrete_laplace import DISCRETE_LAPLACE
 from dipapprox.laws.exponential import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.laws.gaussian import GAUSSIAN
+from dipapprox.laws.gumbel import GUMBEL, REFLECTED_GUMBEL
 from dipapprox.laws.logistic import LOGISTIC
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "EXPONENTIAL",
     "FAMILIES",
     "GAUSSIAN",
+    "GUMBEL",
     "LAPLACE",
     "LOGISTIC",
     "REFLECTED_EXPONENTIAL",
+    "REFLECTED_GUMBEL",
 ]
 
 FAMILIES: Mapping[str, Family] = {
@@ -32,6 +35,8 @@ FAMILIES: Mapping[str, Family] = {
         DISCRETE_LAPLACE,
         DISCRETE_GAUSSIAN,
         LOGISTIC,
+        GUMBEL,
+        REFLECTED_GUMBEL,
     )
 }
 """A new family is a file and a line here."""

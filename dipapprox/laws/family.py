@@ -197,8 +197,8 @@ class RealFamily(Family):
         """
 
     @abstractmethod
-    def cutoff_guess(self, bits: int) -> arb:
-        """Return a distance c with one-sided tail mass about 2**-bits, without any promise."""
+    def cutoff_guess(self, bits: int, side: int) -> arb:
+        """Return a distance with a mass of about 2**-bits beyond on a side, without any promise."""
 
     @abstractmethod
     def log_moment(self, t: arb) -> arb:
@@ -224,9 +224,9 @@ class RealFamily(Family):
         """Return f at points of shape (…, D), whose sides are those of their differences."""
 
     @abstractmethod
-    def moved(self, far: Array, by: Array) -> Array:
-        """Return by how much f changes in proportion, to first order, at points up to `far` scales
-        from 0 that are moved by so much, and rounded."""
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
+        """Return by how much f changes in proportion, to first order, at points at most `reach`
+        from the middle that are moved by so much, and rounded."""
 
     @abstractmethod
     def beyond(

@@ -161,7 +161,7 @@ class Gaussian(RealFamily):
         largest = (-least / 2).exp() / (2 * flint.arb.pi()).sqrt()
         return coefficients, largest / (rho**degree * (rho - 1))
 
-    def cutoff_guess(self, bits: int) -> arb:
+    def cutoff_guess(self, bits: int, side: int) -> arb:
         """Chernoff's bound."""
         return (2 * flint.arb.const_log2() * max(bits - 1, 0)).sqrt()
 
@@ -180,10 +180,11 @@ class Gaussian(RealFamily):
         whatever the value misses."""
         density = double_functions.exponential(-0.5 * t * t) * _ROOT
         tail = density * double_functions.mills_ratio(np.abs(t))
-        return panels.OnPanels(density, tail, _ERRORS, _ROOT, self._ellipses(center, half, rule))
+        errors = panels.relative_errors(density, tail, center, half, _ERRORS)
+        return panels.OnPanels(density, tail, errors, _ROOT, self._ellipses(center, half, rule))
 
     def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(center, half, rule)
+        x, y = panels.arcs(np.abs(center), half, rule)
         t, right, square = np.abs(x), x > 0, x * x
         with np.errstate(over="ignore", invalid="ignore"):
             bell = double_functions.growth(-0.5 * square) * _ROOT_ABOVE
@@ -216,8 +217,9 @@ class Gaussian(RealFamily):
         """f(z)."""
         return double_functions.exponential(-0.5 * z * z) * _ROOT
 
-    def moved(self, far: Array, by: Array) -> Array:
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) = exp(-z d - d²/2), and z² is rounded once."""
+        far = np.abs(middle) + reach
         return far * by + 2.0**-52 * far * far
 
     def beyond(

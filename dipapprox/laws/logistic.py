@@ -15,9 +15,8 @@ Off the line. Let z = x + iy and u = e^-|x|. As |1 + e^(-z)|² = 1 + 2 e^-x cos 
 
     q = 1 + 2 u cos y + u²,    |f| = u / q,    |s| = 1 / √q for x >= 0, and u / √q for x <= 0,
 
-and 1 - s likewise at -z. Poles are where q = 0: on x = 0, at odd multiples of π. For
-0 <= |y| <= h <= π, cos y >= cos h >= 1 - h²/2 + h⁴/24 - h⁶/720 (Taylor, Lagrange's remainder), and
-always q >= (1 - u)²; as a function of u, q is least at -cos y.
+and 1 - s likewise at -z. Poles are where q = 0: on x = 0, at odd multiples of π. Always
+q >= (1 - u)²; as a function of u, q is least at -cos y.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ class Logistic(RealFamily):
         disc = boxes.Box((c - wide).lower(), (c + wide).upper(), wide.upper())
         return found, self.pdf_bound(disc, 0) / (rho**degree * (rho - 1))
 
-    def cutoff_guess(self, bits: int) -> arb:
+    def cutoff_guess(self, bits: int, side: int) -> arb:
         """As if the tail were e^-t."""
         return flint.arb.const_log2() * bits
 
@@ -175,10 +174,12 @@ class Logistic(RealFamily):
         e = double_functions.exponential(-np.abs(t))
         tail = e / (1 + e)
         ellipses = self._ellipses(center, half, rule)
-        return panels.OnPanels(tail / (1 + e), tail, _ERRORS, 0.25, ellipses)
+        density = tail / (1 + e)
+        errors = panels.relative_errors(density, tail, center, half, _ERRORS)
+        return panels.OnPanels(density, tail, errors, 0.25, ellipses)
 
     def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
-        x, y = panels.arcs(center, half, rule)
+        x, y = panels.arcs(np.abs(center), half, rule)
         left, right = x[:, :-1], x[:, 1:]
         nearest = np.where((left < 0) & (right > 0), 0.0, np.minimum(np.abs(left), np.abs(right)))
         furthest = np.maximum(np.abs(left), np.abs(right))
@@ -200,7 +201,7 @@ class Logistic(RealFamily):
         found: Array = e / ((1 + e) * (1 + e))
         return found
 
-    def moved(self, far: Array, by: Array) -> Array:
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) is within e^|d|."""
         return by
 
@@ -221,10 +222,7 @@ class Logistic(RealFamily):
 
 def _least_q(least: Array, most: Array, height: Array) -> Array:
     """A lower bound of q for u between two bounds and |y| <= height; 0 where there is none."""
-    square = height * height
-    cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))
-    # Beyond π the cosine is not monotone: -1 serves everywhere.
-    cosine = np.where(height < 3.125, np.maximum(cosine - _SLACK, -1.0), -1.0)
+    cosine = panels.least_cosine(height)
     u = np.clip(-cosine, least, most)
     found: Array = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
     return found

@@ -3,14 +3,18 @@
 A panel is the interval [c - h, c + h] in standard units; z = c + h w maps the reference interval
 [-1, 1] onto it, and each Bernstein ellipse of the rule (`legendre.Rule`) onto an ellipse round
 it. On ellipses suprema are those of the modulus on the boundary, by the maximum principle, and the
-boundary is cut into arcs at equidistant real parts. Laws here are symmetric, or mirror images of
-each other: we may assume c >= 0.
+boundary is cut into arcs at equidistant real parts.
 
-Cuts. Let the ellipse have the semi-axes A and B. The computed A' is at least A + 2^-30 (c + A), and
-the cuts x_j = fl(c + A' e_j), e_j from -1 to 1, are within 2^-51 (c + A') <= 2^-20 A' of c + A'
-e_j. So the outer cuts enclose the ellipse; and it lies inside the one with the semi-axes A' and B,
-on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 3/4. Otherwise cuts
-need no error bounds: they are what they are.
+Values. Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h <= 2^20 the computed
+point t = fl(c + fl(h x)) is within d = 2^-50 T of the exact one. Where the hazard rate is at most
+|t| + 1 this changes functions by factors within exp(± d (T + 1 + d)); as d (T + 1) is below 2^-9,
+1.01 times the terms of first order bound all relative errors.
+
+Cuts. Let the ellipse have the semi-axes A and B. The computed A' is at least A + 2^-30 (|c| + A),
+and the cuts x_j = fl(c + A' e_j), e_j from -1 to 1, are within 2^-51 (|c| + A') <= 2^-20 A' of
+c + A' e_j. So the outer cuts enclose the ellipse; and it lies inside the one with the semi-axes A'
+and B, on which |Im z| <= B sqrt(1 - e²) (1 + 2^-18) beyond the computed cut at |e| <= 3/4.
+Otherwise cuts need no error bounds: they are what they are.
 
 Rounding. `growth` exceeds the exponential by 2^-30 in proportion, which covers the roundings of its
 argument, at most 700 * 2^-51, or 2^-990 below -690, and of what is made of it. Where a lower bound
@@ -19,14 +23,17 @@ is wanted, the factor 1 - 2^-20 leaves as much, up to 2^-988, which is only take
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
+from dipapprox.arithmetic.rounding import UNIT_ROUNDOFF
 
 Array = NDArray[np.float64]
+Pair = tuple[float, float]
 
 _ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
@@ -40,8 +47,7 @@ class OnPanels(NamedTuple):
     Attributes:
         density: f(t), shape (n, P).
         tail: The mass beyond t, as seen from 0, shape (n, P).
-        errors: Relative errors of both as polynomials in T, the largest |t|, in units of 2^-53: the
-            coefficients of 1, T and T², each for the density and for the tail.
+        errors: Bounds of the absolute errors of both on each panel but for 2^-989, shape (2, P).
         peak: About the largest density.
         ellipses: Bounds of the moduli of f, the distribution function and the survival function on
             the R ellipses round each panel, each of shape (R, P).
@@ -49,22 +55,52 @@ class OnPanels(NamedTuple):
 
     density: Array
     tail: Array
-    errors: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+    errors: Array
     peak: float
     ellipses: tuple[Array, Array, Array]
 
 
+def relative_errors(
+    density: Array, tail: Array, center: Array, half: Array, coefficients: Sequence[Pair]
+) -> Array:
+    """Return errors from relative ones that are polynomials in T, in units of 2^-53.
+
+    Args:
+        density: As in `OnPanels`.
+        tail: Likewise.
+        center: Of the panels.
+        half: Their half-widths.
+        coefficients: Of 1, T and T², each for the density and for the tail.
+    """
+    reach = np.abs(center) + half
+    constant, linear, square = 1.01 * UNIT_ROUNDOFF * np.array(coefficients)[..., None]
+    largest = np.stack([density.max(axis=0), tail.max(axis=0)])
+    found: Array = (constant + reach * (linear + reach * square)) * largest
+    return found
+
+
+def least_cosine(height: Array) -> Array:
+    """Return a lower bound of cos y for |y| <= height.
+
+    By Taylor's polynomial 1 - h²/2 + h⁴/24 - h⁶/720, which is below the cosine; rounding costs less
+    than 2^-30. Beyond π the cosine is not monotone: -1 serves everywhere.
+    """
+    square = height * height
+    cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30))
+    found: Array = np.where(height < 3.125, np.maximum(cosine - 2.0**-30, -1.0), -1.0)
+    return found
+
+
 def arcs(center: Array, half: Array, rule: Rule) -> tuple[Array, Array]:
-    """Cut the ellipses round |c|.
+    """Cut the ellipses.
 
     Returns:
         The cuts x_j, (R, arcs + 1, P), and the largest |Im z| on the arcs of the left half, (R,
         arcs / 2, P): those of the right half are as high.
     """
-    c = np.abs(center)
-    wide = rule.wide[:, None] * (half * (1 + 2.0**-29)) + 2.0**-29 * c
+    wide = rule.wide[:, None] * (half * (1 + 2.0**-29)) + 2.0**-29 * np.abs(center)
     high = rule.high[:, None] * half
-    return wide[:, None, :] * _EDGES + c, high[:, None, :] * _HEIGHTS
+    return wide[:, None, :] * _EDGES + center, high[:, None, :] * _HEIGHTS
 
 
 def both_halves(left: Array) -> Array:
@@ -75,6 +111,6 @@ def both_halves(left: Array) -> Array:
 def mirrored(
     center: Array, density: Array, below: Array, above: Array
 ) -> tuple[Array, Array, Array]:
-    """Return bounds round c from bounds round |c|."""
+    """Return bounds round c from bounds round |c|, for symmetric laws and mirror images."""
     swapped = center < 0
     return density, np.where(swapped, above, below), np.where(swapped, below, above)

@@ -11,16 +11,8 @@ from flint import arb
 from dipapprox.arithmetic.boxes import Box, largest, smallest
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES, RealFamily
-
-
-@dataclass(frozen=True, slots=True)
-class Cutoff:
-    """A proved cut-off: the standard law puts at most `tail` above `distance`, and below -it."""
-
-    distance: Fraction
-    tail: Fraction
 
 
 def mass_bound(law: RealFamily, lower: Box, upper: Box, lower_side: int, upper_side: int) -> arb:
@@ -59,21 +51,24 @@ def tail_mass(family: RealFamily, distance: Fraction, side: int, bits: int) -> a
 
 
 @cache
-def cutoff(family: RealFamily, bits: int) -> Cutoff:
-    """Return a distance, a multiple of 1/8, beyond which each tail has mass at most 2**-bits.
+def cutoff(family: RealFamily, side: int, bits: int) -> Fraction:
+    """Return a distance, a multiple of 1/8, beyond which a side of 0 has a mass <= 2**-bits.
 
-    The distance is guessed and then proved by evaluating the tails with balls.
+    It is guessed and then proved by evaluating the tail with balls.
     """
     wanted = Fraction(1, 2**bits)
     with precision(64):
-        guess = exact_fraction(family.cutoff_guess(bits).mid())
+        guess = exact_fraction(family.cutoff_guess(bits, side).mid())
     eighths = ceil(8 * guess)
-    while not all(
-        _is_at_most(tail_mass(family, Fraction(eighths, 8), side, bits + 64), wanted)
-        for side in BOTH_SIDES
-    ):
+    while not _is_at_most(tail_mass(family, Fraction(eighths, 8), side, bits + 64), wanted):
         eighths += 1
-    return Cutoff(Fraction(eighths, 8), wanted)
+    return Fraction(eighths, 8)
+
+
+def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
+    """Return where a law keeps all but 2**(1 - bits) of its mass."""
+    left, right = (cutoff(law.real, side, bits) * law.scale for side in BOTH_SIDES)
+    return law.mean - left, law.mean + right
 
 
 def _is_at_most(ball: arb, bound: Fraction) -> bool:

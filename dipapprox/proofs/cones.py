@@ -161,7 +161,9 @@ def _source(sample: Sample, inputs: dict[str, int]) -> Source:
         pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
     else:
         # Shifts cost at most this; that some cost as much is not known.
-        raise NotReal(f"{sample.family.title} noise: budgets are for noise of Laplace type")
+        title, one_way = sample.family.title, sample.family.shifts != sample.family.sides
+        price = ", and shifts one way have no finite price" if one_way else ""
+        raise NotReal(f"{title} noise: budgets are for noise of Laplace type{price}")
     rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
     mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
     is_integer = sample.family.is_discrete

@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement, product
 import pytest
 from event_strategies import CONTINUOUS, events
 from hypothesis import given, settings
+from scipy.special import gamma
 
 from dipapprox.events.event import Event
 from dipapprox.events.sums import law_of, leading, primitive, used_together
@@ -44,6 +45,8 @@ def characteristic(law: Distribution, t: float) -> complex:
             value = (1 - p) ** 2 / (1 - 2 * p * math.cos(t) + p * p)
         case "Logistic":
             value = math.pi * b * t / math.sinh(math.pi * b * t)
+        case "Gumbel" | "GumbelMinus" as name:
+            value = complex(gamma(1 - 1j * b * t * (1 if name == "Gumbel" else -1)))
         case "DGauss":
             weights = {k: math.exp(-((k / b) ** 2) / 2) for k in range(-40, 41)}
             total = sum(w * math.cos(k * t) for k, w in weights.items())

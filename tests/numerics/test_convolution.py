@@ -14,7 +14,15 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import LimitReached
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, LOGISTIC
+from dipapprox.laws.families import (
+    EXPONENTIAL,
+    FAMILIES,
+    GAUSSIAN,
+    GUMBEL,
+    LAPLACE,
+    LOGISTIC,
+    REFLECTED_GUMBEL,
+)
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.algebras.ball_convolution import Piece, convolved_pieces
@@ -93,9 +101,13 @@ def test_doubles_lie_where_the_balls_say(seed: int) -> None:
 
 @pytest.mark.parametrize("family", CONTINUOUS)
 def test_sums_of_two_have_their_known_densities(family: Family) -> None:
-    """Gauss: of the scale 5 for 3 and 4. Logistic, equal scales; exponential type, scales 1 and 2:
-    partial fractions."""
-    scales = {GAUSSIAN: (3, 4), LOGISTIC: (1, 1)}.get(family, (1, 2))
+    """Gauss: of the scale 5 for 3 and 4. Logistic and Gumbel, equal scales, the latter with
+    Macdonald's function: 2 e^-x K_0(2 e^(-x/2)). Exponential type, scales 1 and 2: partial
+    fractions."""
+    gumbel = {GUMBEL: 1, REFLECTED_GUMBEL: -1}
+    scales = {GAUSSIAN: (3, 4), LOGISTIC: (1, 1), **dict.fromkeys(gumbel, (1, 1))}.get(
+        family, (1, 2)
+    )
     one, two = (law(family, 0, s) for s in scales)
     grid = lattice(one, two)
     slow = BallAlgebra(grid, 80, 40)
@@ -110,6 +122,9 @@ def test_sums_of_two_have_their_known_densities(family: Family) -> None:
             elif family is LOGISTIC:
                 e = (-abs(x)).exp()
                 expected = e * (abs(x) - 2 + (abs(x) + 2) * e) / (1 - e) ** 3
+            elif family in gumbel:
+                v = (-x * gumbel[family]).exp()
+                expected = 2 * v * (2 * v.sqrt()).bessel_k(0) if v < 1000 else arb(0)
             elif family is LAPLACE:
                 expected = ((-abs(x) / 2).exp() * 2 - (-abs(x)).exp()) / 6
             else:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.laws.families import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    GUMBEL,
+    LAPLACE,
+    LOGISTIC,
+    REFLECTED_EXPONENTIAL,
+    REFLECTED_GUMBEL,
+)
 from dipapprox.laws.family import Family
 from dipapprox.laws.tails import cutoff, mass_bound, tail_mass
 from tests.families import REAL_FAMILIES
@@ -23,7 +31,7 @@ lengths = st.fractions(0, 6, max_denominator=64)
 unit = st.fractions(0, 1, max_denominator=16)
 branches = st.sampled_from(
     [
-        (GAUSSIAN, 0),
+        *((family, 0) for family in REAL_FAMILIES if not family.has_kink),
         *((family, side) for family in REAL_FAMILIES if family.has_kink for side in (-1, 1)),
     ]
 )
@@ -51,6 +59,15 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
             "cdf": (-z / root).erfc() / 2,
             "survival": (z / root).erfc() / 2,
         }[name]
+    if family is LOGISTIC:
+        below, above = 1 / (1 + (-z).exp()), 1 / (1 + z.exp())
+        return {"pdf": below * above, "cdf": below, "survival": above}[name]
+    if family in (GUMBEL, REFLECTED_GUMBEL):
+        outer = -z if family is GUMBEL else z
+        w = outer.exp()
+        ends = [(-w).exp(), 1 - (-w).exp()]
+        below, above = ends if family is GUMBEL else ends[::-1]
+        return {"pdf": (outer - w).exp(), "cdf": below, "survival": above}[name]
     mass = to_ball(MASS.get((family, side), Fraction(0)))
     tail = (z if side < 0 else -z).exp() * mass
     increasing = tail if side < 0 else 1 - tail
@@ -89,6 +106,11 @@ def test_values_agree_with_complex_functions(
             0.049787068367863944,
         ),
         (REFLECTED_EXPONENTIAL, 1, Fraction(3), 0.0, 1.0),
+        # scipy.stats.logistic, gumbel_r and gumbel_l
+        (LOGISTIC, 0, Fraction(2), 0.10499358540350652, 0.8807970779778823),
+        (GUMBEL, 0, Fraction(-3, 2), 0.05070711360998073, 0.011314286380459627),
+        (GUMBEL, 0, Fraction(2), 0.1182049515931431, 0.8734230184931166),
+        (REFLECTED_GUMBEL, 0, Fraction(1), 0.17937407873401718, 0.9340119641546875),
     ],
 )
 def test_reference_values(
@@ -181,17 +203,16 @@ def test_the_straddling_laplace_mass_takes_both_branches() -> None:
 @given(st.sampled_from(REAL_FAMILIES), st.integers(4, 400))
 @settings(deadline=None, max_examples=48)
 def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
-    found = cutoff(family, bits)
-    assert found.tail == Fraction(1, 2**bits)
+    wanted = Fraction(1, 2**bits)
     for side in (-1, 1):
-        beyond = enclosed(tail_mass(family, found.distance, side, bits + 80))
-        assert beyond.upper <= found.tail
-        assert (beyond.upper == 0) == (family.has_kink and (family, side) not in MASS)
-    # One step of the grid inwards and Chernoff's constant are all that is lost.
-    nearer = max(found.distance - Fraction(3, 4), Fraction(0))
-    assert any(
-        enclosed(tail_mass(family, nearer, side, bits + 80)).upper > found.tail for side in (-1, 1)
-    )
+        found = cutoff(family, side, bits)
+        beyond = enclosed(tail_mass(family, found, side, bits + 80))
+        assert beyond.upper <= wanted
+        assert (beyond.upper == 0) == (side not in family.sides)
+        # One step of the grid inwards and Chernoff's constant are all that is lost.
+        nearer = max(found - Fraction(3, 4), Fraction(0))
+        if found:
+            assert enclosed(tail_mass(family, nearer, side, bits + 80)).upper > wanted
 
 
 def test_tail_masses() -> None:

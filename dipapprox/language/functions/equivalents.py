@@ -20,8 +20,8 @@ _CHOOSE = 'choices are drawn with dipapprox.choose: choose(range(6)), choose({"a
 _SCALED = "for scales: laplace(q, log(3) / eps)"
 _MULTIPLE = "dipapprox.rounded(x, low, high, step=1) is the nearest multiple, of noise too"
 _GUMBEL = (
-    "there is no Gumbel noise; the position of the largest score with Gumbel noise of scale b is "
-    "dipapprox.exponential_mechanism(1 / b, scores)"
+    "dipapprox.gumbel(mode, scale) draws Gumbel noise; the place of the largest score with noise "
+    "of scale b is dipapprox.exponential_mechanism(1 / b, scores)"
 )
 _HEAVY = "there is no such noise: its probabilities have no enclosures here"
 
@@ -52,7 +52,7 @@ _HINTS = {
 }
 _BY_NAME = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 
-_DRAWS = frozenset(["gauss", "laplace", "discrete_laplace", "where"])
+_DRAWS = frozenset(["gauss", "gumbel", "laplace", "discrete_laplace", "where"])
 """Without the name of a module before them, these are dipapprox's."""
 
 _WEIGHTS = frozenset(["log", "sqrt", "exp"])
@@ -65,6 +65,7 @@ _SIGNATURES = {
     **dict.fromkeys(["laplace", "logistic", "discrete_laplace"], "(mean, scale)"),
     **dict.fromkeys(["gauss", "discrete_gauss"], "(mean, deviation)"),
     **dict.fromkeys(["laplace_plus", "laplace_minus"], "(start, scale)"),
+    **dict.fromkeys(["gumbel", "gumbel_minus"], "(mode, scale)"),
     "choose": "(values, probabilities)",
     "exponential_mechanism": "(rate, scores)",
     "clamp": "(value, low, high)",

@@ -24,9 +24,11 @@ from dipapprox.laws.families import (
     DISCRETE_LAPLACE,
     EXPONENTIAL,
     GAUSSIAN,
+    GUMBEL,
     LAPLACE,
     LOGISTIC,
     REFLECTED_EXPONENTIAL,
+    REFLECTED_GUMBEL,
 )
 from dipapprox.laws.family import Family
 
@@ -57,6 +59,16 @@ def laplace_minus(start: Mean, scale: Scale) -> Quantity:
 def logistic(mean: Mean, scale: Scale) -> Quantity:
     """Draw logistic noise: Pr[X <= x] = 1 / (1 + e^(-(x - mean) / scale))."""
     return _draw(LOGISTIC, mean, scale)
+
+
+def gumbel(mode: Mean, scale: Scale) -> Quantity:
+    """Draw Gumbel noise: Pr[X <= x] = e^(-e^(-(x - mode) / scale))."""
+    return _draw(GUMBEL, mode, scale)
+
+
+def gumbel_minus(mode: Mean, scale: Scale) -> Quantity:
+    """Draw its mirror image: Pr[X >= x] = e^(-e^((x - mode) / scale))."""
+    return _draw(REFLECTED_GUMBEL, mode, scale)
 
 
 def discrete_laplace(mean: Mean, scale: Scale) -> Quantity:

@@ -26,8 +26,8 @@ from typing import NamedTuple
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import RealFamily
-from dipapprox.laws.tails import cutoff
+from dipapprox.laws.family import BOTH_SIDES
+from dipapprox.laws.tails import cutoff_interval
 
 MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""
@@ -185,18 +185,6 @@ _HALVINGS = 12
 """How often a panel can be halved before the common denominator has to grow."""
 
 
-def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
-    """Return where a law keeps all but 2**(1 - bits) of its mass."""
-    left, right = (reach * law.scale for reach in _reaches(law.real, bits))
-    return law.mean - left, law.mean + right
-
-
-def _reaches(family: RealFamily, bits: int) -> tuple[Fraction, Fraction]:
-    """How many scales to the left and to the right of its mean a law is kept."""
-    reach, none = cutoff(family, bits).distance, Fraction(0)
-    return reach if -1 in family.sides else none, reach if 1 in family.sides else none
-
-
 class _Shape(NamedTuple):
     """What the choice of widths needs to know of a law, in doubles: nothing here is proved."""
 
@@ -211,7 +199,7 @@ def _shape(law: Distribution, bits: int, fineness: int) -> _Shape:
     # absolute error. The least of many one-sided samples lies next to the edge of the support:
     # there panels shrink towards the edge, as exp(-n d) is harmless on the panel [d, 2 d].
     width, slope = law.real.panel
-    edge = inf if all(_reaches(law.real, bits)) else width / 2 / fineness**4
+    edge = inf if law.real.sides == BOTH_SIDES else width / 2 / fineness**4
     return _Shape(float(law.scale), width / fineness, slope / fineness, edge)
 
 

@@ -180,19 +180,19 @@ def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
 def _table(law: Distribution, width: Fraction, reach: int, rule: Rule) -> tuple[Array, Array]:
     """The table of a law, and the relative errors of its entries by difference.
 
-    z = (d - μ/w + (x_j - x_i) / 2) w/σ is at most T = (|d - μ/w| + 1) w/σ and has an error of at
-    most δ = 2^-50 (|d - μ/w| + |μ/w| + 1) w/σ; so the density's relative error is at most 1.01 (T δ
-    + 2 u T²), or 1.01 δ for laws of exponential type, and 2^-48 with those of its factors.
+    z = (d - μ/w + (x_j - x_i) / 2) w/σ is at most w/σ from (d - μ/w) w/σ, with an error of at most
+    2^-50 (|d - μ/w| + |μ/w| + 1) w/σ; so the density's relative error is at most 1.01 times what
+    `moved` says, and 2^-48 with those of its factors.
     """
     mean, ratio, scale = (float(x) for x in (law.mean / width, width / law.scale, law.scale))
     differences = np.arange(-reach, reach + 1, dtype=np.float64) - mean
     between = (rule.nodes[:, None] - rule.nodes[None, :]) / 2
     z = (differences + between[..., None]) * ratio
-    far = (np.abs(differences) + 1) * ratio
-    moved = 2.0**-50 * (far + abs(mean) * ratio)
+    moved = 2.0**-50 * (np.abs(differences) + 1 + abs(mean)) * ratio
     weights = rule.from_left[:, -1] / (2 * scale)
     density = law.real.at_differences(z, differences)
-    return density * weights[None, :, None], 1.01 * law.real.moved(far, moved) + 2.0**-48
+    relative = law.real.moved(differences * ratio, ratio, moved)
+    return density * weights[None, :, None], 1.01 * relative + 2.0**-48
 
 
 def _law_majorants(

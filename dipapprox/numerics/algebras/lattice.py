@@ -4,10 +4,9 @@ Convolutions add up panels: k w and l w make (k + l) w. So on a *lattice* all ki
 all constants are multiples of one width w, which is narrow for every law. The grid covers all but
 little of every sample and every sum; for a sum of independent X_i and 0 < λ
 
-    Pr[Σ X_i - mean >= t]  <=  exp(Σ ψ_i(λ) - λ t),     ψ_i(λ) = log E exp(λ (X_i - mean_i)):
+    Pr[Σ X_i - mean >= t]  <=  exp(Σ ψ_i(λ) - λ t),     ψ_i(λ) = log E exp(λ (X_i - mean_i)),
 
-λ² σ² / 2 for Gaussian samples, -log(1 - b² λ²) for Laplace ones, -log(1 - b λ) for one-sided ones
-above their mean and -log(1 + b λ) for those below.
+which families know.
 
 References:
     H. Chernoff, A measure of asymptotic efficiency for tests of a hypothesis, Ann. Math. Statist.
@@ -29,8 +28,9 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import asking
-from dipapprox.numerics.algebras.grid import Grid, Span, cutoff_interval
+from dipapprox.numerics.algebras.grid import Grid, Span
 
 MOST_PANELS = 2048
 """Convolutions take a time that grows with the square of the number of panels."""

@@ -7,14 +7,8 @@ A panel is the interval [c - h, c + h] in standard units; z = c + h w maps the r
 it. The density, the distribution function and 1 minus it, the survival function, come from the
 same exponentials, on many panels at once: commonly those of all laws of a grid.
 
-Inputs c and h are correctly rounded. With u = 2^-53 and T = |c| + h <= 2^20 the computed point t =
-fl(c + fl(h x)) is within d = 2^-50 T of the exact one. This changes the functions by factors within
-exp(± d (T + 1 + d)), because the hazard rate of any law here is at most |t| + 1; as d (T + 1) is
-below 2^-9, 1.01 times the terms of first order bound all relative errors. Beyond t = 40 Mills'
-ratio is taken at 40: the density is then below 2^-990, and so is whatever the value misses.
-
-On the panel itself the functions are monotone, but for the Gaussian density round 0: their suprema
-are the values at an end. Bounds on ellipses are the families' (`laws.panels`).
+Values, their errors and bounds on ellipses are the families' (`laws.panels`). On the panel itself
+the functions are monotone, but for densities round 0: their suprema are the values at an end.
 
 Restricted laws (see `grid` for what restriction means). With F the distribution function, a and b
 the span's ends:
@@ -86,16 +80,11 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     # f(0) is then at most 2^-60 larger than the density there.
     right = np.broadcast_to(center > 0, t.shape) if family.has_kink else t > 0
     straddling = right[-1] > right[0]
-    coefficients = UNIT_ROUNDOFF * np.array([(one, beyond, beyond) for one, beyond in errors])
     values, body = np.empty((3, *t.shape)), 1 - tail
     values[0] = density
     values[1] = np.where(right, body, tail)
     values[2] = np.where(right, tail, body)
-    constant, linear, square = 1.01 * coefficients[..., None]
-    error = constant + reach * (linear + reach * square)
-    error[0] *= density.max(axis=0)
-    error[1:] *= tail.max(axis=0)
-    error += 2 * UNDERFLOW
+    error = errors[[0, 1, 1]] + 2 * UNDERFLOW
     error[1] += UNIT_ROUNDOFF * right[-1]
     error[2] += UNIT_ROUNDOFF * ~right[0]
     # On the panel, the distribution function is largest at the right end, survival at the left.

@@ -28,7 +28,7 @@ from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, to_ball
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
-from dipapprox.numerics.algebras.grid import cutoff_interval
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.numerics.conditioning.separators import Separator
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)

@@ -30,9 +30,10 @@ from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event, Star
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.algebras.grid import MAX_PANELS, cutoff_interval
+from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
 from dipapprox.numerics.elimination.order_event import (

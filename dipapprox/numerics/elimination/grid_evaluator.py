@@ -17,9 +17,10 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import law_order
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.algebras.grid import build_grid, cutoff_interval
+from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.refinement import (

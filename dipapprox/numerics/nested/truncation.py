@@ -33,7 +33,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.tails import cutoff
+from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import Mass, Nest, Node, Product, Span, Sum, children, variables
 
@@ -88,8 +88,7 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
 def _cut(span: Span, bits: int, boxes: tuple[Interval, ...]) -> tuple[Span, Interval]:
     """Make both ends finite and return the exact hull of the range."""
     law = span.law
-    distance = cutoff(law.real, bits).distance * law.scale
-    low, high = law.mean - distance, law.mean + distance
+    low, high = cutoff_interval(law, bits)
     lower = None if span.lower is None else span.lower.extent(lambda k: boxes[int(k)])
     upper = None if span.upper is None else span.upper.extent(lambda k: boxes[int(k)])
     if lower is None:

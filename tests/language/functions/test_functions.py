@@ -447,7 +447,7 @@ WRONG = {
     "return laplace(q, math.log(2) / eps) > 0": "dipapprox.log(x) is the natural logarithm",
     "return gauss(q, numpy.sqrt(eps)) > 0": "dipapprox.sqrt(x) is the root",
     "return numpy.random.normal(q, 1) > 0": "dipapprox.gauss(mean, standard_deviation)",
-    "return q + numpy.random.gumbel(0, 1) > 0": "dipapprox.exponential_mechanism(1 / b, scores)",
+    "return q + numpy.random.gumbel(0, 1) > 0": "dipapprox.gumbel(mode, scale)",
     "return numpy.random.standard_t(q) > 0": "there is no such noise",
     "return random.choice([0, 1])": "dipapprox.choose",
     "return numpy.clip(q, 0, 1)": "dipapprox.clamp(x, low, high)",

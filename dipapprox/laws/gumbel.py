@@ -1,0 +1,280 @@
+"""Gumbel noise: f(z) = v e^-v with v = e^-z; Pr[Z <= z] = e^-v. Its mirror image is that of -Z.
+
+v has the standard exponential law, and dv/dz = -v. So f' = (v - 1) f, and f rises up to z = 0 and
+falls from there on: f <= 1/e. The difference of two independent samples is logistic: given v', the
+event Z - Z' <= x is v >= v' e^-x, of the mass E e^(-v' e^-x) = 1 / (1 + e^-x).
+
+Shifts. f(z - d) / f(z) = e^d e^(-v (e^d - 1)). For d > 0 that is at most e^d, which it nears as z
+grows. For d < 0 the exponent -v (e^d - 1) has no bound as z falls: no factor serves.
+
+Numbers. f'' = v (v² - 3 v + 1) e^-v changes sign at v = (3 ± √5) / 2, where f' = (v² - v) e^-v is
+0.309004… and -0.161120…: half its variation is 0.470125…. The rate of ln f with the logarithm of
+the scale is s = z (1 - v) - 1 >= -1, as z and 1 - v have the same sign, and s f = -(z f)': so
+E|s| / 2, half the variation of z f, which is 0 at -∞, 0 and ∞, is its greatest value less its
+least, where z (1 - v) = 1: 0.270053… and -0.192317…. As E s = 0, E z (1 - v) = 1; the derivative
+of s with that logarithm is -z s' = -(z (1 - v) + z² v), of one sign, so that E|ds| = 1 + E z² v =
+1 + Γ''(2) = π²/6 + (1 - γ)²; and E s² is the same number, Fisher's information, as E[s² + ds] is
+the second derivative of ∫ f = 1. It is 1.823680…
+
+Excess. As |s| > 1 only where s > 0, E[max(|s| - max(c² - 1, 1), 0)] <= E[max(z (1 - v) - c², 0)].
+For z > 0 the term is at most z - c², and f <= e^-z: e^-(c²) in all. For z < 0 it is g(v) - c², g =
+(v - 1) ln v, with 0 <= g' <= ln v + 1 for v >= 1: the mean is ∫ g' e^-v over v >= v0, g(v0) = c²,
+and at most ∫ (ln v + 1) e^-v over v >= v1 for any v1 in [1, v0], at most e^-v1 (ln v1 + 2). With L
+>= 1, L >= ln(1 + c²) there are two such v1, 1 + c and 1 + c²/L: ln v1 is at most c, or L.
+
+Tails: Pr[Z > t] = 1 - e^-v <= v = e^-t, and Pr[Z < -t] = e^(-e^t) <= e^-(1 + t). E e^(tZ) =
+E v^-t = Γ(1 - t) for t < 1.
+
+Off the line. Let z = x + iy, |y| <= h, C <= cos y, and now v = |e^-z| = e^-x. The real part of e^-z
+is v cos y, so that with [a, b] for the range of v
+
+    |f| <= v e^(-v C),    |Pr[Z <= z]| <= e^(-v C),    |1 - Pr| <= v max(1, e^(-v C)),
+
+the last as 1 - e^-w = w ∫_0^1 e^(-sw) ds. With w = p + iq, |q| <= v h, also
+
+    |1 - e^-w|² = (1 - e^-p)² + 2 e^-p (1 - cos q) <= (1 - e^-b)² + e^(-a C) (b h)²    for C >= 0.
+
+v e^(-v C) rises up to v = 1/C, where it is 1/(e C), and falls from there on; if C <= 0 it rises.
+With cos y >= 1 - y²/2 = 1 - w, |f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
+
+Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T (`panels`), the
+exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16) + 16, and 1 - e^-v, less
+sensitive than v, within 8 T + 16 + 17. f is e^(-t - v), where v counts v times and t 1 + v times,
+and the sum is rounded: 9 T + 16 + v (8 T + 17). All that is at most (9 T + 33) (1 + v), to first
+order, which is below 2^-18 for v <= 2^11; where v is greater, and where exponents are below -690,
+all is below 2^-990, as it is computed and in truth.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
+from dipapprox.laws.logistic import LOGISTIC
+from dipapprox.laws.reflected import Reflected
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from dipapprox.arithmetic.boxes import Box
+    from dipapprox.arithmetic.legendre import Rule
+    from dipapprox.laws.panels import Array, OnPanels
+
+_BITS = 32
+
+_PEAK = 0.36787944117144233  # 1/e, within 2^-53
+
+_GREATEST = 2.0**11
+"""Beyond this e^-v is nothing to doubles."""
+
+_RADII = tuple([Fraction(k, 4) for k in (1, 2, 4, 5, 8, 12, 16, 24, 32, 48, 64, 96, 128)])
+"""Of circles that are tried round panels."""
+
+
+class Gumbel(RealFamily):
+    """See the module."""
+
+    name, constant, title = "Gumbel", "GUMBEL", "Gumbel"
+    sides = BOTH_SIDES
+    shifts = (1,)
+    is_exponential = False
+    is_normal = False
+    has_kink = False
+    steep = Fraction(36788, 100_000)  # 1/e = 0.367879…
+    curved = Fraction(47013, 100_000)
+    bend = Fraction(18237, 10_000)
+    moments_below = Fraction(1)
+    panel = 0.7, 0.12
+    even_panel = Fraction(3, 10)
+
+    @property
+    def mirror(self) -> RealFamily:
+        """That of -Z."""
+        return REFLECTED_GUMBEL
+
+    @property
+    def difference(self) -> RealFamily:
+        """Logistic noise."""
+        return LOGISTIC
+
+    @property
+    def drift(self) -> Fraction:
+        """See the module."""
+        return Fraction(4624, 10_000)
+
+    def far(self, bits: int) -> Fraction:
+        """At least bits ln 2."""
+        return Fraction(7 * bits, 10)
+
+    def excess(self, cut: Fraction) -> Fraction:
+        """See the module; 2^k >= 1 + c² has k 7/10 >= ln(1 + c²)."""
+        square = cut**2
+        logarithm = Fraction(7, 10) * max((1 + square).__ceil__().bit_length(), 2)
+        nearer, further = 1 + cut, 1 + square / logarithm
+        left = min(
+            precision.exponential(-nearer, _BITS).upper * (cut + 2),
+            precision.exponential(-further, _BITS).upper * (logarithm + 2),
+        )
+        return precision.exponential(-square, _BITS).upper + left
+
+    def speeds(self, speed: Fraction) -> Speeds:
+        """|f'| / f has no bound, but half the variation of f has one."""
+        return Speeds(jumps=abs(speed) * self.steep)
+
+    # --- balls -------------------------------------------------------------------------------
+
+    def pdf(self, z: arb, side: int) -> arb:
+        """e^(-z - v)."""
+        return (-z - (-z).exp()).exp()
+
+    def cdf(self, z: arb, side: int) -> arb:
+        """e^-v."""
+        return (-((-z).exp())).exp()
+
+    def survival(self, z: arb, side: int) -> arb:
+        """1 - e^-v."""
+        return -(-((-z).exp())).expm1()
+
+    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
+        """Both formulas enclose the mass; the exact midpoint only says which is the narrower."""
+        if (lower + upper).mid() > 0:
+            return self.survival(lower, 0) - self.survival(upper, 0)
+        return self.cdf(upper, 0) - self.cdf(lower, 0)
+
+    def pdf_bound(self, box: Box, side: int) -> arb:
+        """Where v e^(-v C) is greatest."""
+        least, most, cosine = _ranges(box)
+        if not cosine > 0:
+            return (most * boxes.growth(-most * cosine)).upper()
+        at = most if most * cosine < 1 else least if least * cosine > 1 else 1 / cosine
+        return (at * boxes.growth(-at * cosine)).upper()
+
+    def cdf_bound(self, box: Box, side: int) -> arb:
+        """Where v C is least."""
+        least, most, cosine = _ranges(box)
+        return boxes.growth(-cosine * (least if cosine > 0 else most))
+
+    def survival_bound(self, box: Box, side: int) -> arb:
+        """On the line at the left end, else see the module, or 1 and the other."""
+        if box.is_real:
+            return self.survival(box.low, 0).upper()
+        beyond = self.cdf_bound(box, side)
+        _, most, cosine = _ranges(box)
+        bounds = [1 + beyond, most * boxes.largest(flint.arb(1), beyond)]
+        if cosine > 0:
+            body = (-most).expm1()
+            bounds.append((body * body + beyond * (most * box.height) ** 2).sqrt())
+        return boxes.smallest(*bounds)
+
+    def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
+        """v' = -v and F' = v F give coefficients of v, F and f; Cauchy's estimate the rest."""
+        c, h = precision.to_ball(center), precision.to_ball(half)
+        falling, rising, found = [(-c).exp()], [self.cdf(c, 0)], list[flint.arb]()
+        for k in range(degree + 1):
+            found.append(sum((falling[i] * rising[k - i] for i in range(k + 1)), flint.arb(0)))
+            rising.append(h * found[k] / (k + 1))
+            falling.append(-h * falling[k] / (k + 1))
+        rests = []
+        for radius in (half * Fraction(5, 4), *_RADII):
+            if radius >= half * Fraction(5, 4):
+                wide, rho = precision.to_ball(radius), precision.to_ball(radius / half)
+                disc = boxes.Box((c - wide).lower(), (c + wide).upper(), wide.upper())
+                rests.append(self.pdf_bound(disc, 0) / (rho**degree * (rho - 1)))
+        return found, boxes.smallest(*rests)
+
+    def cutoff_guess(self, bits: int, side: int) -> arb:
+        """e^-t, and e^(-e^t)."""
+        right = flint.arb.const_log2() * bits
+        return right if side > 0 else (right + 1).log()
+
+    def log_moment(self, t: arb) -> arb:
+        """ln Γ(1 - t); not finite unless t < 1 is certain."""
+        return (1 - t).lgamma() if t < 1 else flint.arb("nan")
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """See the module."""
+        w = high * high / 2
+        return w / (1 - w) if w < 1 else w * inf
+
+    # --- doubles -----------------------------------------------------------------------------
+
+    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+        """See the module."""
+        v = double_functions.exponential(-t)
+        density = double_functions.exponential(-t - v)
+        tail = np.where(
+            t > 0,
+            double_functions.complement(np.minimum(v, 1.0)),
+            double_functions.exponential(-v),
+        )
+        reach = np.abs(center) + half
+        relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + np.minimum(v, _GREATEST))
+        errors = np.stack([(relative * density).max(axis=0), (relative * tail).max(axis=0)])
+        ellipses = self._ellipses(center, half, rule)
+        return panels.OnPanels(density, tail, errors, _PEAK, ellipses)
+
+    def _ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
+        x, y = panels.arcs(center, half, rule)
+        density, below, above = _bounds(x[:, :-1], x[:, 1:], panels.both_halves(y))
+        return density.max(axis=1), below.max(axis=1), above.max(axis=1)
+
+    def at_differences(self, z: Array, differences: Array) -> Array:
+        """f(z)."""
+        return double_functions.exponential(-z - double_functions.exponential(-z))
+
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
+        """|f'| <= (1 + v) f, v and z + v are rounded; nothing is known where exponents end."""
+        with np.errstate(over="ignore"):
+            most = double_functions.growth(reach - middle)
+            far = np.abs(middle) + reach
+            found: Array = by * (1 + most) + 2.0**-48 * most + 2.0**-52 * far
+        return np.where((most < 512) & (far < 128), found, np.inf)
+
+    def beyond(
+        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
+    ) -> tuple[Array, Array]:
+        """Entire: there is nothing local."""
+        wide, high = rule.wide[:, None], rule.high[:, None]
+        middle, reach = differences * ratio, ((wide + 1) / 2 + slack) * ratio
+        height = high * (ratio / 2 * (1 + 2.0**-40))
+        density, _, _ = _bounds(middle - reach, middle + reach, height)
+        with np.errstate(over="ignore"):
+            return density * (rounding.SAFE / scale), np.zeros_like(density)
+
+
+def _ranges(box: Box) -> tuple[arb, arb, arb]:
+    """a, b and C."""
+    if box.is_real:
+        cosine = flint.arb(1)
+    else:
+        cosine = box.height.cos().lower() if box.height < flint.arb.pi() else flint.arb(-1)
+    return (-box.high).exp().lower(), (-box.low).exp().upper(), cosine
+
+
+def _bounds(left: Array, right: Array, height: Array) -> tuple[Array, Array, Array]:
+    """Bounds of |f|, |Pr[Z <= z]| and |1 - Pr[Z <= z]| for x between two numbers.
+
+    All grow as C falls: it is kept away from 0. What `growth` adds covers all other roundings.
+    """
+    cosine = panels.least_cosine(height)
+    cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
+    positive = cosine > 0
+    with np.errstate(over="ignore"):
+        most = double_functions.growth(-left)
+        least = double_functions.growth(-right) * (1 - double_functions.EXCESS) - 2.0**-987
+        least = np.minimum(np.maximum(least, 0.0), _GREATEST)
+        at = np.where(positive, np.clip(1 / cosine, least, most), most)
+        density = at * double_functions.growth(-cosine * at)
+        below = double_functions.growth(-cosine * np.where(positive, least, most))
+        above = np.minimum(1 + below, most * np.maximum(1.0, below))
+        body = 1 - double_functions.growth(-most) * (1 - 2 * double_functions.EXCESS)
+        real = np.sqrt(body * body + below * (most * height) ** 2)
+        above = np.where(positive, np.minimum(above, real), above)
+        return density * rounding.SAFE, below * rounding.SAFE, above * rounding.SAFE
+
+
+GUMBEL = Gumbel()
+REFLECTED_GUMBEL = Reflected(GUMBEL, "GumbelMinus", "REFLECTED_GUMBEL", "reflected Gumbel", None)

@@ -1,0 +1,147 @@
+"""Mirror images: the law of -Z in terms of that of Z."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dipapprox.laws.family import Family, Real, RealFamily, Speeds
+from dipapprox.laws.libraries import boxes
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from dipapprox.arithmetic.boxes import Box
+    from dipapprox.arithmetic.legendre import Rule
+    from dipapprox.laws.panels import Array, OnPanels
+
+
+class Reflected(RealFamily):
+    """The family of -Z, Z of a family whose instance stands in the same module.
+
+    Args:
+        base: The family of Z.
+        name: As in `Family`.
+        constant: As in `Family`.
+        title: As in `Family`.
+        moments_below: As in `RealFamily`, of -Z.
+    """
+
+    def __init__(
+        self,
+        base: RealFamily,
+        name: str,
+        constant: str,
+        title: str,
+        moments_below: Fraction | None,
+    ) -> None:
+        self.__module__ = type(base).__module__  # where pickles look for the constant
+        self._base = base
+        self.name, self.constant, self.title = name, constant, title
+        self.moments_below = moments_below
+        self.sides = tuple([-side for side in reversed(base.sides)])
+        self.shifts = tuple([-side for side in reversed(base.shifts)])
+        self.is_exponential, self.is_normal = base.is_exponential, base.is_normal
+        self.has_kink, self.steep, self.curved = base.has_kink, base.steep, base.curved
+        self.bend, self.panel, self.even_panel = base.bend, base.panel, base.even_panel
+
+    @property
+    def mirror(self) -> RealFamily:
+        """The family itself."""
+        return self._base
+
+    @property
+    def difference(self) -> Family | None:
+        """Z' - Z."""
+        found = self._base.difference
+        return None if found is None else found.mirror
+
+    @property
+    def drift(self) -> Fraction:
+        """The same."""
+        return self._base.drift
+
+    def far(self, bits: int) -> Fraction:
+        """The same: it is for both sides."""
+        return self._base.far(bits)
+
+    def excess(self, cut: Fraction) -> Fraction:
+        """The same."""
+        return self._base.excess(cut)
+
+    def speeds(self, speed: Fraction) -> Speeds:
+        """The same, the other way."""
+        return self._base.speeds(-speed)
+
+    # --- balls -------------------------------------------------------------------------------
+
+    def pdf(self, z: arb, side: int) -> arb:
+        """At -z."""
+        return self._base.pdf(-z, -side)
+
+    def cdf(self, z: arb, side: int) -> arb:
+        """What is above -z."""
+        return self._base.survival(-z, -side)
+
+    def survival(self, z: arb, side: int) -> arb:
+        """What is below -z."""
+        return self._base.cdf(-z, -side)
+
+    def mass(self, lower: arb, upper: arb, lower_side: int, upper_side: int) -> arb:
+        """What is between the mirror images."""
+        return self._base.mass(-upper, -lower, -upper_side, -lower_side)
+
+    def pdf_bound(self, box: Box, side: int) -> arb:
+        """On the mirror image of the box."""
+        return self._base.pdf_bound(_mirrored(box), -side)
+
+    def cdf_bound(self, box: Box, side: int) -> arb:
+        """Likewise."""
+        return self._base.survival_bound(_mirrored(box), -side)
+
+    def survival_bound(self, box: Box, side: int) -> arb:
+        """Likewise."""
+        return self._base.cdf_bound(_mirrored(box), -side)
+
+    def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
+        """In -u."""
+        found, rest = self._base.series(-center, half, degree)
+        return [-c if k % 2 else c for k, c in enumerate(found)], rest
+
+    def cutoff_guess(self, bits: int, side: int) -> arb:
+        """On the other side."""
+        return self._base.cutoff_guess(bits, -side)
+
+    def log_moment(self, t: arb) -> arb:
+        """At -t: bases of mirror images know that, too."""
+        return self._base.log_moment(-t)
+
+    def ellipse(self, high: Real, beyond: Real) -> Real:
+        """The same: it is for panels anywhere."""
+        return self._base.ellipse(high, beyond)
+
+    # --- doubles -----------------------------------------------------------------------------
+
+    def on_panels(self, t: Array, center: Array, half: Array, rule: Rule) -> OnPanels:
+        """On the mirror images; negation is exact."""
+        found = self._base.on_panels(-t, -center, half, rule)
+        density, below, above = found.ellipses
+        return found._replace(ellipses=(density, above, below))
+
+    def at_differences(self, z: Array, differences: Array) -> Array:
+        """At -z."""
+        return self._base.at_differences(-z, -differences)
+
+    def moved(self, middle: Array, reach: float, by: Array) -> Array:
+        """Likewise."""
+        return self._base.moved(-middle, reach, by)
+
+    def beyond(
+        self, differences: Array, slack: float, ratio: float, scale: float, rule: Rule
+    ) -> tuple[Array, Array]:
+        """Likewise."""
+        return self._base.beyond(-differences, slack, ratio, scale, rule)
+
+
+def _mirrored(box: Box) -> Box:
+    return boxes.Box(-box.high, -box.low, box.height)
