@@ -104,7 +104,7 @@ NEAREST = {
     "paths": ["potentials"],
     "rounds": ["potentials"],
     "regions": ["potentials"],
-    "quiet": ["quiet"],
+    "quiet": ["quiet_pairs", "quiet"],
     "potential": ["potentials", "quiet"],
     "runs": ["potentials", "rays"],
     "rays": ["potentials", "rays"],
