@@ -153,20 +153,22 @@ def second_atoms(
     bounds: list[Guard] = []
     for number, atom in enumerate(other.atoms):
         spend(len(moved))
-        form = _atom(number if number < same else size + number)
-        if number < same:
-            match atom:
-                case Held():
-                    form = form.plus(Form(shifts[number]))
-                case Read(name):
-                    low, high = machine.change(name)
-                    change = _atom(size + len(other.atoms) + number)
-                    form = form.plus(change)
-                    bounds.append((change.plus(Form(-low)), False))
-                    bounds.append((change.scaled(Fraction(-1)).plus(Form(high)), False))
-                case Sample(mean=mean):
-                    # The noise is the same: what moves is the mean.
-                    form = form.plus(over(mean, moved)).plus(mean.scaled(Fraction(-1)))
+        if number >= same:
+            moved.append(_atom(size + number))
+            continue
+        form = _atom(number)
+        match atom:
+            case Held():
+                form = form.plus(Form(shifts[number]))
+            case Read(name):
+                low, high = machine.change(name)
+                change = _atom(size + len(other.atoms) + number)
+                form = form.plus(change)
+                bounds.append((change.plus(Form(-low)), False))
+                bounds.append((change.scaled(Fraction(-1)).plus(Form(high)), False))
+            case Sample(mean=mean):
+                # The noise is the same: what moves is the mean.
+                form = form.plus(over(mean, moved)).plus(mean.scaled(Fraction(-1)))
         moved.append(form)
     return moved, bounds
 
