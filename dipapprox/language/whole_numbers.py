@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.language.folding import terms_of
 from dipapprox.source import Span
 
@@ -35,7 +36,7 @@ def check_whole_numbers(
         outputs: Its output cells.
         diagnosis: Where to report to.
     """
-    statements = list(_statements(body))
+    statements = list(statements_in(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
     if not any(draw.family.is_discrete for draw in draws):
         return
@@ -175,24 +176,6 @@ def _names(node: core.Expression) -> Iterator[str]:
 
 def _stem(place: core.Variable | core.Element) -> str:
     return place.array if isinstance(place, core.Element) else place.name.partition("[")[0]
-
-
-def _statements(block: core.Body) -> Iterator[core.Statement]:
-    """Yield the statements of a block and of the blocks in it, of equal turns the first one's."""
-    pending = list(block)
-    while pending:
-        statement = pending.pop()
-        if isinstance(statement, core.Repeat):
-            pending += statement.body
-            continue
-        yield statement
-        match statement:
-            case core.If(_, then, otherwise):
-                pending += (*then, *otherwise)
-            case core.While(_, body):
-                pending += body
-            case _:
-                pass
 
 
 def _assignments(statements: Iterable[core.Statement]) -> Iterator[tuple[str, core.Expression]]:

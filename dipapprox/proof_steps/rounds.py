@@ -10,9 +10,9 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals
 from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
-from dipapprox.semantics.cells import statements_in
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
@@ -16,7 +17,6 @@ from dipapprox.proofs.places import Places
 from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import Loss, Proof
 from dipapprox.proofs.vanishing import Vanishing
-from dipapprox.semantics.cells import statements_in
 
 _MOST_ROWS = 20
 """Samples of a coupling, in its table."""

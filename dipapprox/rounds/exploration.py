@@ -25,6 +25,7 @@ from dipapprox.automata.model import Laplace
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -43,7 +44,6 @@ from dipapprox.rounds.steps import (
     samples_in,
 )
 from dipapprox.rounds.visible import END
-from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
 from dipapprox.source import Span

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dipapprox.data_classes import replace
 from dipapprox.language import core
-from dipapprox.semantics.cells import read
+from dipapprox.language.cells import read
 
 
 def hoisted(block: core.Block) -> core.Block:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import assigned
+from dipapprox.language.cells import assigned
 from dipapprox.semantics.courses import Frame
 from dipapprox.semantics.liveness import Liveness
 

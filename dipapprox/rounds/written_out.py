@@ -13,8 +13,8 @@ from itertools import count
 
 from dipapprox.data_classes import replace
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.rounds.visible import END
-from dipapprox.semantics.cells import statements_in
 
 _SHOWN, _COUNTER = "shown#", "counter#"
 _NOTHING = "nothing#"

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, assert_never
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.language import core, domains
+from dipapprox.language.cells import use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue

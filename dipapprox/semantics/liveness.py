@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import compared, statements_in, used
+from dipapprox.language.cells import compared, statements_in, used
 
 
 class Liveness:

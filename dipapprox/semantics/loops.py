@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dipapprox.language import core
-from dipapprox.semantics.cells import statements_in
+from dipapprox.language.cells import statements_in
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.run import Run

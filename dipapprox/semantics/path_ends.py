@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.semantics.cells import assigned
 from dipapprox.semantics.configuration import State, Trail, are_contradictory, cones_of
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge

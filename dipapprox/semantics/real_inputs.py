@@ -16,9 +16,9 @@ from math import ceil, floor
 from dipapprox.data_classes import replace
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
+from dipapprox.language.cells import cells_of, compared, reached, read, statements_in, tainted, used
 from dipapprox.language.domains import AllIntegers, AllReals, has_names
 from dipapprox.limits import Limits
-from dipapprox.semantics.cells import cells_of, compared, read, statements_in, tainted, used
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import ValueOfAny
 from dipapprox.semantics.state import FinalStates
@@ -139,7 +139,7 @@ def _why(
     program: core.Program, names: Sequence[str], needed: ValueOfAny
 ) -> tuple[str, Span | None]:
     """Say where the value of an input, one of some names, is likely to be needed."""
-    holders = _holders(program, names)
+    holders = reached(program.body, names)
     random = tainted(program.body)
     finite = {cell.name for cell in program.outputs}
     for each in statements_in(program.body):
@@ -159,19 +159,3 @@ def _why(
                 case _:
                     pass
     return f"the value of the input '{needed.cell}' is needed, which may be any number", None
-
-
-def _holders(program: core.Program, names: Sequence[str]) -> frozenset[str]:
-    """Return some inputs and the variables that may hold forms over them."""
-    found = set(names)
-    grown = True
-    while grown:
-        new = {
-            name
-            for each in statements_in(program.body)
-            if isinstance(each, core.Assign) and not found.isdisjoint(read(each.value))
-            for name in cells_of(each.target)
-        }
-        grown = not new <= found
-        found |= new
-    return frozenset(found)

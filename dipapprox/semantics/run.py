@@ -13,11 +13,11 @@ from math import prod
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.language.cells import Use
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.cells import Use
 from dipapprox.semantics.configuration import Cone, State
 from dipapprox.semantics.evaluation import Forms
 from dipapprox.semantics.guard_lines import GuardLines

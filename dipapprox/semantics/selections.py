@@ -24,9 +24,9 @@ from collections.abc import Iterator, Sequence, Set
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
+from dipapprox.language.cells import read
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.cells import read
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.semantics.integers import at_most_zero, below_zero

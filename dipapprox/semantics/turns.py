@@ -30,8 +30,8 @@ from random import getrandbits
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
+from dipapprox.language.cells import use_of
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.cells import use_of
 from dipapprox.semantics.configuration import SHARE_BITS, State
 from dipapprox.semantics.evaluation import StoredValue, shared
 from dipapprox.semantics.inputs import Knowledge, ValuesLeft

@@ -24,6 +24,7 @@ from dipapprox.kernel.services import ALL, read_service
 from dipapprox.kernel.traces import Belief, Runs, loses, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
@@ -31,7 +32,6 @@ from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.signs import Finder
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.semantics.cells import statements_in
 from dipapprox.services.coupled import Couplings, Undecided, ratio_of, value_of
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING, Inexpressible

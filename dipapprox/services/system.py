@@ -20,12 +20,12 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.calls import clamped
+from dipapprox.language.cells import assigned, cells_of, read, statements_in, used
 from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.cells import assigned, cells_of, read, statements_in, used
 from dipapprox.semantics.evaluation import StoredValue, constant
 from dipapprox.semantics.execution import execute
 from dipapprox.services.course import Courses, NotPlain

@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dipapprox.language import core
+from dipapprox.language.cells import statements_in
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
-from dipapprox.semantics.cells import statements_in
 from dipapprox.semantics.parts import Part, independent_parts, is_seen_whole
 from tests.semantics.examples import assign, cells, choose, compare, draw, program, sparse_vector
 from tests.semantics.interpreter import Noise, distribution

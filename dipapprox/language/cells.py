@@ -130,14 +130,18 @@ def assigned(block: Iterable[core.Statement | core.Repeat]) -> Iterator[str]:
 
 def tainted(block: core.Body) -> frozenset[str]:
     """Return the cells that may hold forms over samples somewhere in a block."""
+    draws = (each for each in statements_in(block) if isinstance(each, core.Draw))
+    return reached(block, (name for draw in draws for name in cells_of(draw.target)))
+
+
+def reached(block: core.Body, names: Iterable[str]) -> frozenset[str]:
+    """Return some cells, and those that may hold forms over what they hold somewhere in a block."""
     readers: dict[str, list[core.Variable | core.Element]] = {}
-    found = set[str]()
     for each in statements_in(block):
-        if isinstance(each, core.Draw):
-            found.update(cells_of(each.target))
-        elif isinstance(each, core.Assign):
+        if isinstance(each, core.Assign):
             for name in read(each.value):
                 readers.setdefault(name, []).append(each.target)
+    found = set(names)
     waiting = list(found)
     while waiting:
         for target in readers.get(waiting.pop(), ()):
