@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import exp, gcd, lcm, log, prod, sqrt
+from math import exp, log, prod, sqrt
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
@@ -24,6 +24,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.linear.form import content
 from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
@@ -115,9 +116,9 @@ def _half_space(
 ) -> ExplicitSet | None:
     """Σ c y >= t. Σ c y is Gaussian, of the variance Σ c² σ²."""
     raw = [(one.mean - two.mean) / one.square for _, one, two in noises]
-    unit = Fraction(lcm(*(c.denominator for c in raw)), gcd(*(c.numerator for c in raw)))
-    if not unit:
+    if not any(raw):
         return None
+    unit = 1 / content(raw)
     weights = [c * unit for c in raw]
     means = [
         sum((c * each.mean for c, each in zip(weights, side, strict=True)), _ZERO)

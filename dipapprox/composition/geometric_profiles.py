@@ -23,8 +23,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from fractions import Fraction
-from functools import reduce
-from math import gcd, lcm
 
 from flint import arb, arb_poly, fmpz_poly
 
@@ -35,6 +33,7 @@ from dipapprox.composition.mechanisms import DiscreteLaplace
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
+from dipapprox.linear.form import content
 
 _MOST_STEPS = 512
 """Of the greatest loss, in units of u."""
@@ -226,7 +225,7 @@ def geometric_profile(composition: Composition, limits: Limits) -> GeometricProf
     noise = [(each, times) for each, times in runs if isinstance(each, DiscreteLaplace)]
     if len(noise) < len(runs):
         return None
-    unit = reduce(_common_unit, (1 / each.scale for each, _ in noise))
+    unit = content(1 / each.scale for each, _ in noise)
     counted = [(each.sensitivity, int(1 / (each.scale * unit)), times) for each, times in noise]
     most = sum(sensitivity * n * times for sensitivity, n, times in counted)
     if most > _MOST_STEPS:
@@ -257,9 +256,3 @@ def _one_run(sensitivity: int, n: int, size: int) -> fmpz_poly:
         if 0 < x < sensitivity:
             coefficients[place + n] -= 1
     return fmpz_poly(coefficients)
-
-
-def _common_unit(one: Fraction, other: Fraction) -> Fraction:
-    """The largest number that both are multiples of."""
-    below = lcm(one.denominator, other.denominator)
-    return Fraction(gcd(int(one * below), int(other * below)), below)

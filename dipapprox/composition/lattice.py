@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, expm1, frexp, gcd, lcm, ldexp, log, log1p
+from math import ceil, expm1, frexp, ldexp, log, log1p
 
 from dipapprox.composition.grid import Step
 from dipapprox.composition.mechanisms import (
@@ -32,6 +32,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
+from dipapprox.linear.form import content
 from dipapprox.numerics.simplest import simplest
 
 _FINEST = 64
@@ -63,8 +64,7 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[Step, b
     units = [step.unit for step in known]
     if not known or len({step.base for step in known}) > 1:
         return aligned(mechanisms, size), False
-    below = lcm(*(unit.denominator for unit in units))
-    step = Step(Fraction(gcd(*(int(unit * below) for unit in units)), below), known[0].base)
+    step = Step(content(units), known[0].base)
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
     exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))

@@ -33,7 +33,7 @@ def are_uncorrelated(forms: Sequence[LinearForm], laws: Sequence[Distribution]) 
     if not all(laws[sample].family.is_normal for sample in named):
         return False
     variances = {sample: laws[sample].scale ** 2 for sample in named}
-    return not any(_covariance(f, g, variances) for f, g in combinations(forms, 2))
+    return not any(covariance(f, g, variances) for f, g in combinations(forms, 2))
 
 
 def orthogonalised(
@@ -56,16 +56,19 @@ def orthogonalised(
         for j in range(k):
             if not (gaussian[k] and gaussian[j]):
                 continue
-            shared = _covariance(forms[k], found[j], variances)
+            shared = covariance(forms[k], found[j], variances)
             if shared:
-                factor = shared / _covariance(found[j], found[j], variances)
+                factor = shared / covariance(found[j], found[j], variances)
                 found[k] = found[k] - found[j].scaled(factor)
                 rows[k] = [c - factor * d for c, d in zip(rows[k], rows[j], strict=True)]
     return rows
 
 
-def _covariance(left: LinearForm, right: LinearForm, variances: Mapping[int, Fraction]) -> Fraction:
-    own = {sample: left.coefficient(sample) for sample in left.samples()}
-    return sum(
-        (own[s] * right.coefficient(s) * variances[s] for s in right.samples() if s in own), _ZERO
+def covariance(left: LinearForm, right: LinearForm, variances: Mapping[int, Fraction]) -> Fraction:
+    """Return that of the parts of two forms in samples with known variances."""
+    shares = (
+        c * right.coefficient(sample) * variances[sample]
+        for sample, c in left.terms
+        if isinstance(sample, int) and sample in variances
     )
+    return sum(shares, _ZERO)

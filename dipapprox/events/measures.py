@@ -34,7 +34,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Outcome, Part
 from dipapprox.events.gaussian_forms import are_uncorrelated, orthogonalised
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.events.reduce import as_comparisons, connected_parts
+from dipapprox.events.reduce import as_comparisons, connected_parts, restricted
 from dipapprox.events.supports import is_possible
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution
@@ -141,7 +141,7 @@ class Measuring:
             elif which:
                 marginals[which[0]] = _marginal(event, group, own_guards, published[which[0]])
             elif own_guards:
-                events.append(canonical(as_comparisons(_restricted(event, group, own_guards))))
+                events.append(canonical(as_comparisons(restricted(event, group, own_guards))))
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
     def _refusal(self, basis: _Basis, coordinates: Iterable[int]) -> str:
@@ -218,16 +218,7 @@ def _marginal(
 ) -> Marginal:
     """What a form over samples of a group is, given its guards."""
     local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
-    return Marginal(_restricted(event, group, guards), form.renamed(local.__getitem__))
-
-
-def _restricted(event: Event, group: Sequence[int], guards: Iterable[LinearForm]) -> Event:
-    """Keep the samples of a group, renumbered, and its guards."""
-    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
-    return Event(
-        tuple(event.samples[sample] for sample in group),
-        tuple(guard.renamed(local.__getitem__) for guard in guards),
-    )
+    return Marginal(restricted(event, group, guards), form.renamed(local.__getitem__))
 
 
 # --- bases ----------------------------------------------------------------------------------------

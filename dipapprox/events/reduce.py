@@ -224,7 +224,7 @@ def connected_parts(event: Event) -> tuple[tuple[tuple[int, ...], Event], ...] |
     if guards is None:
         return None
     found = connected_samples(len(event.samples), guards)
-    return tuple((samples, _restricted(event, samples, forms)) for samples, forms in found)
+    return tuple((samples, restricted(event, samples, forms)) for samples, forms in found)
 
 
 def connected_samples(
@@ -245,7 +245,7 @@ def connected_samples(
     return [(part, forms) for part, forms in zip(parts, grouped, strict=True) if forms]
 
 
-def _restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
+def restricted(event: Event, samples: Sequence[int], guards: Iterable[LinearForm]) -> Event:
     """Keep `samples`, renumbered in this order, and `guards`, which mention no others."""
     if len(samples) == len(event.samples):
         return Event(event.samples, tuple(guards))

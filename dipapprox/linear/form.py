@@ -179,10 +179,8 @@ def difference(form: LinearForm) -> Difference | None:
 
 
 def content(numbers: Iterable[Fraction]) -> Fraction:
-    """The largest number of which all are integer multiples; 1 if all are 0."""
-    known = [number for number in numbers if number.numerator]
-    if not known:
-        return _ONE
+    """The largest number of which all are integer multiples; 0 if all are 0."""
+    known = list(numbers)
     # Fractions are in lowest terms.
     return Fraction(gcd(*(c.numerator for c in known)), lcm(*(c.denominator for c in known)))
 

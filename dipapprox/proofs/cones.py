@@ -149,7 +149,7 @@ class ConeBuilder:
                 parts = self._sources[symbol].mean
             for cell, factor in parts:
                 change[cell] = change.get(cell, Fraction(0)) - coefficient * factor
-        unit = content([*noise.values(), *change.values()])
+        unit = content([*noise.values(), *change.values()]) or Fraction(1)
         return Row(_integers(noise, unit), _integers(change, unit))
 
 

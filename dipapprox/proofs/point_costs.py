@@ -115,7 +115,7 @@ def is_open(cone: Cone, point: Point) -> bool:
 
 def _rounded(form: LinearForm) -> LinearForm:
     """What form <= 0 says of integers: the constant is a multiple of the coefficients' content."""
-    unit = content(c for _, c in form.terms)
+    unit = content(c for _, c in form.terms) or Fraction(1)
     return LinearForm(form.terms, ceil(form.constant / unit) * unit)
 
 

@@ -51,7 +51,7 @@ class PossibleInputs:
         intervals = {
             cell.name: bounds
             for cell in inputs
-            if (bounds := _bounds_of(cell, self._integers)) is not None
+            if (bounds := bounds_of(cell.domain, self._integers)) is not None
         }
         # What is closest to 0.
         self._zeros: dict[Symbol, Fraction] = {
@@ -127,8 +127,9 @@ class PossibleInputs:
         return tuple(inputs)
 
 
-def _bounds_of(cell: Cell, integers: bool) -> tuple[Fraction, Fraction] | None:
-    bounds = cell.domain.bounds if isinstance(cell.domain, AllReals) else None
+def bounds_of(domain: object, integers: bool) -> tuple[Fraction, Fraction] | None:
+    """Return the bounds of real inputs, of whole ones the least and the greatest that there is."""
+    bounds = domain.bounds if isinstance(domain, AllReals) else None
     if bounds is None or not integers:
         return bounds
     return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
-from math import ceil, floor
+from math import floor
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
@@ -26,10 +26,10 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.log_ratios import NearZero, near_zero, without_common
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Program, Value, Within
-from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.proofs.changes import allows
 from dipapprox.proofs.point_costs import Point
+from dipapprox.proofs.possible_inputs import bounds_of
 from dipapprox.semantics.parts import Part
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
@@ -128,7 +128,7 @@ def closed(
     Returns:
         None if inputs may change by any number, or states are too many.
     """
-    bounds = [_bounds_of(cell.domain, integers) for cell in program.inputs]
+    bounds = [bounds_of(cell.domain, integers) for cell in program.inputs]
     reach = [_reach(program.adjacency, each, integers) for each in bounds]
     if any(each is None for each in reach):
         return None
@@ -175,13 +175,6 @@ Bounds = tuple[Fraction, Fraction]
 
 _Corner = tuple[Point, int, list[Fraction]]
 """Inputs, on which side of theirs the others lie, and how far each may be changed to it."""
-
-
-def _bounds_of(domain: object, integers: bool) -> Bounds | None:
-    bounds = domain.bounds if isinstance(domain, AllReals) else None
-    if bounds is None or not integers:
-        return bounds
-    return Fraction(ceil(bounds[0])), Fraction(floor(bounds[1]))
 
 
 def _reach(adjacency: Adjacency, bounds: Bounds | None, integers: bool) -> Fraction | None:

@@ -33,6 +33,7 @@ from flint import fmpz_poly
 
 from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.linear.form import content
 
 Group = tuple[int, tuple[int, ...]]
 """(j, coefficients of P_j from the power 0 up)."""
@@ -103,7 +104,7 @@ def normal_form(function: ExponentialPolynomial) -> NormalForm:
         rows.setdefault(q, {})[n] = c
     top = max(rows)
     least = min(n for row in rows.values() for n in row)
-    unit = reduce(_fraction_gcd, (top - q for q in rows), Fraction(0)) or Fraction(1)
+    unit = content(top - q for q in rows) or Fraction(1)
     scale = lcm(*(c.denominator for _, c in function.terms))
     divisor = gcd(*(c.numerator * (scale // c.denominator) for _, c in function.terms))
     groups: list[Group] = []
@@ -133,14 +134,6 @@ def reduce_function(function: ExponentialPolynomial) -> Reduced:
         found.append((zero, multiplicity))
     groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
     return Reduced(tuple(sorted(found)), NormalForm(form.rate, groups))
-
-
-def _fraction_gcd(left: Fraction, right: Fraction) -> Fraction:
-    """The largest rational of which both are integer multiples; 0 for two zeros."""
-    return Fraction(
-        gcd(left.numerator * right.denominator, right.numerator * left.denominator),
-        left.denominator * right.denominator,
-    )
 
 
 def _trim(row: list[int]) -> tuple[int, ...]:

@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import reduce
 from itertools import chain
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor
 
 from flint import arb
 
@@ -30,6 +29,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import asking
+from dipapprox.linear.form import content
 from dipapprox.numerics.algebras.grid import Grid, Span
 
 MOST_PANELS = 2048
@@ -68,7 +68,7 @@ def build_lattice(
         return NotEnclosed("the samples' scales are beyond the range of sums in doubles")
     cuts = [*points, *(law.mean for law in laws if law.real.has_kink)]
     width = min(_widest(law) for law in laws) / fineness
-    common = reduce(_common_measure, cuts, Fraction(0))
+    common = content(cuts)
     # Without cuts any width will do: short fractions are quicker.
     width = common / ceil(common / width) if common else width.limit_denominator(64) or width
     intervals = [cutoff_interval(law, bits) for law in laws]
@@ -91,12 +91,6 @@ def build_lattice(
 
 def _widest(law: Distribution) -> Fraction:
     return law.scale * law.real.even_panel
-
-
-def _common_measure(left: Fraction, right: Fraction) -> Fraction:
-    """The largest number that both are multiples of."""
-    below = lcm(left.denominator, right.denominator)
-    return Fraction(gcd(int(left * below), int(right * below)), below)
 
 
 def _interval_of_sum(laws: Sequence[Distribution], bits: int) -> tuple[Fraction, Fraction]:

@@ -28,6 +28,7 @@ from math import comb
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
+from dipapprox.events.gaussian_forms import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
@@ -122,7 +123,7 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
         for k, law in enumerate(event.samples)
         if law.family.is_normal and k not in bounds
     }
-    matrix = [[_covariance(first, second, gaussian) for second in ties] for first in ties]
+    matrix = [[covariance(first, second, gaussian) for second in ties] for first in ties]
     columns = [[guard.coefficient(sample) for guard in ties] for sample in chosen]
     solutions = solved(matrix, columns)  # which is symmetric
     if solutions is None:
@@ -168,15 +169,6 @@ def _is_easy(part: Event) -> bool:
         return True
     gaussian = all(law.family.is_normal for law in part.samples)
     return gaussian and not isinstance(polyhedron_of(part, _EASY_RANK), NotEnclosed)
-
-
-def _covariance(first: LinearForm, second: LinearForm, variances: dict[int, Fraction]) -> Fraction:
-    shares = (
-        c * second.coefficient(symbol) * variances[symbol]
-        for symbol, c in first.terms
-        if symbol in variances
-    )
-    return sum(shares, _ZERO)
 
 
 def _ends(guards: Sequence[LinearForm]) -> tuple[Fraction | None, Fraction | None]:
