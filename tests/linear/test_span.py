@@ -1,0 +1,48 @@
+"""Spans of forms: what is a sum of others is told as that sum, and nothing else is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.span import Span, solved
+
+halves = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
+forms = st.builds(
+    LinearForm.of,
+    st.dictionaries(st.integers(0, 3), halves),
+    halves,
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(forms, max_size=6))
+def test_told_sums_are_right(listed: list[LinearForm]) -> None:
+    span = Span()
+    names: dict[Symbol, LinearForm] = {}
+    for number, form in enumerate(listed):
+        name = f"y{number}"
+        told = span.put(form, name)
+        names[name] = form
+        if told is not None:
+            assert told.substitute(names) == form
+    leading = list(span.rows)
+    for sample, (row, own) in span.rows.items():
+        assert [row.coefficient(other) for other in leading] == [int(k == sample) for k in leading]
+        assert own.substitute(names) == row
+
+
+def test_one_form_is_no_sum_of_another() -> None:
+    span = Span()
+    assert span.put(LinearForm.of({0: Fraction(1), 1: Fraction(2)}), "y") is None
+    assert span.combination(LinearForm.symbol(0)) is None
+
+
+def test_equations_of_dependent_columns() -> None:
+    one, two = Fraction(1), Fraction(2)
+    columns = [[one, two], [two, 2 * two]]
+    assert solved(columns, [[two, 2 * two]]) == ((two, Fraction(0)),)
+    assert solved(columns, [[one, one]]) is None
