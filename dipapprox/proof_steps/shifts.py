@@ -15,6 +15,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample
+from dipapprox.kernel.regions import over
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import form_json
@@ -174,7 +175,4 @@ class Shifts:
 
 def image(form: Form, shifts: Sequence[Form]) -> Form:
     """Return how much a form is shifted when its atoms are."""
-    found = _NOTHING
-    for atom, coefficient in form.terms:
-        found = found.plus(shifts[atom].scaled(coefficient))
-    return found
+    return over(Form(Fraction(0), form.terms), shifts)

@@ -12,6 +12,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Held, Read, Sample
+from dipapprox.kernel.regions import over
 from dipapprox.kernel.runs import Turn
 from dipapprox.kernel.walk import Guard
 
@@ -117,12 +118,12 @@ def whole_run(
                     forms.append(_atom(INPUTS + len(reads)))
                     reads.append((name, next(counts.setdefault(name, count()))))
                 case Sample(family, mean, size):
-                    sample = Sample(family, _over(mean, forms), size)
+                    sample = Sample(family, over(mean, forms), size)
                     forms.append(drawn(sample, bool(parts) and number not in inside))
-        own = [(_over(form, forms), strict) for form, strict in turn.path.guards]
+        own = [(over(form, forms), strict) for form, strict in turn.path.guards]
         for said in turn.path.said:
             if not isinstance(said, str):
-                form = _over(form_of(said), forms)
+                form = over(form_of(said), forms)
                 all_said.append(form)
                 if place in shown:
                     apart = form.plus(Form(-shown[place]))
@@ -130,7 +131,7 @@ def whole_run(
             place += 1
         guards.append(tuple(own))
         items = turn.path.store.items()
-        cells = {name: _over(form, forms) for name, form in items if isinstance(form, Form)}
+        cells = {name: over(form, forms) for name, form in items if isinstance(form, Form)}
         after.append(cells)
         if number + 1 in stops:
             start = stops[number + 1]
@@ -155,13 +156,6 @@ def _keeps(turn: Turn, name: str) -> bool:
 
 def _atom(number: int) -> Form:
     return Form(_ZERO, ((number, Fraction(1)),))
-
-
-def _over(form: Form, forms: Sequence[Form]) -> Form:
-    found = Form(form.constant)
-    for atom, coefficient in form.terms:
-        found = found.plus(forms[atom].scaled(coefficient))
-    return found
 
 
 def value_at(form: Form, values: Mapping[int, Fraction]) -> Fraction:
