@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
-from dipapprox.kernel.quiet import Quiet, read_quiet
+from dipapprox.kernel.measures import Form
+from dipapprox.kernel.paths import Follower
+from dipapprox.kernel.quiet import Quiet, read_quiet, second_atoms
 from dipapprox.kernel.rounds import Rounds, read_rounds
 
 READ = ["set", ["cell", "v"], ["cell", "q"]]
@@ -206,6 +209,23 @@ def test_noise_is_shared_while_the_same_is_drawn(
         assert read(turn, pair(None, shift, row, row, [], []))
     else:
         refused(turn, pair(None, shift, row, row, [], []), match=IS_POSSIBLE)
+
+
+def test_changes_of_inputs_are_no_numbers_of_a_run() -> None:
+    large = [READ, ["if", [">=", ["cell", "v"], 5], EXIT, []]]
+    # The first run reads 5 or more; only the change is at most 1.
+    refused(large, pair([], 0, [0, None], [[[0, 1], [3, 1]], None]), match=IS_POSSIBLE)
+    own = machine(ENDS)
+    path, other = Follower(own).round({}, ["x"])
+    moved, bounds = second_atoms(own, (Fraction(3),), path, other)
+    one = Fraction(1)
+    assert moved == [
+        Form(Fraction(3), ((0, one),)),
+        Form(Fraction(0), ((1, one), (7, one))),
+        Form(Fraction(0), ((2, one), (7, one))),
+    ]
+    low, high = Form(one, ((7, one),)), Form(one, ((7, -one),))
+    assert bounds == [(low, False), (high, False)]
 
 
 def test_steps_are_read_strictly() -> None:
