@@ -1,7 +1,8 @@
 """Differences of numbers, x_i - x_j >= c, and what follows from them: closures with reasons.
 
 Guards that are no differences are left aside. What follows is a sum of what is known, so reasons
-are multipliers as `kernel.potential` reads them.
+are multipliers as `kernel.potential` reads them. `linear.differences` has neither reasons nor
+strict bounds beside others.
 """
 
 from __future__ import annotations

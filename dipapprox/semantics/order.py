@@ -3,7 +3,9 @@
 A point is a sample or a fixed quantity: a constant, or an affine form of the inputs. A guard that
 compares two points (`r < rT`, `r >= 0`, `r < q[1]`) is one pair of an order; the `Order` keeps
 all its consequences. Ties have probability zero, so strictness is ignored here. Guards of any
-other shape are kept as they are, the tightest of each direction.
+other shape are kept as they are, the tightest of each direction. Every branch of a run has an order
+and extends it by a pair at a time: so it is kept closed, in bits, where `linear.differences` has
+offsets and looks for paths.
 """
 
 from __future__ import annotations
