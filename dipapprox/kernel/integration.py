@@ -17,12 +17,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
+from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.measures import Atom, Component, Form, Measure, Terms, assume
 from dipapprox.kernel.nodes import Graph, Node
-
-MOST_PIECES = 20_000
-"""Most parts that components may be split into."""
 
 
 def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
@@ -124,11 +122,9 @@ def _multiplied(
 
 def _integral(graph: Graph, component: Component) -> Node:
     """Return the integral of a component over all its samples."""
-    pending, found, pieces = [(graph.one, component)], graph.zero, 0
+    pending, found = [(graph.one, component)], graph.zero
     while pending:
-        pieces += 1
-        if pieces > MOST_PIECES:
-            raise Refused(f"samples split into more than {MOST_PIECES} parts")
+        spend(100)
         value, part = pending.pop()
         part = _absorbed(graph, part, frozenset())
         sides, rest = _sides(part), []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.measures import HOLDS, Form, Measure, assume
+from dipapprox.kernel.integration import forget
+from dipapprox.kernel.measures import HOLDS, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
 from tests.kernel.graphs import COARSE, ONE, law
@@ -292,3 +294,18 @@ def test_a_number_is_compared_as_it_is(constant: Fraction) -> None:
     signs = {"<": constant < 0, "=": constant == 0, ">": constant > 0}
     signs |= {"<=": not signs[">"], ">=": not signs["<"], "!=": not signs["="]}
     assert {relation: bool(found) for relation, found in told.items()} == signs
+
+
+def test_samples_in_many_orders_cost_work() -> None:
+    """All pairs of samples are compared with different numbers: orders multiply."""
+    graph = Graph()
+    measure = Measure(graph.one)
+    for atom in range(6):
+        measure = draw(measure, atom, graph.density(law("Gauss", 0, 1)))
+    for k, (one, other) in enumerate(combinations(range(6), 2)):
+        terms = ((one, Fraction(1)), (other, Fraction(-1)))
+        (measure,) = assume(graph, measure, Form(Fraction(-k - 1), terms), "<=")
+    with asking(lambda: None, 50_000), pytest.raises(Refused, match="more work"):
+        forget(graph, measure, ())
+    with asking(lambda: None, 200_000):
+        assert not forget(graph, measure, ()).components
