@@ -99,11 +99,12 @@ class PairOrbits:
         radius = walk.radius
         steps = [_ascending(walk, group[0]) for group in self._groups]
         owners = [number for number, group in enumerate(self._groups) for _ in group]
-        waiting = [(0, 0, 0, ((),) * len(self._groups))]
+        taken: _Key = ((),) * len(self._groups)
+        waiting = [(0, 0, 0, taken)]
         while waiting:
             cell, least, spent, taken = waiting.pop()
             if cell == len(owners):
-                if any(first != second for own in taken for first, second in own):
+                if any(a != b for steps_taken in taken for a, b in steps_taken):
                     yield taken
                 continue
             group = owners[cell]
@@ -129,12 +130,12 @@ class PairOrbits:
         )
 
     def _pair(self, key: _Key) -> Pair:
-        size = sum(map(len, self._groups))
-        first, second = list[Value]([""] * size), list[Value]([""] * size)
+        values: dict[int, tuple[Value, Value]] = {}
         for group, domain, steps in zip(self._groups, self._domains, key, strict=True):
             for cell, (ours, theirs) in zip(group, steps, strict=True):
-                first[cell], second[cell] = domain[ours], domain[theirs]
-        return tuple(first), tuple(second)
+                values[cell] = domain[ours], domain[theirs]
+        both = [values[cell] for cell in range(len(values))]
+        return tuple(first for first, _ in both), tuple(second for _, second in both)
 
 
 def _ascending(walk: Walk, cell: int) -> list[tuple[tuple[int, int], int]]:
