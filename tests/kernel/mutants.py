@@ -113,7 +113,7 @@ NEAREST = {
     "couplings": ["couplings", "services"],
     "traces": ["couplings", "services"],
     "replay": ["asks", "parts", "compositions", "real_inputs"],
-    "budgets": ["couplings", "potentials", "services"],
+    "budgets": ["budgets", "potentials", "services"],
     "losses": ["compositions", "parts"],
     "mechanisms": ["mechanisms", "compositions"],
     "compositions": ["compositions"],

@@ -1,0 +1,60 @@
+"""Which claims of budgets follow from a judgement, and what is put together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dipapprox.kernel.budgets import least_budget, read_budget
+from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.judgements import Budgets, Representatives
+
+HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
+
+
+def private(budget: Any, least: Any = None) -> dict[str, Any]:
+    return {"verdict": "DP", "budget": budget, "at least": least}
+
+
+def violated(budget: Any) -> dict[str, Any]:
+    return {"verdict": "Not_DP", "budget": budget}
+
+
+@pytest.mark.parametrize(
+    ("judgement", "follow", "others"),
+    [
+        (Budgets(ONE), [private(1), private(2)], [private("1/2"), private(1, 0), violated(-1)]),
+        (Budgets(None, ONE), [violated("1/2")], [violated(1), violated(None), private(1)]),
+        (Budgets(None), [violated(9), violated(None)], [private(9)]),
+        (
+            Budgets(TWO, ONE),
+            [private(2), private(2, 1), private(3, "1/2")],
+            [private(1), private(2, 2), violated("1/2"), violated(None)],
+        ),
+        (Representatives(()), [], [private(1), violated(1), violated(None)]),
+        (None, [], [private(1), violated(None)]),
+    ],
+)
+def test_claims_follow_from_what_is_judged(judgement: Any, follow: Any, others: Any) -> None:
+    assert all(read_budget(claim).follows_from(judgement) for claim in follow)
+    assert not any(read_budget(claim).follows_from(judgement) for claim in others)
+
+
+def test_a_budget_that_serves_is_a_number() -> None:
+    with pytest.raises(BadProof, match="that is none"):
+        read_budget(private(None))
+
+
+def test_one_budget_serves_and_none_below_another() -> None:
+    machine: Any = None
+    found = least_budget(machine, {}, Budgets(TWO), Budgets(None, HALF, at_any=False))
+    assert found == Budgets(TWO, HALF, at_any=False)
+    for pair in (
+        (Budgets(None, ONE), Budgets(None, HALF)),
+        (Budgets(TWO), Budgets(ONE, HALF)),
+        (Budgets(TWO), Budgets(None)),
+    ):
+        with pytest.raises(BadProof, match="it is not that"):
+            least_budget(machine, {}, *pair)
