@@ -83,7 +83,6 @@ NEAREST = {
     "panels": ["panels", "sums"],
     "taylor": ["taylor"],
     "grid": ["panels"],
-    "integration": ["sums", "panels", "lattice"],
     "sampled": ["panels", "lattice"],
     "lattice": ["lattice", "sums"],
     "nodes": ["panels", "lattice"],
