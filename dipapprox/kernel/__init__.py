@@ -7,7 +7,7 @@ one variable and of numbers, which an evaluator encloses with balls or gives exa
 turn such numbers into divergences, and divergences into the claim. To be read in this order, in
 which modules import those before them:
 
-    ground              errors, budget, reading, balls, exponentials, taylor, laws
+    ground              loading, errors, budget, reading, balls, exponentials, taylor, laws
     machines            adjacency, machine, signs
     graphs              nodes
       in balls          grid, sampled, panels, lattice, evaluate
@@ -20,8 +20,7 @@ which modules import those before them:
     compositions        parts, compositions
     every eps           rounds, paths, regions, quiet, potential, runs, rays, chances
     services            services, couplings, traces
-    claims of budgets   budgets
-    the whole           replay
+    the whole           claims, replay
 
 Imports: the standard library, flint, itself.
 """

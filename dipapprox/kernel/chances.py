@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import factorial
 from typing import Any
 
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
-from dipapprox.kernel.exponentials import Ratio, Sum, power
+from dipapprox.kernel.exponentials import is_likelier_near_zero
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.judgements import Budgets
@@ -93,41 +91,3 @@ def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, .
             return graph.zero
         (measure,) = found
     return forget(graph, measure, ()).scalar
-
-
-def is_likelier_near_zero(p: Ratio, q: Ratio, budget: Fraction | None) -> bool:
-    """Whether p / q tends to more than 1 as eps vanishes, or p / q - 1 = s eps + o(eps), s >= B.
-
-    q is not 0; B is None for any number.
-    """
-    order, factor = _first_term((p + q.scaled(Fraction(-1))) * q.inverse())
-    steep = order < 1 or (order == 1 and budget is not None and factor >= budget)
-    return factor > 0 and steep
-
-
-def _first_term(value: Ratio) -> tuple[int, Fraction]:
-    """Return k and c: the value is c eps^k + o(eps^k) as eps vanishes; c = 0 if it is 0."""
-    if value.numerator.is_zero():
-        return 0, ZERO
-    order, factor = _first_of(value.numerator)
-    for own, exponent in value.denominator:
-        k, c = _first_of(own)
-        order, factor = order - k * exponent, factor / power(c, exponent)
-    return order, factor
-
-
-def _first_of(function: Sum) -> tuple[int, Fraction]:
-    """Return the same of a sum that is not 0.
-
-    Up to a power of eps it is a sum of P_q(eps) e^(q eps), which solves a linear differential
-    equation of the order N, the sum of all deg P_q + 1. So its first N derivatives do not all
-    vanish at 0.
-    """
-    order, factor = min(n for (_, n), _ in function.terms) - 1, ZERO
-    while not factor:
-        order += 1
-        spend(10 * len(function.terms))
-        for (rate, n), c in function.terms:
-            if n <= order:
-                factor += c * power(Fraction(rate), order - n) / factorial(order - n)
-    return order, factor

@@ -239,11 +239,6 @@ def _whole(
 # --- reading -------------------------------------------------------------------------------------
 
 
-def is_pipeline(json: object) -> bool:
-    """Whether it is a pipeline, not a machine."""
-    return isinstance(json, dict) and "runs" in json
-
-
 def read_pipeline(json: object) -> Pipeline:
     """Read a pipeline."""
     record = as_record(json, "a pipeline", ("adjacency", "runs"))

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.kernel.adjacency import Input, Value
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import text_of
-from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import Machine, Tree
-from dipapprox.kernel.mechanisms import Mechanism
 from dipapprox.kernel.signs import Epsilons, Sign
+
+if TYPE_CHECKING:
+    from dipapprox.kernel.losses import Losses
+    from dipapprox.kernel.mechanisms import Mechanism
 
 Output = tuple[Value, ...]
 

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
+from dipapprox.kernel.adjacency import Input, adjacent_pairs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.forward import Run
-from dipapprox.kernel.judgements import Inputs, Output
+from dipapprox.kernel.judgements import Distributions, Inputs
 from dipapprox.kernel.machine import Machine, read_input
-from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.reading import as_list, as_number
-from dipapprox.kernel.signs import Signs
-
-MOST_ENTRIES = 4_000_000
-"""Most probabilities that one step may ask for."""
 
 MOST_PAIRS = 20_000_000
 """Most pairs of inputs that one step may go through."""
 
 Step = Mapping[str, Any]
-
-Sum = tuple[Node, ...]
-"""Scalars that add up to a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +33,6 @@ class Proof:
 
     machine: Machine
     pairs: tuple[Inputs, ...] | None
-
-
-def outcomes(
-    proof: Proof, signs: Signs, step: Step
-) -> tuple[Graph, tuple[Output, ...], list[Sum], dict[Input, list[int]]]:
-    """Run the machine for all inputs (null), or some.
-
-    Returns:
-        A graph; all outputs; what probabilities are sums of, each once; and for each input the
-        places of its sums, in the order of outputs.
-    """
-    domains = proof.machine.domains
-    inputs: Iterable[Input] = (
-        all_inputs(domains)
-        if step["inputs"] is None
-        else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
-    )
-    cuts = tuple(ascending(each) for each in as_list(step["cuts"], "cuts"))
-    graph = Graph()
-    run = Run(proof.machine, signs, graph)
-    found: dict[Input, dict[Output, list[Node]]] = {}
-    for input in inputs:
-        spend(100)
-        if input in found:
-            raise BadProof("an input twice")
-        found[input] = run.outcomes(input, cuts)
-    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
-    if len(outputs) * len(found) > MOST_ENTRIES:
-        raise Refused(f"more than {MOST_ENTRIES} probabilities")
-    places: dict[Sum, int] = {}
-    rows = {
-        input: [places.setdefault(tuple(own.get(each, ())), len(places)) for each in outputs]
-        for input, own in found.items()
-    }
-    return graph, outputs, list(places), rows
 
 
 def pairs_of(proof: Proof) -> Iterator[Inputs]:
@@ -136,3 +92,26 @@ def growth_bound(eps_prv: Fraction, places: int, above: bool) -> Fraction:
 
 
 MOST_EPS_PRV = 1000
+
+
+def largest_of(
+    found: Distributions, eps_prv: Fraction, others: Sequence[int] = ()
+) -> Callable[[Input, Input], int]:
+    """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places.
+
+    `others` are f_o of outputs that are not among those found.
+    """
+    bounds, scaled = found.bounds, dict[Input, list[int]]()
+    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
+
+    def largest(first: Input, second: Input) -> int:
+        spend(20 + len(found.outputs) // 8)
+        if first not in bounds or second not in bounds:
+            raise Refuted("an input of a pair has no distribution")
+        if second not in scaled:
+            scaled[second] = [factor * low // divisor for low in bounds[second][0]]
+        high, low = bounds[first][1], scaled[second]
+        total = sum([h - s for h, s in zip(high, low, strict=True) if h > s])
+        return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
+
+    return largest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -14,6 +14,7 @@ from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import formula_of
+from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import (
     Distributions,
@@ -23,19 +24,19 @@ from dipapprox.kernel.judgements import (
     Violated,
 )
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_value, read_weight
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
     ascending,
     claimed,
     growth_bound,
-    outcomes,
+    largest_of,
     pair_of,
     pairs_of,
     positive,
 )
 from dipapprox.kernel.reading import as_integer, as_list
-from dipapprox.kernel.sets import largest_of
 from dipapprox.kernel.signs import (
     Epsilons,
     Sign,
@@ -44,6 +45,12 @@ from dipapprox.kernel.signs import (
     read_epsilons,
     read_factor,
 )
+
+MOST_ENTRIES = 4_000_000
+"""Most probabilities that one step may ask for."""
+
+Scalars = tuple[Node, ...]
+"""They add up to a probability."""
 
 MOST_FREE = 10
 """Outputs of one pair whose excesses have no known sign on one part of an interval."""
@@ -219,6 +226,41 @@ def needs_meaning(tree: Tree) -> bool:
     """Whether there are choices or loops, which may be none for some eps."""
     parts = tree if isinstance(tree, tuple) else ()
     return any(part in ("choose", "while") or needs_meaning(part) for part in parts)
+
+
+def outcomes(
+    proof: Proof, signs: Signs, step: Step
+) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
+    """Run the machine for all inputs (null), or some.
+
+    Returns:
+        A graph; all outputs; what probabilities are sums of, each once; and for each input the
+        places of its sums, in the order of outputs.
+    """
+    domains = proof.machine.domains
+    inputs: Iterable[Input] = (
+        all_inputs(domains)
+        if step["inputs"] is None
+        else [read_input(each, domains) for each in as_list(step["inputs"], "inputs")]
+    )
+    cuts = tuple(ascending(each) for each in as_list(step["cuts"], "cuts"))
+    graph = Graph()
+    run = Run(proof.machine, signs, graph)
+    found: dict[Input, dict[Output, list[Node]]] = {}
+    for input in inputs:
+        spend(100)
+        if input in found:
+            raise BadProof("an input twice")
+        found[input] = run.outcomes(input, cuts)
+    outputs = tuple(dict.fromkeys(output for own in found.values() for output in own))
+    if len(outputs) * len(found) > MOST_ENTRIES:
+        raise Refused(f"more than {MOST_ENTRIES} probabilities")
+    places: dict[Scalars, int] = {}
+    rows = {
+        input: [places.setdefault(tuple(own.get(each, ())), len(places)) for each in outputs]
+        for input, own in found.items()
+    }
+    return graph, outputs, list(places), rows
 
 
 def distributions(proof: Proof, step: Step) -> Distributions:

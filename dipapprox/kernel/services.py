@@ -76,11 +76,6 @@ class Service:
     inserts: bool
 
 
-def is_service(json: object) -> bool:
-    """Whether a machine is a service."""
-    return isinstance(json, dict) and "calls" in json
-
-
 def read_service(json: object) -> Service:
     """Read a service."""
     record = as_record(json, "service", ("cells", "replies", "calls", "change"))

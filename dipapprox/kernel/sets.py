@@ -32,7 +32,7 @@ f_S(u, u') = P_S(u) - a P_S(u'); delta_{u,u'} is the largest f_S.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product, zip_longest
@@ -47,7 +47,7 @@ from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Distributions, Private, Representatives
 from dipapprox.kernel.machine import Machine, read_weight
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound
+from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_word
 from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
 
@@ -204,29 +204,6 @@ def _undivided(part: object, pairs: Sets | None, motion: Motion) -> Iterator[Set
             raise BadProof("no part of a set")
     for each, half in zip(parts, halves, strict=True):
         yield from _undivided(each, half, motion)
-
-
-def largest_of(
-    found: Distributions, eps_prv: Fraction, others: Sequence[int] = ()
-) -> Callable[[Input, Input], int]:
-    """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places.
-
-    `others` are f_o of outputs that are not among those found.
-    """
-    bounds, scaled = found.bounds, dict[Input, list[int]]()
-    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
-
-    def largest(first: Input, second: Input) -> int:
-        spend(20 + len(found.outputs) // 8)
-        if first not in bounds or second not in bounds:
-            raise Refuted("an input of a pair has no distribution")
-        if second not in scaled:
-            scaled[second] = [factor * low // divisor for low in bounds[second][0]]
-        high, low = bounds[first][1], scaled[second]
-        total = sum([h - s for h, s in zip(high, low, strict=True) if h > s])
-        return total or max([h - s for h, s in zip(high, low, strict=True)] + [*others])
-
-    return largest
 
 
 def error_of(motion: Motion, pairs: Sets, eps: Fraction, growth: Fraction) -> Fraction:

@@ -23,9 +23,8 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
-from dipapprox.kernel.chances import is_likelier_near_zero
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.exponentials import Ratio, Sum, is_likelier_near_zero
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN

@@ -12,14 +12,14 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, Range
+from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.errors import Refuted
 from dipapprox.kernel.judgements import Distributions, Private, Violated
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, growth_bound
-from dipapprox.kernel.replay import read_claim
+from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
 from dipapprox.kernel.rules import distributions
-from dipapprox.kernel.sets import Sets, all_sets, error_of, extent, largest_of, representatives
+from dipapprox.kernel.sets import Sets, all_sets, error_of, extent, representatives
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 
 MOST_PARTS = 50_000

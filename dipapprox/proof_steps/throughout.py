@@ -13,13 +13,13 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.exact.signs.zero import in_order
 from dipapprox.kernel.balls import precision, upper_at
+from dipapprox.kernel.claims import read_claim
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import ExactDistributions
 from dipapprox.kernel.machine import Tree, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof, pairs_of
-from dipapprox.kernel.replay import read_claim
 from dipapprox.kernel.rules import Sums, closed_forms, growth_of, needs_meaning
 from dipapprox.kernel.signs import Epsilons, Sign, Signs
 from dipapprox.language.core import Input, Program, Value

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton
+from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.language.core import Program
@@ -28,7 +29,11 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.proof_steps.rounds import machines_of
-from dipapprox.proof_steps.services import service_json
+
+if TYPE_CHECKING:
+    from dipapprox.proof_steps import services
+else:
+    services = Deferred("dipapprox.proof_steps.services")
 
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
@@ -70,7 +75,7 @@ def _of_service(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
     as_word(program["language"], "the language", (DPG,))
     try:
         service = service_of(program["text"], program["name"], parameters)
-        machine = service_json(service, users)
+        machine = services.service_json(service, users)
     except NoCertificate as none:
         return [f"program.text: {none.message}"]
     except UserError as error:

@@ -17,6 +17,7 @@ from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
 from dipapprox.kernel.budget import asking
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Judgement
+from dipapprox.kernel.loading import named
 from dipapprox.kernel.reading import as_list, as_name, as_record
 from dipapprox.kernel.replay import RULES, replay
 from dipapprox.limits import Limits
@@ -150,5 +151,5 @@ def program_of(json: object) -> dict[str, str]:
 def _step(step: Mapping[str, Any], judgement: Judgement, before: int) -> ReplayedStep:
     """Say what a step concluded, and why; there were so many before its proof."""
     premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
-    theorem = (RULES[step["rule"]][0].__doc__ or "").partition("\n\n    Step:")[0]
+    theorem = (named(RULES[step["rule"]][0]).__doc__ or "").partition("\n\n    Step:")[0]
     return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), str(judgement))

@@ -15,7 +15,7 @@ from dipapprox import kernel
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 9_345
+MOST_LINES = 9333
 """Of all files together: what a reader has to go through. The goal is 5,000."""
 
 FOREIGN = {"flint"}
@@ -100,6 +100,9 @@ def test_imports_are_on_the_list(path: Path) -> None:
 
 UNWANTED = {"__import__", "complex", "eval", "exec", "float", "import_module", "print", "open"}
 
+ALLOWED = {("loading", "import_module")}
+"""What else a module may name."""
+
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_there_are_no_floats_and_nothing_that_runs_text(path: Path) -> None:
@@ -109,7 +112,10 @@ def test_there_are_no_floats_and_nothing_that_runs_text(path: Path) -> None:
             case ast.Constant(value=float() | complex()):
                 pytest.fail(f"{where}: the float {node.value}")
             case ast.Name(id=name) | ast.Attribute(attr=name):
-                assert name not in UNWANTED, f"{where}: {name}"
+                assert name not in UNWANTED or (path.stem, name) in ALLOWED, f"{where}: {name}"
+            case ast.Call(func=ast.Name(id="named"), args=[name]):
+                constant = isinstance(name, ast.Constant) or ast.unparse(name) == "RULES[name][0]"
+                assert constant, f"{where}: a name that may come from a proof"
             case ast.BinOp(op=ast.Div(), left=ast.Constant(), right=ast.Constant()):
                 pytest.fail(f"{where}: a quotient of two integers is a float")
             case _:
