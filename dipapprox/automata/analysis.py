@@ -7,6 +7,7 @@
         → search below the cap (if not too wide)                 → least budget, closed family
         → else a constructed run below, the cap above
         → words that fit several runs: rates as ε grows
+        → no budget is known: words with a part that loses again and again
 
 Where words fit several runs, coarser cells are looked at before the search (`cells.py`): they may
 have a budget that is less, or one where runs, each by itself, have none.
@@ -42,7 +43,7 @@ from dipapprox.automata.taints import tainted_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, augment_part, quotient
 from dipapprox.automata.validity import outputs_distinguish
 from dipapprox.automata.weights import Weight, fallback_weight, published_weight
-from dipapprox.automata.word_climb import climbed_words
+from dipapprox.automata.word_cycles import better_words
 from dipapprox.automata.word_search import bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
@@ -148,8 +149,13 @@ class Analysis:
         return None if self.upper is None else self.upper.value
 
     @property
+    def loses_again(self) -> bool:
+        """Whether a word with a part that comes again and again proves that no budget serves."""
+        return isinstance(self.lower, WordBound) and self.lower.again is not None
+
+    @property
     def is_exact(self) -> bool:
-        """Whether the least budget is known: both bounds agree."""
+        """Whether both bounds agree."""
         return self.upper_bound == self.lower_bound
 
 
@@ -187,14 +193,13 @@ class _Progress:
                 self._look_at_part()
             else:
                 self._look_at_all(whole)
-        reason = end.reason or self.reason
-        return replace(self.now, reason=None if self._is_settled() else reason)
+        return replace(self.now, reason=None if self._is_settled() else end.reason or self.reason)
 
     def _learn(self, **facts: Any) -> None:
         self.now = replace(self.now, **facts)
 
     def _is_settled(self) -> bool:
-        return self.now.unbounded or self.now.is_exact
+        return self.now.unbounded or self.now.is_exact or self.now.loses_again
 
     def _look_at_all(self, whole: Unfolding) -> None:
         merged = quotient(whole, self.limits)
@@ -211,7 +216,7 @@ class _Progress:
             self._bound(merged)
         if self.with_words and not (self._is_settled() or self.now.determined):
             known = self.now.lower if isinstance(self.now.lower, WordBound) else None
-            self._note(climbed_words(merged.graph, known, self.limits))
+            self._note(better_words(merged.graph, known, self.now.upper is None, self.limits))
 
     def _look_at_part(self) -> None:
         """Find a structure or a dear run in a part of what is too large."""
@@ -226,7 +231,7 @@ class _Progress:
                 walk = tainted_walk(merged, self.limits)
                 found = None if walk is None else lifted_structure(merged, walk)
         if found is not None:
-            self._learn(structure=found, well_formed=False)
+            self._learn(well_formed=False)
             self._spread(merged, found)
             return
         result = search(merged.graph, fallback_weight(merged.graph).value, self.limits)
@@ -286,10 +291,9 @@ class _Progress:
             if longer is not None:
                 determined = is_determined(merged.whole, longer, cycles_of(structure))
                 structure = replace(structure, run=longer) if determined else structure
-        self._learn(unbounded=determined, structure=structure)
         run, changes = repeated(self.automaton, structure, 2)
         candidate = Candidate(run, changes, run_cost(self.automaton, run, changes))
-        self._learn(dearest=candidate)
+        self._learn(unbounded=determined, structure=structure, dearest=candidate)
         if determined:
             self._learn(lower=RunBound(candidate))
         else:
@@ -301,24 +305,21 @@ class _Progress:
     def _bound(self, merged: Quotient) -> None:
         """Bound the least budget from both sides, or find that there is none."""
         known = self.now.upper
-        cap = known if isinstance(known, WeightBound) else None
-        weight = cap.weight if cap is not None else fallback_weight(merged.graph)
+        weight = known.weight if isinstance(known, WeightBound) else fallback_weight(merged.graph)
         if not self.now.determined:
             self._look_at_cells(merged)
             if self._is_settled():
                 return
-            known = self.now.upper
         result = search(merged.graph, weight.value, self.limits)
         if result.vectors:
             self._improve(merged, self._candidate(merged, result))
         if result.passed_cap and not result.is_pinned:
             self._pass(merged, result, weight.value)
             return
-        if result.family is not None and (known is None or result.family.value <= known.value):
-            self._learn(upper=result.family, well_formed=True)
-        cases = result.cases
-        if cases is not None and (known is None or cases.value <= known.value):
-            self._learn(upper=cases, well_formed=True)
+        for found in (result.family, result.cases):
+            if found is not None:
+                self._learn(well_formed=True)
+                self._lower_upper(found)
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
             self._construct(merged, weight)
@@ -346,8 +347,7 @@ class _Progress:
         walk = dear_walk(merged.graph, cap, self.limits)
         candidate = self._candidate(merged, walk)
         self._improve(merged, candidate)
-        self._try_words(merged, candidate)
-        for longer in self._longer(merged, walk):
+        for longer in (candidate, *self._longer(merged, walk)):
             if self._is_settled():
                 return
             self._try_words(merged, longer)
@@ -364,7 +364,7 @@ class _Progress:
             more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
             yield self._candidate(merged, more)
 
-    def _lower_upper(self, found: CellBound) -> None:
+    def _lower_upper(self, found: ClosedFamily | CaseFamilies | CellBound) -> None:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
             self._learn(upper=found)
 
@@ -425,7 +425,7 @@ class _Progress:
 
     def _note(self, bounds: Iterable[WordBound]) -> None:
         for bound in bounds:
-            if bound.value > self.now.lower_bound:
+            if bound.value > self.now.lower_bound or bound.again is not None:
                 self._learn(lower=bound)
             if self._is_settled():
                 return

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
+from typing import TypeVar
 
 from dipapprox.automata.model import Output, Sample
 from dipapprox.automata.unfolding import Unfolding
@@ -36,8 +37,11 @@ _SIZES = (0, 1, -1, 2, -2, 3, -3, 6, -6, 12, -12)
 _MOVES = (0, 1, -1, 3, -3)
 
 
+Thing = TypeVar("Thing")
+
+
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """What both inputs have at a step, None where nothing is read, and what is seen."""
 
     first: Fraction | None
@@ -45,7 +49,7 @@ class _Step:
     seen: Seen
 
 
-_Word = tuple[_Step, ...]
+Word = tuple[Step, ...]
 
 
 def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
@@ -59,11 +63,11 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
     Raises:
         LimitReached: As `word_rate`.
     """
-    climb = _Climb(graph, limits)
+    climb = Climb(graph, limits)
     best = known
     again = True
     while climb.is_going:
-        word = _word_of(best) if best is not None and again else climb.walk()
+        word = word_of(best) if best is not None and again else climb.walk(_WALK)[0]
         again = not again
         for found in climb.from_word(word):
             if best is None or found.value > best.value:
@@ -71,11 +75,19 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
                 yield found
 
 
-def _word_of(bound: WordBound) -> _Word:
-    return tuple(map(_Step, bound.first, bound.second, bound.word))
+def word_of(bound: WordBound) -> Word:
+    """Return the steps of a word."""
+    return tuple(map(Step, bound.first, bound.second, bound.word))
 
 
-class _Climb:
+class Climb:
+    """Words and changes of words, drawn in the same way every time.
+
+    Args:
+        graph: The augmented automaton, or its quotient.
+        limits: As for `word_rate`.
+    """
+
     def __init__(self, graph: Unfolding, limits: Limits) -> None:
         self._graph, self._limits = graph, limits
         self._chance = Random(0)
@@ -91,10 +103,11 @@ class _Climb:
         """Whether there is work left."""
         return self._left > 0 and self._meter.left > 0
 
-    def walk(self) -> _Word:
-        """Return the word of some run, with some inputs."""
-        automaton, node, word = self._graph.automaton, 0, list[_Step]()
-        for _ in range(self._chance.randint(1, _WALK)):
+    def walk(self, most: int) -> tuple[Word, list[int]]:
+        """Return the word of some run of so many steps at most, with some inputs, and its nodes."""
+        automaton, node, word = self._graph.automaton, 0, list[Step]()
+        nodes = [node]
+        for _ in range(self._chance.randint(1, most)):
             leaving = self._graph.leaving[node]
             if not leaving:
                 break
@@ -102,9 +115,14 @@ class _Climb:
             transition = automaton.transitions[edge.transition]
             word.append(self._step(automaton.reads(transition), _seen(transition.output)))
             node = edge.target
-        return tuple(word)
+            nodes.append(node)
+        return tuple(word), nodes
 
-    def from_word(self, word: _Word) -> Iterator[WordBound]:
+    def some(self, things: Sequence[Thing], most: int) -> list[Thing]:
+        """Return so many of some things, at most, in some order."""
+        return self._chance.sample(things, min(most, len(things)))
+
+    def from_word(self, word: Word) -> Iterator[WordBound]:
         """Yield what is better than all before, as long as words get better now and then."""
         here = self._bound(word)
         if here is None:
@@ -121,13 +139,13 @@ class _Climb:
                     yield found
                 word, here = changed, found
 
-    def _bound(self, word: _Word) -> WordBound | None:
+    def _bound(self, word: Word) -> WordBound | None:
         self._left -= len(word) + 1
         first, second = tuple([s.first for s in word]), tuple([s.second for s in word])
         seen = tuple([s.seen for s in word])
         return word_bound(self._graph, first, second, seen, self._limits, self._meter)
 
-    def _changed(self, word: _Word) -> _Word:
+    def _changed(self, word: Word) -> Word:
         """Return a word that differs a little."""
         chance = self._chance
         if not word:
@@ -144,25 +162,25 @@ class _Climb:
         if kind < 0.5:
             return (*word[:place], *word[place + 1 :])
         if kind < 0.6 or step.first is None:
-            other = _Step(step.first, step.second, chance.choice(self._alphabet))
+            other = Step(step.first, step.second, chance.choice(self._alphabet))
         else:
             other = self._moved(step.first, step.seen)
         return (*word[:place], other, *word[place + 1 :])
 
-    def _any_step(self) -> _Step:
+    def _any_step(self) -> Step:
         return self._step(self._chance.choice(self._reads), self._chance.choice(self._alphabet))
 
-    def _step(self, reads: bool, seen: Seen) -> _Step:
+    def _step(self, reads: bool, seen: Seen) -> Step:
         if not reads:
-            return _Step(None, None, seen)
+            return Step(None, None, seen)
         return self._at(Fraction(self._chance.choice(_SIZES)), seen)
 
-    def _moved(self, here: Fraction, seen: Seen) -> _Step:
+    def _moved(self, here: Fraction, seen: Seen) -> Step:
         return self._at(here + self._chance.choice((*_MOVES, -2 * here)), seen)
 
-    def _at(self, first: Fraction, seen: Seen) -> _Step:
+    def _at(self, first: Fraction, seen: Seen) -> Step:
         changes: Sequence[int] = self._graph.automaton.changes
-        return _Step(first, first + self._chance.choice(changes), seen)
+        return Step(first, first + self._chance.choice(changes), seen)
 
 
 def _seen(output: Output) -> Seen:

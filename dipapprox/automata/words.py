@@ -55,12 +55,18 @@ Letters = tuple[Fraction | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class WordBound:
-    """Two adjacent inputs and a word whose rates differ by `value`."""
+    """Two adjacent inputs and a word whose rates differ by `value`.
+
+    Attributes:
+        again: The steps of it that lose more each time that they come again; None if none are
+            known. If there are some, no budget serves every ε.
+    """
 
     first: Letters
     second: Letters
     word: tuple[Seen, ...]
     value: Fraction
+    again: tuple[int, int] | None = None
 
 
 class Meter:
@@ -89,51 +95,91 @@ def word_rate(
     Raises:
         LimitReached: If there are too many tuples, or time is up.
     """
-    automaton = graph.automaton
-    units = _Units(automaton, letters, word)
-    work = 0
-    costs: dict[tuple[int, tuple[int, ...]], int] = {(0, (0,) * len(automaton.variables)): 0}
-    ways = dict[int, list[_Way]]()
-    for letter, seen in zip(letters, word, strict=True):
-        limits.check_states(len(costs))
-        limits.check()
-        after: dict[tuple[int, tuple[int, ...]], int] = {}
-        prices: dict[int, list[tuple[int, int]]] = {}
-        for (node, stored), cost in costs.items():
-            if automaton.states[graph.states[node]].reads != (letter is not None):
-                continue
-            if node not in ways:
-                ways[node] = _ways(graph, node)
-            for index, target, above, below, assigned in ways[node]:
-                if index not in prices:
-                    transition = automaton.transitions[index]
-                    prices[index] = units.prices(automaton, transition, letter, seen)
-                taken = prices[index]
-                if not taken:
+    passes = Passes(graph, letters, word, limits, meter)
+    costs = passes.over(letters, word, passes.start)
+    return passes.cost(min(costs.values())) if costs else None
+
+
+Costs = dict[tuple[int, tuple[int, ...]], int]
+"""The least that runs to a node cost, by the values that they have stored, in units."""
+
+
+class Passes:
+    """Passes over words; what is left out of costs is impossible.
+
+    Args:
+        graph: As for `word_rate`.
+        letters: All inputs that there are, in any number.
+        word: Likewise what is seen.
+        limits: As for `word_rate`.
+        meter: Where the work is counted.
+    """
+
+    def __init__(
+        self,
+        graph: Unfolding,
+        letters: Letters,
+        word: Sequence[Seen],
+        limits: Limits,
+        meter: Meter | None,
+    ) -> None:
+        self._graph, self._limits, self._meter = graph, limits, meter
+        self._units = _Units(graph.automaton, letters, word)
+        self._ways = dict[int, list[_Way]]()
+        self.start: Costs = {(0, (0,) * len(graph.automaton.variables)): 0}
+
+    def cost(self, units: int) -> Fraction:
+        """Return a cost that is a whole number of units."""
+        return self._units.cost(units)
+
+    def over(self, letters: Letters, word: Sequence[Seen], costs: Costs) -> Costs:
+        """Return the costs behind a word, from those before it.
+
+        Raises:
+            LimitReached: As `word_rate`.
+        """
+        graph, automaton, units, ways = self._graph, self._graph.automaton, self._units, self._ways
+        work = 0
+        for letter, seen in zip(letters, word, strict=True):
+            self._limits.check_states(len(costs))
+            self._limits.check()
+            after: Costs = {}
+            prices: dict[int, list[tuple[int, int]]] = {}
+            for (node, stored), cost in costs.items():
+                if automaton.states[graph.states[node]].reads != (letter is not None):
                     continue
-                low, high = 0, len(taken)
-                if above:
-                    low = bisect_left(taken, (max([stored[x] for x in above]), -1))
-                if below:
-                    high = bisect_left(taken, (min([stored[x] for x in below]) + 1, -1))
-                if low >= high:
-                    work += 1
-                    continue
-                work += 1 + high - low
-                allowed = taken[low:high]
-                kept = stored
-                if not assigned:  # the value is not needed any more
-                    allowed = [(0, min([price for _, price in allowed]))]
-                for value, price in allowed:
-                    for x in assigned:
-                        kept = (*kept[:x], value, *kept[x + 1 :])
-                    key, total = (target, kept), cost + price
-                    if total < after.get(key, total + 1):
-                        after[key] = total
-        costs = after
-    if meter is not None:
-        meter.left -= work
-    return units.cost(min(costs.values())) if costs else None
+                if node not in ways:
+                    ways[node] = _ways(graph, node)
+                for index, target, above, below, assigned in ways[node]:
+                    if index not in prices:
+                        transition = automaton.transitions[index]
+                        prices[index] = units.prices(automaton, transition, letter, seen)
+                    taken = prices[index]
+                    if not taken:
+                        continue
+                    low, high = 0, len(taken)
+                    if above:
+                        low = bisect_left(taken, (max([stored[x] for x in above]), -1))
+                    if below:
+                        high = bisect_left(taken, (min([stored[x] for x in below]) + 1, -1))
+                    if low >= high:
+                        work += 1
+                        continue
+                    work += 1 + high - low
+                    allowed = taken[low:high]
+                    kept = stored
+                    if not assigned:  # the value is not needed any more
+                        allowed = [(0, min([price for _, price in allowed]))]
+                    for value, price in allowed:
+                        for x in assigned:
+                            kept = (*kept[:x], value, *kept[x + 1 :])
+                        key, total = (target, kept), cost + price
+                        if total < after.get(key, total + 1):
+                            after[key] = total
+            costs = after
+        if self._meter is not None:
+            self._meter.left -= work
+        return costs
 
 
 _Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]

@@ -99,14 +99,14 @@ class Bounds:
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
         ray: Where the most is lost, if it is known.
         between: Where the most is lost, if that is not known of a ray.
-        again: What comes again where no budget serves, if it is known.
+        again: What comes again where no budget serves, as far as it is known.
     """
 
     serves: Fraction | None
     fails: Fraction | None
     ray: Ray | None
     between: Between | None = None
-    again: Again | None = None
+    again: Sequence[Again] = ()
 
 
 def replayed(
@@ -132,23 +132,34 @@ def replayed(
     wanted = [bounds]
     if bounds.serves is not None and bounds.fails is not None:
         wanted.append(replace(bounds, fails=None))
-    machines = list(machines_of(subject, stops_are_seen))
+    failed = list[Json]()
     for own in wanted:
-        waiting, machines = machines, []
-        for machine in waiting:
+        for machine in machines_of(subject, stops_are_seen, _claim(own)):
+            if machine in failed:
+                continue  # where nothing can be written, nothing can be written of less
+            start: float | None = None
             try:
                 with asking(limits.check):
                     claim, steps = _written(machine, own, limits)
-                    # Where nothing can be written, nothing can be written of less.
-                    machines.append(machine)
                     start = perf_counter()
                     replay(machine, claim, steps)
             except (NoCertificate, NotProved) as none:
                 missing = none
+                if start is None:
+                    failed.append(machine)
             else:
                 seconds = perf_counter() - start
                 return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
     raise missing
+
+
+def _claim(bounds: Bounds) -> dict[str, Json]:
+    """Return what is claimed of a budget, if no more is lost than is known."""
+    at_least = None if bounds.fails is None else number_json(bounds.fails)
+    if bounds.serves is None:
+        return {"verdict": Answer.NOT_DP.value, "budget": at_least}
+    claim: dict[str, Json] = {"verdict": Answer.DP.value, "budget": number_json(bounds.serves)}
+    return {**claim, "at least": at_least if bounds.fails else None}
 
 
 def endless(
@@ -174,24 +185,26 @@ def _written(machine: Json, bounds: Bounds, limits: Limits) -> tuple[Json, list[
     read = read_rounds(machine)
     if bounds.serves is None:
         fails = bounds.fails
-        if fails is None and read.round is not None:
-            none: dict[str, Json] = {"verdict": Answer.NOT_DP.value, "budget": None}
-            return none, [_cycles(read, bounds, limits)]
+        if read.round is not None and (fails is None or bounds.again):
+            try:
+                return _claim(bounds), [_cycles(read, bounds, limits)]
+            except (NoCertificate, NotProved):
+                if fails is None:
+                    raise
         step, lost = _loss(read, Fraction(0) if fails is None else fails, bounds, limits)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
-        budget = None if fails is None else number_json(fails)
-        return {"verdict": Answer.NOT_DP.value, "budget": budget}, [step]
+        return _claim(bounds), [step]
     steps = [potential_step(read, bounds.serves, limits)]
-    claim: dict[str, Json] = {"verdict": Answer.DP.value, "budget": number_json(bounds.serves)}
+    claim = _claim(replace(bounds, fails=None))
     if not bounds.fails:
-        return {**claim, "at least": None}, steps
+        return claim, steps
     try:
         step, lost = _loss(read, bounds.fails - _LITTLE, bounds, limits)
     except (NoCertificate, NotProved):
-        return {**claim, "at least": None}, steps  # that it serves is proved
+        return claim, steps  # that it serves is proved
     if lost is None or lost < bounds.fails:
-        return {**claim, "at least": None}, steps
+        return claim, steps
     least: Json = {"rule": "least budget", "from": [-1, -2]}
     return {**claim, "at least": number_json(lost)}, [*steps, step, least]
 
@@ -281,8 +294,11 @@ def _ray(
 def _cycles(machine: Rounds, bounds: Bounds, limits: Limits) -> Json:
     """Return a step that shows that no budget serves."""
     missing: NoCertificate | NotProved = NoCertificate("no part of a run is known to lose again")
-    known = () if bounds.again is None else islice(_along(machine, bounds.again), MOST_RUNS)
-    walks = (_runs(machine, budget, Bounds(None, None, None), limits) for budget in _BUDGETS)
+    ways = chain.from_iterable(_along(machine, again) for again in bounds.again)
+    known = islice(ways, MOST_RUNS)
+    nothing = Bounds(None, None, None)
+    budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
+    walks = (_runs(machine, budget, nothing, limits) for budget in budgets)
     for numbers, grows in chain(known, chain.from_iterable(walks)):
         for run, parts, own in _folded(machine, numbers, grows, limits):
             try:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
+from dipapprox.automata.stops import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals
+from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
 
 STATE = "state"
@@ -23,12 +25,15 @@ INPUT = "next input"
 _SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
 
 
-def machines_of(subject: core.Program | Automaton, stops_are_seen: bool) -> Iterator[Json]:
-    """Yield the machines that claims of a subject's budgets may be about: each says enough.
+def machines_of(
+    subject: core.Program | Automaton, stops_are_seen: bool, claim: Json
+) -> Iterator[Json]:
+    """Yield the machines that a claim of a subject's budgets may be about: each says enough.
 
     Args:
         subject: A program, with rounds or for all real inputs; or an automaton.
         stops_are_seen: Whether it is seen that no guard of an automaton holds.
+        claim: What is claimed, as the kernel reads it.
 
     Raises:
         NoCertificate: If the kernel does not read the subject.
@@ -38,8 +43,19 @@ def machines_of(subject: core.Program | Automaton, stops_are_seen: bool) -> Iter
         return
     yield automaton_json(subject, stops_are_seen, 0)
     first = first_steps(subject)
-    if first:
-        # Who sees stops, and nothing before the first steps are done, sees all that others see.
+    if stops_are_seen:
+        if first:
+            yield automaton_json(subject, True, first)
+        return
+    # Steps that do not stop are told by those behind them.
+    told = steps_before_stops(subject, first)
+    if told:
+        yield automaton_json(subject, False, told)
+    fields = claim if isinstance(claim, dict) else {}
+    serves = fields.get("verdict") == Answer.DP.value and fields.get("at least") is None
+    if first > told and serves:
+        # Who sees stops, and nothing before the first steps are done, sees all that others see, and
+        # perhaps more: that no budget serves does not follow for these.
         yield automaton_json(subject, True, first)
 
 
@@ -149,7 +165,7 @@ MOST_FIRST = 5
 
 
 def first_steps(automaton: Automaton) -> int:
-    """Return how many steps an automaton takes before it is in a state on a cycle, or may stop."""
+    """Return how many steps an automaton takes before it is in a state on a cycle, or halts."""
     leaving = automaton.leaving()
     targets = [{automaton.transitions[k].target for k in own} for own in leaving]
     reached = [set(own) for own in targets]

@@ -73,12 +73,13 @@ def evidence_fields(automaton: Automaton, evidence: Evidence) -> dict[str, objec
                 ],
                 "budget": exact_text(evidence.value),
             }
-        case WordBound():
+        case WordBound(again=again):
             return {
                 "kind": "word",
                 "first": _letters(evidence.first),
                 "second": _letters(evidence.second),
                 "word": [seen_text(seen) for seen in evidence.word],
+                "again": None if again is None else list(again),
                 "budget": exact_text(evidence.value),
             }
         case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
@@ -219,10 +220,7 @@ def _input_cell(automaton: Automaton, candidate: Candidate, ray: Ray | None, pla
 
 def ray_table(ray: Ray, rounds: int) -> Table:
     """Lay the inputs of some rounds out."""
-    rows = [
-        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
-        for *pair, seen in zip(ray.first, ray.second, ray.word, strict=True)
-    ]
+    rows = _seen_rows(ray)
     columns = "first input", "second input", "seen"
     title = f"Inputs of {rounds} rounds, for which as much is lost as ε grows"
     return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
@@ -243,13 +241,22 @@ def _structure_table(automaton: Automaton, structure: Structure) -> Table:
 
 
 def _word_table(bound: WordBound) -> Table:
-    rows = [
-        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
-        for *pair, seen in zip(bound.first, bound.second, bound.word, strict=True)
-    ]
+    rows = _seen_rows(bound)
     title = "As ε grows, this word becomes less and less likely for the first inputs"
-    columns = "first input", "second input", "seen"
+    columns: tuple[str, ...] = "first input", "second input", "seen"
+    if bound.again is not None:
+        start, end = bound.again
+        columns = *columns, "taken"
+        taken = ["again and again" if start <= k < end else "once" for k in range(len(rows))]
+        rows = [(*row, each) for row, each in zip(rows, taken, strict=True)]
     return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
+
+
+def _seen_rows(known: WordBound | Ray) -> list[tuple[str, ...]]:
+    return [
+        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
+        for *pair, seen in zip(known.first, known.second, known.word, strict=True)
+    ]
 
 
 def _shortened(rows: Sequence[tuple[str, ...]], width: int) -> tuple[tuple[str, ...], ...]:

@@ -23,6 +23,7 @@ from dipapprox.privacy.description import (
 )
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_evidence import (
     Evidence,
     evidence_fields,
@@ -76,6 +77,8 @@ class AutomatonProof(BudgetAnswer):
         rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
+        again: A proof of the kernel's that steps lose again and again, whichever of several runs
+            show the same; None if none was looked for or found.
         seconds: All of it, with the inputs that illustrate the answer.
     """
 
@@ -87,6 +90,7 @@ class AutomatonProof(BudgetAnswer):
     ray: Ray | None = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
+    again: WrittenProof | None = field(repr=False)
 
     @property
     def parameters(self) -> Mapping[str, Fraction]:
@@ -105,13 +109,18 @@ class AutomatonProof(BudgetAnswer):
 
     @property
     def has_none(self) -> bool:
-        """Whether it is proved that there is no budget, at any eps."""
-        return self.analysis.unbounded
+        """Whether it is proved that there is no budget."""
+        return self._at_any or self.analysis.loses_again
+
+    @property
+    def _at_any(self) -> bool:
+        """Whether it is proved that there is none at any eps."""
+        return self.analysis.unbounded or self.again is not None
 
     @property
     def reason(self) -> str | None:
         """Why the least budget is not known; None if it is, or there is none."""
-        return self.analysis.reason
+        return None if self.has_none else self.analysis.reason
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -138,7 +147,7 @@ class AutomatonProof(BudgetAnswer):
     def evidence(self) -> Evidence | None:
         """What shows that there is no budget, or that no smaller one serves; None for neither."""
         structure = self.analysis.structure
-        if structure is not None and (self.analysis.unbounded or self.answer is Answer.UNKNOWN):
+        if structure is not None and (self._at_any or self.answer is Answer.UNKNOWN):
             return structure
         return self.analysis.lower
 
@@ -185,7 +194,9 @@ class AutomatonProof(BudgetAnswer):
         return " for large ε" if is_word else ", at any ε > 0"
 
     def _without_budget(self) -> str:
-        return "not (D ε, 0)-DP, whatever D and ε > 0 are"
+        if self._at_any:
+            return "not (D ε, 0)-DP, whatever D and ε > 0 are"
+        return BudgetAnswer._without_budget(self)
 
     def _proof(self) -> str:
         analysis, parts = self.analysis, []
@@ -195,8 +206,12 @@ class AutomatonProof(BudgetAnswer):
             case RunBound(candidate=candidate) if not analysis.unbounded:
                 steps = count(len(candidate.run), "step")
                 parts.append(f"at least: a run of {steps} that its outputs determine, at every ε")
+            case WordBound() as word if word.again is not None:
+                parts.append(AGAIN)
             case WordBound():
                 parts.append("at least: a word whose probabilities differ by that as ε grows")
+        if self.again is not None:
+            parts.append("steps that come again lose, in all runs that show the same")
         if self.beyond is not None:
             rounds = count(self.beyond, "round")
             parts.append(f"{rounds} of the structure need more than the claimed budget")
@@ -235,6 +250,9 @@ class AutomatonProof(BudgetAnswer):
             if shown is not None and shown.ray is not None:
                 tables.append(ray_table(shown.ray, shown.times))
         return tables
+
+
+AGAIN = "no budget: a word with steps that lose more each time that they come, as ε grows"
 
 
 def upper_text(upper: WeightBound | ClosedFamily | CaseFamilies | CellBound) -> str:

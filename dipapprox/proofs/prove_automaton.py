@@ -21,7 +21,10 @@ from dipapprox.automata.stops import stopping_states, with_visible_stops
 from dipapprox.automata.validity import gaps
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, check_visible
+from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
+from dipapprox.proof_steps.budgets import endless
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Round, Stops
 from dipapprox.proofs.log_ratios import MOST_SAMPLES, log_ratio
 
@@ -77,6 +80,9 @@ def prove_automaton(
     needed, beyond = rounds_needed(found, budget, limits)
     rounds = rounds_of(found, needed, limits)
     ray = _ray(found, limits.ending_within(MOST_SECONDS))
+    again = None
+    if not (found.unbounded or found.loses_again or found.upper is not None):
+        again = comes_again(automaton, stops is Stops.VISIBLE, limits)
     return AutomatonProof(
         program=named.name,
         automaton=automaton,
@@ -87,8 +93,18 @@ def prove_automaton(
         ray=ray,
         rounds=rounds,
         beyond=beyond,
+        again=again,
         seconds=time.monotonic() - begun,
     )
+
+
+def comes_again(
+    subject: Automaton | Program, stops_are_seen: bool, limits: Limits
+) -> WrittenProof | None:
+    """Return a proof that steps lose again and again, however they came about; or None."""
+    with EarlyEnd(), limited(limits):
+        return endless(subject, stops_are_seen, limits.ending_within(MOST_SECONDS))
+    return None
 
 
 def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import islice
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
 from dipapprox.automata.families import repeated
-from dipapprox.automata.model import is_real
+from dipapprox.automata.model import Automaton, is_real
+from dipapprox.automata.runs import Run
+from dipapprox.automata.shifts import Changes
+from dipapprox.automata.word_cycles import beyond, runs_again
 from dipapprox.automata.words import Symbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate
@@ -93,7 +97,7 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
         fails = answer.budget
     ray = _ray(answer) if isinstance(answer, RealProof) else None
     upper = answer.upper if private else None
-    bounds = budgets.Bounds(upper, fails, ray, _between(answer), _again(answer))
+    bounds = budgets.Bounds(upper, fails, ray, _between(answer, limits), _again(answer, limits))
     return _written(answer, bounds, limits)
 
 
@@ -120,7 +124,7 @@ def _ray(answer: RealProof) -> budgets.Ray | None:
     return budgets.Ray(dict(zip(names, family.target, strict=True)), dict(family.output))
 
 
-def _between(answer: BudgetAnswer) -> budgets.Between | None:
+def _between(answer: BudgetAnswer, limits: Limits) -> budgets.Between | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
         case RealProof(proof=Proof(vanishing=Vanishing() as lost) as proof):
@@ -140,11 +144,19 @@ def _between(answer: BudgetAnswer) -> budgets.Between | None:
             )
             return budgets.Between(one, other, dict(family.output), None)
         case AutomatonProof(analysis=Analysis(lower=WordBound() as lost)):
-            return _of_word(lost, INPUT)
+            return _of_word(_beyond(answer, lost, limits), INPUT)
         case StreamProof(analysis=Analysis(lower=WordBound() as lost), subject=subject):
-            return _of_word(lost, NEXT + subject.inputs[0].name)
+            return _of_word(_beyond(answer, lost, limits), NEXT + subject.inputs[0].name)
         case _:
             return None
+
+
+def _beyond(answer: AutomatonProof | StreamProof, lost: WordBound, limits: Limits) -> WordBound:
+    """Return a word that loses more than the claimed budget, if its steps come again."""
+    known = answer.analysis
+    if answer.budget is None or known is None or known.quotient is None:
+        return lost
+    return beyond(known.quotient.graph, lost, answer.budget, limits)
 
 
 def _of_word(lost: WordBound, input: str) -> budgets.Between:
@@ -178,19 +190,30 @@ TIMES = 5
 """How often cycles are gone round, so that it is seen what comes again."""
 
 
-def _again(answer: BudgetAnswer) -> budgets.Again | None:
-    """Return the run of an automaton that goes round the cycles of its structure."""
+MOST_RUNS = 4
+"""Of a word with steps that come again: those that are tried."""
+
+
+def _again(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.Again, ...]:
+    """Return runs of an automaton that go round what comes again."""
     match answer:
-        case AutomatonProof(analysis=Analysis(automaton=automaton, structure=structure)) if (
-            answer.has_none and structure is not None
-        ):
-            run, changes = repeated(automaton, structure, TIMES)
-            places = {index: place for place, index in enumerate(dict.fromkeys(run))}
-            steps = [(places[index], automaton.transitions[index]) for index in run]
-            names = [None if is_real(t.output) else str(t.output) for _, t in steps]
-            targets = [automaton.states[t.target].name for _, t in steps]
-            reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
-            order = [place for place, _ in steps]
-            return budgets.Again(tuple(zip(order, names, targets, strict=True)), tuple(reads))
+        case AutomatonProof(analysis=Analysis(automaton=automaton) as known) if answer.has_none:
+            runs = list[tuple[Run, Changes]]()
+            lower, structure = known.lower, known.structure
+            if isinstance(lower, WordBound) and known.quotient is not None:
+                runs += islice(runs_again(known.quotient.graph, lower, TIMES, limits), MOST_RUNS)
+            if structure is not None:
+                runs.append(repeated(automaton, structure, TIMES))
+            return tuple([_steps_of(automaton, *run) for run in runs])
         case _:
-            return None
+            return ()
+
+
+def _steps_of(automaton: Automaton, run: Run, changes: Changes) -> budgets.Again:
+    places = {index: place for place, index in enumerate(dict.fromkeys(run))}
+    steps = [(places[index], automaton.transitions[index]) for index in run]
+    names = [None if is_real(t.output) else str(t.output) for _, t in steps]
+    targets = [automaton.states[t.target].name for _, t in steps]
+    reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
+    order = [place for place, _ in steps]
+    return budgets.Again(tuple(zip(order, names, targets, strict=True)), tuple(reads))

@@ -12,6 +12,7 @@ from dipapprox.language.load import DIPA, DPG
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.proof_steps.rounds import machines_of
 from dipapprox.proof_steps.services import service_json
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
@@ -33,7 +34,7 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
     if written is None:
         raise UserError("the kernel has replayed no proof")
     machine = written.machine
-    about, machines, scope = _meant(answer, text, machine)
+    about, machines, scope = _meant(answer, text, written)
     if machine not in machines:
         raise UserError("the text is not that of which this was proved")
     language = DIPA if isinstance(answer, AutomatonProof) else DPG
@@ -54,8 +55,11 @@ def certify_replayed(answer: BudgetAnswer, text: str) -> Certificate:
     return Certificate({**fields, "digest": digest(fields)})
 
 
-def _meant(answer: BudgetAnswer, text: str, machine: Any) -> tuple[dict[str, Any], list[Any], str]:
+def _meant(
+    answer: BudgetAnswer, text: str, written: WrittenProof
+) -> tuple[dict[str, Any], list[Any], str]:
     """Return what a proof is about, the machines that the text may mean then, and the scope."""
+    machine: Any = written.machine
     name, parameters = answer.program, answer.parameters
     if isinstance(answer, ServiceProof):
         users = list(answer.users)
@@ -67,7 +71,7 @@ def _meant(answer: BudgetAnswer, text: str, machine: Any) -> tuple[dict[str, Any
     language = DPG if isinstance(subject, Program) else DIPA
     found = subject_of(text, language, name, parameters, for_all)
     about = {"for all": for_all, "stops are seen": seen}
-    return about, list(machines_of(found, seen)), scope_text(machine)
+    return about, list(machines_of(found, seen, written.claim)), scope_text(machine)
 
 
 def _subject_of(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:

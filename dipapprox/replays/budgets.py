@@ -49,7 +49,7 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
     language = as_word(program["language"], "the language", (DPG, DIPA))
     try:
         subject = subject_of(program["text"], language, program["name"], parameters, name)
-        machines = list(machines_of(subject, seen))
+        machines = list(machines_of(subject, seen, content["claim"]))
     except NoCertificate as none:
         return [f"program.text: {none.message}"]
     except UserError as error:

@@ -64,6 +64,10 @@ class WordWitness(Statement, frozen=True, tag_field="kind", tag="word"):
     first: tuple[Rational | None, ...]
     second: tuple[Rational | None, ...]
     word: tuple[Text, ...]
+    again: Annotated[
+        tuple[Count, Count] | None,
+        Meta(description="the first step, and the one behind the last, that lose again and again"),
+    ]
     budget: Budget
 
 

@@ -534,7 +534,7 @@ def test_an_automaton_is_the_machine_that_its_text_means() -> None:
     proof = found(SUBJECTS["min_max"])
     assert isinstance(proof, AutomatonProof)
     assert proof.written is not None
-    assert proof.written.machine in machines_of(proof.automaton, False)
+    assert proof.written.machine in machines_of(proof.automaton, False, proof.written.claim)
 
 
 def test_unknown_without_a_proof_names_the_reason() -> None:

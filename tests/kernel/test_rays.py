@@ -303,7 +303,7 @@ RISES = "if r > 1 then publish a else publish b end"
 
 def machine_with(other: str) -> Any:
     """The machine whose coin has another side."""
-    return next(iter(machines_of(dipapprox.parse(COIN.replace(RISES, other)), True)))
+    return next(iter(machines_of(dipapprox.parse(COIN.replace(RISES, other)), True, {})))
 
 
 @pytest.mark.parametrize(

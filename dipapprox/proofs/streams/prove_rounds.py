@@ -13,11 +13,15 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proof_steps.budgets import Bounds, endless, replayed
+from dipapprox.proof_steps.budgets import Bounds, replayed
 from dipapprox.proof_steps.serving import quiet_budget
-from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import Round
-from dipapprox.proofs.prove_automaton import MOST_SECONDS, rounds_needed, rounds_of
+from dipapprox.proofs.prove_automaton import (
+    MOST_SECONDS,
+    comes_again,
+    rounds_needed,
+    rounds_of,
+)
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.streams.stream_proof import FewRounds, StreamProof, is_unbounded
 from dipapprox.proofs.streams.told import as_seen
@@ -74,7 +78,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     if compiled is None or unbounded or proof.is_exact or end.reason:
         return proof
     proof = replace(proof, quiet=_quiet(proof, limits))
-    again = _again(proof, limits)
+    again = comes_again(program, True, limits) if proof.upper is None else None
     # Steps that are told need no comparing of runs.
     few = None if again is not None or compiled.tells else _few_rounds(program, proof, limits)
     return replace(proof, few=few, again=again, seconds=time.monotonic() - begun)
@@ -88,15 +92,6 @@ def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
         if budget is not None:
             replayed(subject, True, Bounds(budget, None, None), own)
             return budget
-    return None
-
-
-def _again(proof: StreamProof, limits: Limits) -> WrittenProof | None:
-    """Return a proof that rounds lose again and again, however they came about; or None."""
-    if proof.upper is not None:
-        return None
-    with EarlyEnd(), limited(limits):
-        return endless(proof.subject, True, limits.ending_within(MOST_SECONDS))
     return None
 
 

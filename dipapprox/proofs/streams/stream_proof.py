@@ -18,7 +18,7 @@ from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_evidence import Evidence, evidence_table, transitions_of
-from dipapprox.proofs.automaton_proof import Round, round_fields, rounds_table, upper_text
+from dipapprox.proofs.automaton_proof import AGAIN, Round, round_fields, rounds_table, upper_text
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.streams.program_evidence import (
     evidence_fields,
@@ -114,6 +114,11 @@ class StreamProof(BudgetAnswer):
     @property
     def has_none(self) -> bool:
         """Whether it is proved that there is no budget at all."""
+        return self._at_any or (self.analysis is not None and self.analysis.loses_again)
+
+    @property
+    def _at_any(self) -> bool:
+        """Whether it is proved that there is none at any eps."""
         return self.again is not None or is_unbounded(self.compiled, self.analysis)
 
     @property
@@ -162,9 +167,9 @@ class StreamProof(BudgetAnswer):
         analysis = self.analysis
         if analysis is None:
             return None
-        if analysis.structure is not None and (self.has_none or self.answer is Answer.UNKNOWN):
+        if analysis.structure is not None and (self._at_any or self.answer is Answer.UNKNOWN):
             return analysis.structure
-        return analysis.lower if self.analysed else None
+        return analysis.lower if self.analysed or analysis.loses_again else None
 
     def _witness(self) -> dict[str, object] | None:
         evidence = self.evidence
@@ -208,7 +213,8 @@ class StreamProof(BudgetAnswer):
         return " for large ε" if is_word else ", at any ε > 0"
 
     def _without_budget(self) -> str:
-        return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, at any ε > 0"
+        where = "at any ε > 0" if self._at_any else "for every ε > 0"
+        return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, {where}"
 
     def _parameter(self) -> str:
         rounds = self.subject.rounds
@@ -229,7 +235,9 @@ class StreamProof(BudgetAnswer):
             parts.append(upper_text(self.analysis.upper))
         if isinstance(self.evidence, RunBound):
             parts.append("at least: a run that what is published determines, at every ε")
-        if isinstance(self.evidence, WordBound):
+        if self.analysis.loses_again:
+            parts.append(AGAIN)
+        elif isinstance(self.evidence, WordBound):
             parts.append("at least: a word whose probabilities differ by that as ε grows")
         if self.few is not None:
             parts.append(f"at least: {count(self.few.turns, 'round')}, written out")

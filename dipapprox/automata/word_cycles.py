@@ -1,0 +1,235 @@
+"""Words with a part that loses more each time that it comes again: then no budget serves every ε.
+
+A pass over a word makes costs of costs (`words.Passes`): monotonically, and what is added to all of
+them before is added to all behind. The values of samples that are looked at depend on which inputs
+there are, not on how many. Let a part of a word come again and again, p times between costs c and
+c' of the first input, and let c' be at least c + g wherever it is finite, and c be finite there.
+Then after n·p more times costs are at least c + n·g, by induction. For the second input, let the
+pass over p times the part lead from one place back to it, for h: then what n·p times cost is at
+most n·h more. If g > h, the rates differ by more than any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dipapprox.automata.model import is_real
+from dipapprox.automata.runs import Run, run_of
+from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.word_climb import Climb, Word, climbed_words, word_of
+from dipapprox.automata.words import Letters, Meter, Passes, Seen, Symbol, WordBound, word_bound
+from dipapprox.data_classes import replace
+from dipapprox.limits import Limits
+
+MOST_WORK = 1_500_000
+"""Values that are looked at, in all words together."""
+
+MOST_WORDS = 400
+_WALK = 12
+"""Most steps of a walk that is tried."""
+
+_BEFORE = 3
+"""How often a part comes before it is looked at what it makes of costs."""
+
+_TIMES = (1, 2)
+_MOST_PARTS = 12
+"""Of one word."""
+
+MOST_COPIES = 4096
+
+
+def better_words(
+    graph: Unfolding, known: WordBound | None, endless: bool, limits: Limits
+) -> Iterator[WordBound]:
+    """Yield better bounds.
+
+    Args:
+        graph: The augmented automaton, or its quotient.
+        known: The best bound so far.
+        endless: Whether to look for steps that lose again and again: one word is enough then.
+        limits: As for `word_rate`.
+
+    Raises:
+        LimitReached: As `word_rate`.
+    """
+    found = endless_word(graph, known, limits) if endless else None
+    if found is not None:
+        yield found
+    else:
+        yield from climbed_words(graph, known, limits)
+
+
+def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> WordBound | None:
+    """Return a word with a part that loses again and again; None if none is found.
+
+    Args:
+        graph: The augmented automaton, or its quotient.
+        known: The best bound so far; it is looked at first.
+        limits: As for `word_rate`.
+
+    Raises:
+        LimitReached: As `word_rate`.
+    """
+    meter = Meter(MOST_WORK)
+    climb = Climb(graph, limits)
+    if known is not None:
+        word = word_of(known)
+        pairs = [(i, j) for j in range(1, len(word) + 1) for i in range(j)]
+        found = _some_part(graph, word, pairs, limits, meter)
+        if found is not None:
+            return found
+    for _ in range(MOST_WORDS):
+        if meter.left <= 0:
+            break
+        word, nodes = climb.walk(_WALK)
+        pairs = [(i, j) for j in range(1, len(nodes)) for i in range(j) if nodes[i] == nodes[j]]
+        found = _some_part(graph, word, climb.some(pairs, _MOST_PARTS), limits, meter)
+        if found is not None:
+            return found
+    return None
+
+
+def _some_part(
+    graph: Unfolding, word: Word, pairs: list[tuple[int, int]], limits: Limits, meter: Meter
+) -> WordBound | None:
+    letters = [each.first for each in word], [each.second for each in word]
+    for start, end in pairs:
+        if meter.left <= 0:
+            return None
+        seen = tuple([each.seen for each in word[:end]])
+        first, second = (tuple(each[:end]) for each in letters)
+        for one, other in ((first, second), (second, first)):
+            if loses_again(graph, one, other, seen, start, limits, meter):
+                bound = word_bound(graph, one, other, seen, limits)
+                if bound is not None:
+                    return replace(bound, again=(start, end))
+    return None
+
+
+def loses_again(
+    graph: Unfolding,
+    first: Letters,
+    second: Letters,
+    word: tuple[Seen, ...],
+    start: int,
+    limits: Limits,
+    meter: Meter | None = None,
+) -> bool:
+    """Whether all of a word from a step on loses more each time that it comes again.
+
+    Args:
+        graph: As for `word_rate`.
+        first, second: Adjacent inputs.
+        word: What is seen.
+        start: Where the part begins.
+        limits: As for `word_rate`.
+        meter: Where the work is counted.
+
+    Returns:
+        True if it is proved; False says nothing.
+
+    Raises:
+        LimitReached: As `word_rate`.
+    """
+    gained = dict[int, Fraction]()
+    for times, gain in _gains(graph, first, word, start, limits, meter):
+        gained[times] = gain
+    if not gained or max(gained.values()) <= 0:
+        return False
+    passes = Passes(graph, second, word, limits, meter)
+    costs = passes.over(second[:start], word[:start], passes.start)
+    part = second[start:], word[start:]
+    for _ in range(_BEFORE):
+        costs = passes.over(*part, costs)
+    if not costs:
+        return False
+    place = min(costs, key=lambda each: (costs[each], each))
+    found = {place: 0}
+    for times in range(1, max(gained) + 1):
+        found = passes.over(*part, found)
+        if times in gained and place in found and gained[times] > passes.cost(found[place]):
+            return True
+    return False
+
+
+def _gains(
+    graph: Unfolding,
+    letters: Letters,
+    word: tuple[Seen, ...],
+    start: int,
+    limits: Limits,
+    meter: Meter | None,
+) -> Iterator[tuple[int, Fraction]]:
+    """Yield by how much all costs grow at least when a part comes again so often."""
+    passes = Passes(graph, letters, word, limits, meter)
+    known = [passes.over(letters[:start], word[:start], passes.start)]
+    for _ in range(_BEFORE + max(_TIMES)):
+        known.append(passes.over(letters[start:], word[start:], known[-1]))
+    after = known[-1]
+    for times in _TIMES:
+        before = known[-1 - times]
+        if after and after.keys() <= before.keys():
+            yield times, passes.cost(min(cost - before[place] for place, cost in after.items()))
+
+
+def runs_again(
+    graph: Unfolding, known: WordBound, times: int, limits: Limits
+) -> Iterator[tuple[Run, tuple[int, ...]]]:
+    """Yield runs that fit a word whose steps come again so often, and how inputs change.
+
+    They take the same steps each time; changes are those from the second inputs to the first.
+
+    Raises:
+        LimitReached: If time is up.
+    """
+    if known.again is None:
+        return
+    start, end = known.again
+    for first, node in _fitting(graph, known, 0, 0, start, limits):
+        for part, last in _fitting(graph, known, node, start, end, limits):
+            if last == node:
+                apart = [
+                    int(a - b) if a is not None and b is not None else 0
+                    for a, b in zip(known.first, known.second, strict=True)
+                ]
+                changes = (*apart[:start], *(apart[start:end] * times))
+                yield run_of(graph, (*first, *(part * times))), changes
+
+
+def _fitting(
+    graph: Unfolding, known: WordBound, node: int, place: int, end: int, limits: Limits
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield walks that fit some steps of a word, and where they lead."""
+    limits.check()
+    if place == end:
+        yield (), node
+        return
+    for edge in graph.leaving[node]:
+        step = graph.transition(edge)
+        seen = known.word[place]
+        shows = step.output == seen.name if isinstance(seen, Symbol) else is_real(step.output)
+        if shows and graph.automaton.reads(step) == (known.first[place] is not None):
+            target = graph.edges[edge].target
+            for rest, last in _fitting(graph, known, target, place + 1, end, limits):
+                yield (edge, *rest), last
+
+
+def beyond(graph: Unfolding, known: WordBound, budget: Fraction, limits: Limits) -> WordBound:
+    """Return a word that loses more than a budget: one with a part that comes often enough.
+
+    Raises:
+        LimitReached: As `word_rate`; or if it had to come very often.
+    """
+    if known.again is None:
+        return known
+    start, end = known.again
+    times, found = 1, known
+    while found.value <= budget and times < MOST_COPIES:
+        times *= 2
+        first, second = (
+            (*each[:start], *(each[start:end] * times)) for each in (known.first, known.second)
+        )
+        word = (*known.word[:start], *(known.word[start:end] * times))
+        found = word_bound(graph, first, second, word, limits) or found
+    return found
