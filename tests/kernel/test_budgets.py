@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from dipapprox.kernel.budgets import least_budget, read_budget
 
+from dipapprox.kernel.claims import least_budget, read_budget
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.judgements import Budgets, Representatives
 
