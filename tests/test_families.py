@@ -199,17 +199,11 @@ NAMED = {
     "composition/gaussian_runs": SHIFTED,
     "composition/moments": SHIFTED,
     "composition/product_measures": SHIFTED,
-    "composition/published_noise": SHIFTED,
     "composition/shifted_noise": SHIFTED,
-    "events/reduce": "a sum of Gaussian samples is one",
     "language/functions/noise": "a function for each family",
-    "numerics/elimination/sum_event": "a sum of Gaussian samples is one",
     "pairs/boxes/vertices": "which published numbers have their largest delta at a vertex",
     "privacy/compositions/noise_programs": SHIFTED,
     "privacy/decisions/by_closed_forms": SHIFTED,
     "proofs/log_ratios": "log-ratios in closed form, of Laplace noise",
-    "services/course": "replies in closed form, of Laplace noise",
-    "services/publishing": "replies in closed form, of Laplace noise",
-    "services/traces": "replies in closed form, of Laplace noise",
 }
 """Modules that name families, and what they know of them alone."""

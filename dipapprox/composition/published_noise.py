@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.numerics.real_outputs.factors import Line
 
@@ -36,9 +35,8 @@ def published_noise(line: Line) -> Noise | None:
     terms = [(laws[sample], form.coefficient(sample)) for sample in form.samples()]
     mean = form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
     square = sum(((c * law.scale) ** 2 for law, c in terms), Fraction(0))
-    families = {law.family for law, _ in terms}
-    if families == {GAUSSIAN}:
-        return Noise(GAUSSIAN, mean, square, Fraction(0))
+    if terms and all(law.family.is_normal for law, _ in terms):
+        return Noise(terms[0][0].family, mean, square, Fraction(0))
     if len(terms) == 1:
         ((law, c),) = terms
         return Noise(law.affine(c, Fraction(0)).family, mean, square, abs(c) * law.scale)

@@ -30,7 +30,6 @@ from dipapprox.events.event import Event, Impossible, Independent, Reduced
 from dipapprox.events.sums import law_of, used_together
 from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
@@ -113,10 +112,11 @@ def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]
     scales = sum_of_squares(law.variance, len(gaussian) - 1)
     if scales is None:
         return [*others, *(each.affine(c, Fraction(0)) for c, each in gaussian)]
+    family = gaussian[0][1].family
     means = [law.mean] + [Fraction(0)] * (len(scales) - 1)
     return [
         *others,
-        *(Distribution(GAUSSIAN, m, s) for m, s in zip(means, scales, strict=True)),
+        *(Distribution(family, m, s) for m, s in zip(means, scales, strict=True)),
     ]
 
 

@@ -24,8 +24,7 @@ from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import Handler, Service, StateCell
 from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Scale
-from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
-from dipapprox.laws.family import Family
+from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
@@ -332,7 +331,7 @@ class Courses:
 
     def _drawn(self, course: _Course, draw: core.Draw) -> _Course:
         mean = form_of(self.forms, draw.mean, course)
-        if mean.samples() or draw.family not in _PUBLISHED or draw.scale.power != -1:
+        if mean.samples() or not _is_published(draw.family) or draw.scale.power != -1:
             raise NotPlain
         if draw.family.is_discrete and mean.is_constant and mean.constant.denominator != 1:
             raise NotPlain
@@ -388,7 +387,10 @@ def require_law(
 
 _proper: Cache[tuple[FiniteLaw, EpsilonInterval], bool] = Cache(1000)
 
-_PUBLISHED = (DISCRETE_LAPLACE, LAPLACE)
+
+def _is_published(family: Family) -> bool:
+    """Whether replies in closed form are known of noise: of Laplace noise, discrete or not."""
+    return family.is_exponential and family.sides == BOTH_SIDES
 
 
 def _number(value: StoredValue) -> LinearForm:

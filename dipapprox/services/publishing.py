@@ -14,7 +14,7 @@ from itertools import product
 from dipapprox.data_classes import replace
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
-from dipapprox.laws.families import DISCRETE_LAPLACE, LAPLACE
+from dipapprox.laws.family import IntegerFamily, RealFamily
 from dipapprox.services.model import Inexpressible, Outcome, Published, Step, Untracked
 
 _WIDEST = 20_000
@@ -35,7 +35,7 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
     """
     mean = published.mean.constant
     decay = _power(published, abs(number - mean))
-    if published.family is LAPLACE:
+    if isinstance(published.family, RealFamily):
         return ExponentialRatio(decay) * ExponentialRatio.constant(1 / published.scale)
     q = _power(published, Fraction(1))
     both = {ONE + q: 1}
@@ -54,7 +54,7 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
 
 def may_show(published: Published, number: Fraction) -> bool:
     """Whether a sample may show a number."""
-    if published.family is DISCRETE_LAPLACE and number.denominator != 1:
+    if isinstance(published.family, IntegerFamily) and number.denominator != 1:
         return False
     return published.ends is None or published.ends[0] <= number <= published.ends[1]
 
@@ -82,7 +82,7 @@ def spelled_out(outcome: Outcome) -> Iterator[Outcome]:
     for published in outcome.published:
         if not published.mean.is_constant:
             raise Untracked
-        if published.ends is None or published.family is LAPLACE:
+        if published.ends is None or isinstance(published.family, RealFamily):
             raise Inexpressible("one run publishes other noise than the other, without bounds")
         low, high = published.ends
         if high - low >= _WIDEST:
@@ -148,8 +148,11 @@ def _may_show(ours: Outcome, theirs: Outcome, reply: tuple[Value | None, ...]) -
                 return False
             continue
         own = _in_cell(ours, place)
-        family = DISCRETE_LAPLACE if own is None else own.family
-        if family is not published.family or not isinstance(value, Fraction):
+        if own is None:
+            alike = isinstance(published.family, IntegerFamily)
+        else:
+            alike = own.family is published.family
+        if not alike or not isinstance(value, Fraction):
             return False
         if not may_show(published, value):
             return False

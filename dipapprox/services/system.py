@@ -246,7 +246,10 @@ def general_outcomes(
     for statement in statements_in(handler.body):
         if isinstance(statement, core.Draw) and not statement.family.is_exponential:
             line = "" if statement.span is None else f"line {statement.span.line}: "
-            what = "Gaussian noise has no finite pure budget: 'unroll' calls, and ask 'profile'"
+            known = "budgets are for noise of Laplace type"
+            if not statement.family.shifts:
+                known = "no pure budget is finite"
+            what = f"{statement.family.title} noise: {known}; 'unroll' calls, and ask 'profile'"
             raise Inexpressible(f"{line}{what}")
     program = handler_program(service, handler, state, call)
     states = execute(program, True, limits)

@@ -20,7 +20,7 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
-from dipapprox.laws.families import LAPLACE
+from dipapprox.laws.family import RealFamily
 from dipapprox.limits import Limits
 from dipapprox.services.model import Call, Outcome, Published, State
 from dipapprox.services.publishing import may_show, shown_probability
@@ -179,7 +179,7 @@ def _probability(outcome: Outcome, reply: Reply | None) -> tuple[int, Exponentia
             continue
         if not isinstance(value, Fraction) or not may_show(published, value):
             return None
-        order += published.family is LAPLACE
+        order += isinstance(published.family, RealFamily)
         chance = chance * shown_probability(published, value)
     return order, chance
 

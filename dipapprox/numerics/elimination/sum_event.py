@@ -25,7 +25,6 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import GAUSSIAN
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.elimination.elements import Comparison, Layout, Part, SumEvent
 from dipapprox.numerics.elimination.order_event import Edge
@@ -220,7 +219,7 @@ class _Reduction:
         variance = sum(((c * law.scale) ** 2 for c, law in weighted), Fraction(0))
         scale = root_below(variance, self._digits)
         self._errors += scale * scale != variance
-        return Distribution(GAUSSIAN, mean, scale)
+        return Distribution(weighted[0][1].family, mean, scale)
 
     def _compare(self, *, bands: bool) -> bool:
         """Rule 3, for all guards, or bands, that it applies to; whether there were any."""
