@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dipapprox.automata.model import Automaton, Laplace, Sample, Transition, members
-from dipapprox.automata.stops import steps_before_stops
+from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
+
+if TYPE_CHECKING:
+    from dipapprox.automata import stops
+else:
+    stops = Deferred("dipapprox.automata.stops")
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
@@ -48,11 +53,11 @@ def machines_of(
             yield automaton_json(subject, True, first)
         return
     # Steps that do not stop are told by those behind them.
-    told = steps_before_stops(subject, first)
+    told = stops.steps_before_stops(subject, first)
     if told:
         yield automaton_json(subject, False, told)
     fields = claim if isinstance(claim, dict) else {}
-    serves = fields.get("verdict") == Answer.DP.value and fields.get("at least") is None
+    serves = fields.get("verdict") == "DP" and fields.get("at least") is None
     if first > told and serves:
         # Who sees stops, and nothing before the first steps are done, sees all that others see, and
         # perhaps more: that no budget serves does not follow for these.
