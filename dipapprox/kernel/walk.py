@@ -70,7 +70,7 @@ class Walk(ABC, Generic[S]):
     def _end(self, state: S) -> None: ...
 
     def _guarded(self, state: S, guards: Sequence[Guard]) -> S | None:
-        raise NotImplementedError
+        raise NotImplementedError  # only `_split` asks: who replaces that has no need of it
 
     def _split(self, state: S, form: Form, relation: str) -> tuple[list[S], list[S]]:
         both = [
