@@ -203,9 +203,9 @@ def test_a_bound_that_is_attained_is_proved_and_a_hair_below_is_not() -> None:
 def test_a_violation_is_proved_and_a_claim_a_hair_above_is_not() -> None:
     # delta at eps_prv = 0 is 1 - e^(-1/4) = 0.22119921692859...
     assert "> 11/50" in replayed("11/50", "0")
-    assert "> " in replayed("11/50", "0", ("delta", "276499/1250000"))
+    assert "> " in replayed("276499/1250000", "0")
     with pytest.raises(Refuted):
-        replayed("11/50", "0", ("delta", "553/2500"))
+        replayed("276499/1250000", "0", ("delta", "553/2500"))
 
 
 def test_pure_privacy_with_room_needs_no_closed_forms() -> None:
