@@ -9,9 +9,16 @@ single ε.
 
 Real outputs are shown in (0, η) with η → 0, or in a half line; there is a cheapest vector of
 samples that takes each from the means and the ends of these intervals (a linear programme of
-differences), so a pass over the word with the stored values finds the rate exactly. The pass is
-over walks of the unfolding: a run whose samples would have to be equal has probability 0, though
-its closure, with all ties, may be cheap.
+differences), so a pass over the word with the stored values finds the rate. The pass is over walks
+of the unfolding: a run whose samples would have to be equal has probability 0, though its closure,
+with all ties, may be cheap.
+
+A feasible run may still meet the windows of its own shown samples at their ends only; then the
+word has probability 0 for it, and the pass takes a rate for it all the same. Differences are
+limits of those of true words nevertheless. Let v be samples strictly in the order of the run that
+is cheapest for the second input, and move the window of step i by μ v_i, μ > 0. This run then fits
+strictly. Closures are finitely many polyhedra, so for small μ no run fits that did not, and costs
+move by O(μ): the second rate is at most what was found and O(μ), the first at least that less O(μ).
 """
 
 from __future__ import annotations
@@ -83,7 +90,7 @@ def word_rate(
     limits: Limits,
     meter: Meter | None = None,
 ) -> Fraction | None:
-    """Return the rate of a word; None if no feasible run fits it.
+    """Return the rate of a word, or of words near it; None if no feasible run fits its closure.
 
     Args:
         graph: The augmented automaton, or its quotient.
