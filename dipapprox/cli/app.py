@@ -144,8 +144,9 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """
     parser = Parser(
         prog="dipapprox",
-        description="Verify differential privacy of programs with Gaussian, Laplace and discrete\n"
-        "noise. DP and Not_DP are proved; what cannot be decided is Unknown, with the reason.",
+        description="Verify differential privacy of programs with Gaussian, Laplace, Gumbel,\n"
+        "logistic and discrete noise. DP and Not_DP are proved; what cannot be decided is\n"
+        "Unknown, with the reason.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
