@@ -293,7 +293,9 @@ class RandomTurns(RandomCourses):
 
 
 def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
-    return [some for k in range(1, len(outputs)) for some in combinations(sorted(outputs), k)]  # type: ignore[type-var]
+    return [
+        some for k in range(1, len(outputs)) for some in combinations(sorted(outputs, key=repr), k)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,14 @@ class Writer:
             yield f"{self._chance.choice(self._stored)} <- r"
         if self._chance.random() < 0.15:
             yield self._draw(self._chance.choice(self._stored), "0")
+        yield from self._end(0.35, 0.5)
+
+    def _end(self, at_once: float, ever: float) -> Iterator[str]:
+        """Perhaps end, or at the second time."""
         last = self._chance.random()
-        if last < 0.35:
+        if last < at_once:
             yield "exit"
-        elif last < 0.5:
+        elif last < ever:
             yield "n <- n + 1"
             yield "if n = 2 then exit end"
 

@@ -8,7 +8,7 @@ ranges of inputs and by differences. Where differences are as free as the ranges
 much, and that is not done.
 
 **Symmetric inputs.** If exchanging two real inputs, in u and u' alike, permutes the outputs
-(`pairs.symmetry`), then it leaves delta as it is; adjacencies do not tell inputs apart. All pairs
+(`events.symmetry`), then it leaves delta as it is; adjacencies do not tell inputs apart. All pairs
 are cut into products of the same parts for every one of some exchangeable inputs; of sets that are
 permutations of each other one is enough.
 
