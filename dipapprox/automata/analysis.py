@@ -335,7 +335,7 @@ class _Progress:
         if cells is None:
             return
         try:
-            coarse = quotient(augment(cells.automaton, self.limits), self.limits)
+            coarse = quotient(augment(cells, self.limits), self.limits)
         except LimitReached:
             self.limits.check()  # is it more than the number of nodes?
             return

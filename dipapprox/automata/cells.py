@@ -35,9 +35,8 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.automata.model import Automaton, Laplace, Output, State, Transition, members
-from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.unfolding import Order, Unfolding
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import dataclass, replace
 
 _MOST_COMPARED = 6
 """Variables whose orders are looked at for joint steps: 2^6 of them."""
@@ -76,69 +75,10 @@ class _Joint:
         return self.least | self.largest
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """An automaton whose walks are cells.
+def cells_of(whole: Unfolding) -> Automaton | None:
+    """Return the automaton whose walks are coarser cells; None if no steps are taken as one.
 
-    Attributes:
-        automaton: It has the variables of the original; its separators have rate 0.
-        original: What it was made from.
-        separators: Whether each of its states draws a separator.
-    """
-
-    automaton: Automaton
-    original: Automaton
-    separators: tuple[bool, ...] = field(repr=False)
-
-    def run_in(self, walk: Run, changes: Sequence[int]) -> tuple[Run, tuple[int, ...]]:
-        """Return a run of the original with samples in a cell, and its changes of inputs."""
-        states = [self.automaton.transitions[index].source for index in walk]
-        ranks = _ranks(len(walk), dependencies(self.automaton, walk))
-        held: dict[int, int] = {}
-        state, run, kept = 0, [], []
-        leaving = self.original.leaving()
-        for place, rank in enumerate(ranks):
-            if self.separators[states[place]]:
-                continue
-            wanted = self.automaton.transitions[walk[place]].output
-            for index in leaving[state]:
-                step = self.original.transitions[index]
-                if (
-                    step.output == wanted
-                    and all(held[x] < rank for x in members(step.above))
-                    and all(held[x] > rank for x in members(step.below))
-                ):
-                    break
-            else:
-                raise ValueError("the walk is no cell of the automaton")
-            run.append(index)
-            kept.append(changes[place])
-            held.update((x, rank) for x in members(step.assigned))
-            state = step.target
-        return tuple(run), tuple(kept)
-
-
-def _ranks(count: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """Number positions so that arcs lead to larger numbers; those that nothing orders by place."""
-    heads: list[list[int]] = [[] for _ in range(count)]
-    missing = [0] * count
-    for tail, head in arcs:
-        heads[tail].append(head)
-        missing[head] += 1
-    ready = [place for place in range(count) if not missing[place]]
-    ranks = [0] * count
-    for rank in range(count):
-        place = ready.pop()
-        ranks[place] = rank
-        for head in heads[place]:
-            missing[head] -= 1
-            if not missing[head]:
-                ready.append(head)
-    return ranks
-
-
-def cells_of(whole: Unfolding) -> Cells | None:
-    """Return the automaton of coarser cells; None if no steps are taken as one.
+    It has the variables of the original; where it draws a separator its rate is 0.
 
     Args:
         whole: The augmented automaton, all of it.
@@ -280,7 +220,7 @@ class _Builder:
         for joint in joints:
             self.largest |= joint.largest
 
-    def build(self) -> Cells:
+    def build(self) -> Automaton:
         """Make it."""
         start: _Place = (0, 0, tuple(self._names(self._may_open_before(0))))
         places = {start: 0}
@@ -294,8 +234,7 @@ class _Builder:
                 reached = places[target]
                 transitions.append(Transition(number, above, below, reached, output, assigned))
         states = tuple([self._state(place) for place in order])
-        cells = replace(self.automaton, states=states, transitions=tuple(transitions))
-        return Cells(cells, self.automaton, tuple([bool(waiting) for _, _, waiting in order]))
+        return replace(self.automaton, states=states, transitions=tuple(transitions))
 
     def _state(self, place: _Place) -> State:
         state, _, waiting = place

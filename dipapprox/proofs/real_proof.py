@@ -12,7 +12,7 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
 from dipapprox.proofs.places import Places
 from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import Loss, Proof
@@ -70,7 +70,9 @@ class RealProof(BudgetAnswer):
     def _witness(self) -> dict[str, object] | None:
         family, places, vanishing = family_of(self.proof), self.proof.places, self.proof.vanishing
         if vanishing is not None:
-            output = {cell: _value(value) for cell, value in likelier_of(self.proof, vanishing)}
+            output = {
+                cell: plain_value(value) for cell, value in likelier_of(self.proof, vanishing)
+            }
             where = {"eps": exact_text(vanishing.eps)} if vanishing.eps else {}
             return {
                 "kind": "one eps" if vanishing.eps else "vanishing",
@@ -85,7 +87,9 @@ class RealProof(BudgetAnswer):
                 "kind": "places",
                 "first": [exact_text(value) for value in places.first],
                 "second": [exact_text(value) for value in places.second],
-                "output": {cell: _value(value) for cell, value in output_of(self.proof, places)},
+                "output": {
+                    cell: plain_value(value) for cell, value in output_of(self.proof, places)
+                },
                 "budget": optional_text(places.loss),
             }
         if family is None:
@@ -95,7 +99,7 @@ class RealProof(BudgetAnswer):
             "start": [exact_text(value) for value in family.start],
             "origin": [exact_text(value) for value in family.origin],
             "target": [exact_text(value) for value in family.target],
-            "output": {cell: _value(value) for cell, value in family.output},
+            "output": {cell: plain_value(value) for cell, value in family.output},
             "budget": None if family.loss is None else exact_text(family.loss),
         }
 
@@ -193,12 +197,6 @@ def _draws(program: core.Program) -> dict[int, str]:
         if isinstance(each, core.Draw) and each.span is not None:
             found.setdefault(each.span.line, set()).add(each.span.text)
     return {line: text for line, (text, *others) in found.items() if not others}
-
-
-def _value(value: core.Value) -> object:
-    if isinstance(value, str):
-        return value
-    return int(value) if value.denominator == 1 else exact_text(value)
 
 
 # --- the inputs behind the lower bound ------------------------------------------------------------
@@ -341,7 +339,7 @@ def _places_text(proof: Proof, places: Places) -> str:
 def _output_text(output: Iterable[tuple[str, core.Value]]) -> str:
     arrays = dict[str, list[str]]()
     for cell, value in output:
-        arrays.setdefault(cell.partition("[")[0], []).append(str(_value(value)))
+        arrays.setdefault(cell.partition("[")[0], []).append(str(plain_value(value)))
     return ", ".join(f"{name} = {_list(values)}" for name, values in arrays.items())
 
 

@@ -10,13 +10,12 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import NoCertificate, UserError
-from dipapprox.language.core import Value
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
 from dipapprox.services.evidence import replayed
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING
@@ -149,7 +148,7 @@ class ServiceProof(ServiceAnswer):
     def _reply(self, reply: Reply) -> Iterator[tuple[str, int | str]]:
         for cell, value in zip(self.service.replies, reply, strict=True):
             if value is not None and value != NOTHING:
-                yield cell.name, _value(value)
+                yield cell.name, plain_value(value)
 
     # --- for people -----------------------------------------------------------------------------
 
@@ -216,13 +215,6 @@ class ServiceProof(ServiceAnswer):
         several = len(self.service.replies) > 1
         said = [f"{name} = {value}" if several else str(value) for name, value in shown]
         return calls[0], calls[1], ", ".join(said)
-
-
-def _value(value: Value) -> int | str:
-    """A value as JSON has it: whole numbers as such, other numbers and names as texts."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else exact_text(value)
-    return value
 
 
 def prove_service(

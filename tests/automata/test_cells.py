@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from fractions import Fraction
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -11,9 +13,9 @@ from dipapprox.automata.analysis import Analysis, CellBound, RunBound, analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.joined import JoinedFamily, join
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, members
 from dipapprox.automata.optimum import search
-from dipapprox.automata.runs import orders
+from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.shifts import run_cost
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.words import Symbol, word_bound
@@ -102,6 +104,36 @@ def test_what_is_seen_is_not_joined() -> None:
     assert isinstance(analysed(STORED_BESIDE).lower, RunBound)
 
 
+def run_in(
+    original: Automaton, cells: Automaton, walk: Run, changes: Sequence[int]
+) -> tuple[Run, tuple[int, ...]]:
+    """Return a run of the original with samples in a cell, and its changes of inputs."""
+    sorter = TopologicalSorter[int](dict.fromkeys(range(len(walk)), ()))
+    for lesser, larger in dependencies(cells, walk):
+        sorter.add(larger, lesser)
+    rank = {place: number for number, place in enumerate(sorter.static_order())}
+    held: dict[int, int] = {}
+    state, run, kept = 0, [], []
+    for place, number in enumerate(walk):
+        cell = cells.transitions[number]
+        drawn = cells.states[cell.source].compared
+        if drawn is not None and not drawn.rate:
+            continue  # a separator
+        (index,) = (
+            index
+            for index in original.leaving()[state]
+            if original.transitions[index].output == cell.output
+            and all(held[x] < rank[place] for x in members(original.transitions[index].above))
+            and all(held[x] > rank[place] for x in members(original.transitions[index].below))
+        )
+        step = original.transitions[index]
+        run.append(index)
+        kept.append(changes[place])
+        held.update((x, rank[place]) for x in members(step.assigned))
+        state = step.target
+    return tuple(run), tuple(kept)
+
+
 @pytest.mark.parametrize("seed", range(0, 40, 2))
 def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
     """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
@@ -109,7 +141,7 @@ def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
     cells = cells_of(augment(each, Limits()))
     if cells is None:
         return
-    coarse = quotient(augment(cells.automaton, Limits()), Limits())
+    coarse = quotient(augment(cells, Limits()), Limits())
     found = search(coarse.graph, Fraction(20), Limits())
     joined = join(coarse.graph, Fraction(20), Limits())
     if joined is None:
@@ -117,6 +149,6 @@ def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
     assert isinstance(joined, JoinedFamily) and found.family is not None
     assert found.family.value <= joined.value
     walk = tuple(coarse.whole.edges[edge].transition for edge in coarse.lift(found.walk))
-    run, changes = cells.run_in(walk, found.changes)
+    run, changes = run_in(each, cells, walk, found.changes)
     assert orders(each, run) is not None
     assert run_cost(each, run, changes).value >= found.family.value
