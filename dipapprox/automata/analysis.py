@@ -119,7 +119,6 @@ class Analysis:
         dearest: The dearest run seen, determined or not: what the upper bound cannot go below
             by shifts of single runs alone.
         published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
-        is_tainted: Whether WF⁺ fails; None if unknown, or of no interest.
         quotient: The unfolded and merged automaton, of which all this speaks; None if there was
             no room for it.
         reason: Why the answer is not exact; None if it is.
@@ -134,7 +133,6 @@ class Analysis:
     upper: WeightBound | ClosedFamily | CaseFamilies | CellBound | None = None
     dearest: Candidate | None = None
     published: Fraction | None = None
-    is_tainted: bool | None = None
     quotient: Quotient | None = field(default=None, compare=False, repr=False)
     reason: str | None = None
 
@@ -250,7 +248,6 @@ class _Progress:
         if cycle is not None or has_free:
             return
         walk = tainted_walk(merged, self.limits)
-        self._learn(is_tainted=walk is not None)
         if walk is None:
             weight = published_weight(merged.graph)
             upper = WeightBound(Rule.PUBLISHED, weight)

@@ -99,8 +99,6 @@ class ClosedFamily:
         pins: The other live variables of each node, with the one shift for which there are
             entries.
         members: The pairs of vectors, none within another.
-        derivation: Pairs with all members among them, the empty run's first; each other one is made
-            by a step from one before it.
         value: The budget.
     """
 
@@ -108,7 +106,6 @@ class ClosedFamily:
     live: tuple[tuple[int, ...], ...]
     pins: tuple[tuple[tuple[int, int], ...], ...]
     members: Sequence[Member]
-    derivation: Sequence[Member]
     value: Fraction
 
 
@@ -391,16 +388,10 @@ class _Search:
     def _family(self) -> ClosedFamily:
         prices = self.prices
         kept = [key for front in self.fronts for key in front.keys]
-        needed: set[int] = set()
-        for key in kept:
-            while key >= 0 and key not in needed:
-                needed.add(key)
-                key = self.origins[key][1]
         live = tuple(map(tuple, prices.live))
         pins = tuple(tuple(sorted(fixed.items())) for fixed in prices.pins)
-        members, derivation = self._members(kept), self._members(sorted(needed))
         value = self.best * prices.unit
-        return ClosedFamily(prices.unit, live, pins, members, derivation, value)
+        return ClosedFamily(prices.unit, live, pins, self._members(kept), value)
 
     def _members(self, keys: Sequence[int]) -> Members:
         nodes = [self.origins[key][0] for key in keys]
