@@ -104,7 +104,7 @@ NEAREST = {
     "budget": ["work", "asks"],
     "paths": ["potentials"],
     "rounds": ["potentials"],
-    "regions": ["potentials"],
+    "regions": ["regions", "potentials"],
     "quiet": ["quiet_pairs", "quiet"],
     "potential": ["potentials", "quiet"],
     "runs": ["potentials", "rays"],
