@@ -23,7 +23,7 @@ from dipapprox.language.domains import admits
 from dipapprox.language.load import read_text
 from dipapprox.language.services import Service
 from dipapprox.language.values import exact_rational
-from dipapprox.services.families import Budgets, Families, Family, Relation
+from dipapprox.services.families import Budgets, Families
 from dipapprox.services.model import State
 
 _MOST_STEPS = 1000
@@ -65,18 +65,18 @@ class _Reader:
             raise self._wrong("$.steps", f"expected a whole number from 0 to {_MOST_STEPS}")
         if not isinstance(equal, bool):
             raise self._wrong("$.equal", "expected true or false")
-        common: Family | Budgets | None = None
-        named: dict[tuple[State, Value], Family | Budgets] = {}
+        common: Budgets | None = None
+        named: dict[tuple[State, Value], Budgets] = {}
         content_of = "budgets" if parts else "levels"
         for place, each in enumerate(self._list(whole["families"], "$.families")):
             where = f"$.families[{place}]"
             one = self._object(each, where, {"state", "data", content_of}, {"state", "data"})
             listed = self._list(one[content_of], f"{where}.{content_of}")
-            family: Family | Budgets
             if parts:
-                family = Budgets(self._budgets(listed, f"{where}.budgets"), equal)
+                values = self._budgets(listed, f"{where}.budgets")
             else:
-                family = Family(self._levels(listed, steps, f"{where}.levels"), equal)
+                values = self._levels(listed, step, steps, f"{where}.levels")
+            family = Budgets(values, equal)
             if ("state" in one) != ("data" in one):
                 raise self._wrong(where, "expected both a state and data, or neither")
             if "state" in one:
@@ -88,10 +88,22 @@ class _Reader:
                 raise self._wrong(where, "there is a family for all others already")
         return Families(step, steps, common, named)
 
-    def _levels(self, levels: list[object], steps: int, where: str) -> tuple[Relation, ...]:
+    def _levels(
+        self, levels: list[object], step: Fraction, steps: int, where: str
+    ) -> dict[tuple[State, State], Fraction]:
+        """Return what pairs may lose: steps as of the least level that they are in."""
         if len(levels) != steps + 1:
             raise self._wrong(where, f"expected {steps + 1}, got {len(levels)}")
-        return tuple(self._relation(r, f"{where}[{k}]") for k, r in enumerate(levels))
+        values: dict[tuple[State, State], Fraction] = {}
+        for level, relation in enumerate(levels):
+            for place, each in enumerate(self._list(relation, f"{where}[{level}]")):
+                here = f"{where}[{level}][{place}]"
+                pair = self._list(each, here)
+                if len(pair) != 2:
+                    raise self._wrong(here, "expected two states")
+                states = self._state(pair[0], here), self._state(pair[1], here)
+                values.setdefault(states, step * level)
+        return values
 
     def _budgets(self, content: list[object], where: str) -> dict[tuple[State, State], Fraction]:
         values: dict[tuple[State, State], Fraction] = {}
@@ -108,16 +120,6 @@ class _Reader:
                 raise self._wrong(here, "this pair has a budget already")
             values[pair] = value
         return values
-
-    def _relation(self, content: object, where: str) -> Relation:
-        pairs = set()
-        for place, each in enumerate(self._list(content, where)):
-            here = f"{where}[{place}]"
-            pair = self._list(each, here)
-            if len(pair) != 2:
-                raise self._wrong(here, "expected two states")
-            pairs.add((self._state(pair[0], here), self._state(pair[1], here)))
-        return frozenset(pairs)
 
     def _state(self, content: object, where: str) -> State:
         values = self._list(content, where)

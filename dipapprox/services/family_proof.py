@@ -93,7 +93,7 @@ class FamilyProof(ServiceAnswer):
         return (
             ("family", f"of {_row(found.state or ())}, data {found.data}"),
             ("pair", None if found.pair is None else " and ".join(map(_row, found.pair))),
-            ("level", None if found.level is None else str(found.level)),
+            ("may lose", None if found.budget is None else budget_text(found.budget)),
             ("call", None if found.call is None else found.call.text()),
             ("replies", f"too few matches for {replies}" if replies else None),
         )

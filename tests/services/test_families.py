@@ -14,7 +14,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.services.families import Budgets, Families, Family, FamilyCheck
+from dipapprox.services.families import Budgets, Families, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
 from dipapprox.services.model import Call, State
@@ -47,7 +47,9 @@ end
 """The server of the paper for D = {-1, 1}: a slot is how many of each it holds."""
 
 
-def paper_family(system: System, state: State, data: int, t: int, v: int, equal: bool) -> Family:
+def paper_family(
+    system: System, state: State, data: int, t: int, v: int, step: int, equal: bool
+) -> Budgets:
     """The family of the specification, section 4.4, for one state and data point."""
     c = int(state[0] or 0)  # type: ignore[arg-type]
 
@@ -89,10 +91,12 @@ def paper_family(system: System, state: State, data: int, t: int, v: int, equal:
                 for o in system.step(u, call)
             }
         )
-    levels = [frozenset[tuple[State, State]]()] * (t + 1)
+    values: dict[tuple[State, State], Fraction] = {}
     for level in range(1, t + 1):
-        levels[level] = frozenset((u, w) for u in layers[t - level] for w in partners(u))
-    return Family(tuple(levels), equal)
+        for u in layers[t - level]:
+            for w in partners(u):
+                values.setdefault((u, w), Fraction(step * level))
+    return Budgets(values, equal)
 
 
 @pytest.mark.parametrize(("t", "v", "loose"), [(1, 1, 2), (1, 2, 2), (2, 1, 12)])
@@ -103,7 +107,7 @@ def test_the_families_of_the_paper(t: int, v: int, loose: int) -> None:
 
     def families(step: int, equal: bool) -> Families:
         named = {
-            (state, Fraction(data)): paper_family(system, state, data, t, v, equal)
+            (state, Fraction(data)): paper_family(system, state, data, t, v, step, equal)
             for state in states
             for data in (-1, 1)
         }
@@ -122,12 +126,14 @@ def test_the_families_of_the_paper(t: int, v: int, loose: int) -> None:
     assert sum(passes(system, t, key, family) for key, family in loosely.items()) == loose
 
 
-def passes(system: System, t: int, key: tuple[State, Value], family: Family) -> bool:
+def passes(system: System, t: int, key: tuple[State, Value], family: Budgets) -> bool:
     """Whether the family of one state and data point covers it, with steps of ε."""
     state, data = key
     call = Call(0, "data", (data,))
-    covered = all(family.has(t, state, outcome.state) for outcome in system.step(state, call))
-    check = FamilyCheck(system, family, Fraction(1), Examiner(), Limits())
+    covered = all(
+        family.covers(state, outcome.state, Fraction(t)) for outcome in system.step(state, call)
+    )
+    check = FamilyCheck(system, family, Examiner(), Limits())
     return covered and check.run() is None
 
 
@@ -150,9 +156,9 @@ def test_a_file_of_families(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
     status, text = run(*words)
     assert status == 3
-    assert "neither free nor for one step" in text
+    assert "cannot be matched within what the pair may lose" in text
     assert "too few matches" in text
-    content["families"][0]["levels"][1] = open_
+    content["families"][0]["levels"][1] = closed
     content["step"] = 1
     path.write_text(json.dumps(content))
     assert "the covering pair is missing" in run(*words)[1]
