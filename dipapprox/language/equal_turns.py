@@ -11,7 +11,8 @@ from typing import assert_never
 from dipapprox.data_classes import replace
 from dipapprox.language import ast, core
 from dipapprox.language.symbols import DISTRIBUTIONS, LOGARITHM, ROOT, Role, Symbol
-from dipapprox.language.traversal import operands_of, statements_of
+from dipapprox.language.traversal import operands_of, rewrite, statements_of
+from dipapprox.source import Located
 
 
 def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
@@ -96,64 +97,18 @@ def _turns(body: core.Body) -> Iterator[core.Statement]:
 
 
 def _renamed(block: core.Block, names: Names, sites: int) -> core.Block:
-    return tuple([_statement(each, names, sites) for each in block])
+    """Rename cells; an element with a computed index is of no array of the loop."""
 
+    def change(node: Located) -> Located | None:
+        match node:
+            case core.Variable(name):
+                return replace(node, name=names[name]) if name in names else node
+            case core.Draw(target, _, mean, _, site):
+                target, mean = rewrite((target, mean), change)
+                return replace(node, target=target, mean=mean, site=site + sites)
+            case core.Choose() | core.While():
+                raise AssertionError("equal turns assign, draw, branch and exit only")
+            case _:
+                return None
 
-def _statement(statement: core.Statement, names: Names, sites: int) -> core.Statement:
-    match statement:
-        case core.Assign(target, value):
-            return replace(statement, target=_place(target, names), value=_expression(value, names))
-        case core.Draw(target, _, mean, _, site):
-            return replace(
-                statement,
-                target=_place(target, names),
-                mean=_expression(mean, names),
-                site=site + sites,
-            )
-        case core.If(condition, then, otherwise):
-            return replace(
-                statement,
-                condition=_condition(condition, names),
-                then=_renamed(then, names, sites),
-                otherwise=_renamed(otherwise, names, sites),
-            )
-        case core.Exit():
-            return statement
-        case core.Choose() | core.While():
-            raise AssertionError("equal turns assign, draw, branch and exit only")
-        case _:
-            assert_never(statement)
-
-
-def _condition(condition: core.Condition, names: Names) -> core.Condition:
-    match condition:
-        case core.Comparison(left, _, right):
-            return replace(
-                condition, left=_expression(left, names), right=_expression(right, names)
-            )
-        case core.All(parts) | core.Any(parts):
-            return replace(condition, parts=tuple([_condition(part, names) for part in parts]))
-        case _:
-            assert_never(condition)
-
-
-def _expression(expression: core.Expression, names: Names) -> core.Expression:
-    match expression:
-        case core.Constant():
-            return expression
-        case core.Variable() | core.Element():
-            return _place(expression, names)
-        case core.Sum(left, right) | core.Product(left, right):
-            return replace(
-                expression, left=_expression(left, names), right=_expression(right, names)
-            )
-        case _:
-            assert_never(expression)
-
-
-def _place(place: core.Variable | core.Element, names: Names) -> core.Variable | core.Element:
-    """Rename a cell; an element with a computed index is of no array of the loop."""
-    if isinstance(place, core.Variable):
-        name = names.get(place.name)
-        return place if name is None else replace(place, name=name)
-    return replace(place, index=_expression(place.index, names))
+    return rewrite(block, change)

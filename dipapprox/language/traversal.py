@@ -1,4 +1,4 @@
-"""Walks over surface trees, and trees with some of their parts replaced."""
+"""Walks over surface trees; trees, of the core too, with some of their parts replaced."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, TypeVar, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast
+from dipapprox.source import Located
 
 Change = Callable[[Any], Any]
 """Returns what stands for a node; None: the node with its parts changed."""
@@ -101,7 +102,7 @@ def rewrite(tree: Tree, change: Change) -> Tree:
         parts = tuple(rewrite(part, change) for part in tree)
         same = all(new is old for new, old in zip(parts, tree, strict=True))
         return tree if same else parts  # type: ignore[return-value]  # of the same type
-    if not isinstance(tree, ast.Node):
+    if not isinstance(tree, Located):
         return tree
     found = change(tree)
     if found is not None:
