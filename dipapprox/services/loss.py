@@ -154,16 +154,14 @@ def repeated(
         limits: Asked often.
     """
     before, runs = with_best_replies(leading, values, limits)
-    try:
-        begin = runs.restarted()
-        events, after = with_best_replies(turned, values, limits, begin.copy())
-        again = after.restarted()
-    except ValueError:
-        if not runs.first or not runs.second:
-            return None
+    if not runs.first or not runs.second:
+        return None
+    begin = runs.begun(runs.first, runs.second) if runs.are_known else runs.copy()
+    events, after = with_best_replies(turned, values, limits, begin)
+    if not (runs.are_known and after.are_known):
         events, _ = with_best_replies(turned, values, limits, runs.copy())
         return _repeated_unseen(Trace(before), events, runs, values, limits)
-    if again.first != begin.first or again.second != begin.second:
+    if after.first.keys() != runs.first.keys() or after.second.keys() != runs.second.keys():
         return None
     gain = after.gain()
     if gain is None:
@@ -193,14 +191,14 @@ def _repeated_unseen(
     for state in following:  # which grows
         if len(following) > MOST_HIDDEN:
             return None
-        after = runs.of_second(state)
+        after = runs.begun((), (state,))
         for event in events:
             after.go(event)
         if after.second:
             answers.append((after.orders[1], total_of(after.second)))
             following += [each for each in after.second if each not in following]
     for state in runs.first:
-        after = runs.of_first(state)
+        after = runs.begun((state,), ())
         for event in events:
             after.go(event)
         back = after.first.get(state)

@@ -12,7 +12,7 @@ limits of quotients of probabilities of these events, and no smaller budget serv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -78,12 +78,24 @@ class Runs:
         self.second: Belief = dict(self.first)
         self.orders = 0, 0
 
+    def begun(self, first: Iterable[State], second: Iterable[State]) -> Runs:
+        """Return runs that begin in given states, each as if certain; without any: nowhere."""
+        other = Runs(self._system, self._limits)
+        other.first = dict.fromkeys(first, _CERTAINLY)
+        other.second = dict.fromkeys(second, _CERTAINLY)
+        return other
+
     def copy(self) -> Runs:
         """Return the same runs, to go on from here once more."""
         other = Runs(self._system, self._limits)
         other.first, other.second = dict(self.first), dict(self.second)
         other.orders = self.orders
         return other
+
+    @property
+    def are_known(self) -> bool:
+        """Whether replies tell in which state each of the two is."""
+        return len(self.first) == 1 == len(self.second)
 
     def go(self, event: Event) -> None:
         """Let both runs answer."""
@@ -130,31 +142,6 @@ class Runs:
             return False
         eps = self._system.eps
         return eps is None or sign_at(total_of(self.first), eps, self._limits) > 0
-
-    def of_first(self, state: State) -> Runs:
-        """Return runs of which the first is in one state for certain, the second nowhere."""
-        other = Runs(self._system, self._limits)
-        other.first, other.second = {state: _CERTAINLY}, {}
-        return other
-
-    def of_second(self, state: State) -> Runs:
-        """Return runs of which the second is in one state for certain, the first nowhere."""
-        other = Runs(self._system, self._limits)
-        other.first, other.second = {}, {state: _CERTAINLY}
-        return other
-
-    def restarted(self) -> Runs:
-        """Return runs from the states of these, of which there is one each, as if certain.
-
-        Raises:
-            ValueError: If there are several.
-        """
-        if len(self.first) != 1 or len(self.second) != 1:
-            raise ValueError("the states are not known")
-        other = Runs(self._system, self._limits)
-        other.first = dict.fromkeys(self.first, _CERTAINLY)
-        other.second = dict.fromkeys(self.second, _CERTAINLY)
-        return other
 
 
 def total_of(belief: Belief) -> ExponentialRatio:
