@@ -18,7 +18,7 @@ from dipapprox.exact.signs.cover import Cover
 from dipapprox.exact.signs.interval import EpsilonInterval, split_point
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exact.signs.normal_form import NormalForm
-from dipapprox.exact.signs.positive import positive_on
+from dipapprox.exact.signs.positive import Positive, positive_on
 from dipapprox.exact.signs.zero import Zero
 from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial
@@ -87,17 +87,13 @@ class Finder(Signs):
 
     def _found_on(self, function: Sum, on: Epsilons, positive: bool) -> tuple[Sign, Json] | None:
         polynomial, interval = _polynomial(function), interval_of(on)
-        evidence = None
+        decide = positive_on if positive else is_nonnegative
         try:
-            if positive:
-                evidence = positive_on(polynomial, interval, self.limits)
-            else:
-                found = is_nonnegative(polynomial, interval, self.limits)
-                evidence = found.evidence if isinstance(found, Nonnegative) else None
-            if not isinstance(evidence, Factors):
+            found = decide(polynomial, interval, self.limits)
+            if not isinstance(found, Positive | Nonnegative) or found.factors is None:
                 self.limits.check()
                 return None
-            factors = list(self._factors(evidence, on))
+            factors = list(self._factors(found.factors, on))
             sign = product_is_signed(on, factors)
         except (NotProved, LimitReached, _Lost):
             self.limits.check()

@@ -48,7 +48,7 @@ def negative_set(
     """
     if interval.is_point:
         raise ValueError("an open interval is asked for inside a point; use sign_at")
-    polynomial, _ = polynomial_of_same_sign(function, interval, limits)
+    polynomial = polynomial_of_same_sign(function, interval, limits)
     chart = zeros(polynomial, interval, limits)
     found: list[NegativeRange] = []
     for place, sign in enumerate(chart.signs):

@@ -12,13 +12,12 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.chain import chain_sign
-from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
-from dipapprox.exact.signs.positive import Positives, polynomial_of_same_sign
+from dipapprox.exact.signs.positive import polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zero import Zero, refine
-from dipapprox.exact.signs.zeros import chart, factorise
+from dipapprox.exact.signs.zeros import Factors, chart, factorise
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
@@ -28,15 +27,12 @@ class Nonnegative:
     """The function is >= 0 on the whole interval.
 
     Attributes:
-        function: A polynomial of the same sign: the function itself, the numerator of a ratio, or
-            that times factors of its denominator.
-        evidence: Why it is >= 0.
-        denominator: The other odd powers in the denominator, with the reason why they are > 0.
+        factors: Their product has the sign of the function, and going through the interval from
+            the left the signs of the covers and rational zeros never multiply to -1. None where a
+            simpler argument tells the sign.
     """
 
-    function: ExponentialPolynomial
-    evidence: Evidence
-    denominator: Positives = ()
+    factors: Factors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +55,36 @@ Decision = Nonnegative | Negative | Undecided
 def is_nonnegative(function: Function, interval: EpsilonInterval, limits: Limits) -> Decision:
     """Decide whether `function` >= 0 for all ε of `interval` at which it is defined."""
     try:
-        polynomial, positives = polynomial_of_same_sign(function, interval, limits)
-        answer = _decide(polynomial, interval, limits)
+        polynomial = polynomial_of_same_sign(function, interval, limits)
+        return _decide(polynomial, interval, limits)
     except LimitReached as reached:
         return Undecided(reached.reason)
-    if isinstance(answer, Fraction):
-        return Negative(answer)
-    return Nonnegative(polynomial, answer, positives)
 
 
 def _decide(
     function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Evidence | Fraction:
-    """Return why the function is >= 0, or where it is not."""
+) -> Nonnegative | Negative:
     if all(c > 0 for _, c in function.terms):
-        return NoNegativeTerm()
+        return Nonnegative()
     if interval.is_point:
-        sign = sign_at(function, interval.lower, limits)
-        return interval.lower if sign < 0 else SignAtPoint(interval.lower, sign)
+        negative = sign_at(function, interval.lower, limits) < 0
+        return Negative(interval.lower) if negative else Nonnegative()
     form = normal_form(function)
     constant, near = chain_sign(form, limits)
     if constant:
-        return DerivativeChain()
+        return Nonnegative()
     eps = simplest_between(interval.lower, interval.upper)
     if sign_at(function, eps, limits) < 0:
-        return eps
+        return Negative(eps)
     if near < 0 and not interval.lower:
-        return _descend(function, eps, Fraction(1, 2), limits)
+        return Negative(_descend(function, eps, Fraction(1, 2), limits))
     if _far_sign(form) < 0 and interval.upper is None:
-        return _descend(function, eps, Fraction(2), limits)
+        return Negative(_descend(function, eps, Fraction(2), limits))
     factors = factorise(function, interval, limits, even=False)
     found = chart(factors, interval, limits)
     if min(found.signs) >= 0:
-        return factors
-    return _witness(function, found.zeros, found.signs, interval, limits)
+        return Nonnegative(factors)
+    return Negative(_witness(function, found.zeros, found.signs, interval, limits))
 
 
 def _far_sign(form: NormalForm) -> int:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.chain import chain_sign
-from dipapprox.exact.signs.evidence import DerivativeChain, Evidence, NoNegativeTerm, SignAtPoint
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.normal_form import normal_form
 from dipapprox.exact.signs.values import Function, sign_at
-from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exact.signs.zeros import Factors, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 
-Positives = tuple[tuple[ExponentialPolynomial, Evidence], ...]
-"""Functions that are > 0 on an interval, with the reason."""
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """A function is > 0 on the whole interval.
+
+    Attributes:
+        factors: Whose signs tell it; None where a simpler argument does.
+    """
+
+    factors: Factors | None = None
 
 
 def positive_on(
     function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Evidence | None:
+) -> Positive | None:
     """Return why `function` > 0 at every ε of `interval`; None if it is not.
 
     Raises:
@@ -26,37 +34,29 @@ def positive_on(
     if not function:
         return None
     if all(c > 0 for _, c in function.terms):
-        return NoNegativeTerm()
+        return Positive()
     if chain_sign(normal_form(function), limits)[0]:
-        return DerivativeChain()
+        return Positive()
     if interval.is_point:
-        positive = sign_at(function, interval.lower, limits) > 0
-        return SignAtPoint(interval.lower, 1) if positive else None
+        return Positive() if sign_at(function, interval.lower, limits) > 0 else None
     found = zeros(function, interval, limits)
     if found.zeros or found.signs != (1,) or found.zero_at_lower or found.zero_at_upper:
         return None
-    return found.factors
+    return Positive(found.factors)
 
 
 def polynomial_of_same_sign(
     function: Function, interval: EpsilonInterval, limits: Limits
-) -> tuple[ExponentialPolynomial, Positives]:
+) -> ExponentialPolynomial:
     """Return g with the sign of `function` wherever that is defined in `interval`.
 
     Even powers in the denominator and factors > 0 on the interval are left out; what else stands
     in the denominator is multiplied instead of divided.
-
-    Returns:
-        (g, the factors left out because they are > 0).
     """
     if isinstance(function, ExponentialPolynomial):
-        return function, ()
-    numerator, left_out = function.numerator, []
+        return function
+    numerator = function.numerator
     for factor, exponent in function.denominator:
-        if exponent % 2:
-            evidence = positive_on(factor, interval, limits)
-            if evidence is None:
-                numerator = numerator * factor
-            else:
-                left_out.append((factor, evidence))
-    return numerator, tuple(left_out)
+        if exponent % 2 and positive_on(factor, interval, limits) is None:
+            numerator = numerator * factor
+    return numerator

@@ -160,7 +160,7 @@ def enclose_supremum(
     best = max(exact, key=lambda end: end.value.lower, default=None)
     if best is not None and _bounds(best, function, interval, limits):
         return best
-    slope, _ = polynomial_of_same_sign(derivative(function), interval, limits)
+    slope = polynomial_of_same_sign(derivative(function), interval, limits)
     if not interval.is_point:
         chart = zeros(slope, interval, limits)
         for place, zero in enumerate(chart.zeros):
