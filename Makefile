@@ -28,7 +28,7 @@ soundness: $(VENV)/.tested
 corpus: $(VENV)/.tested
 	$(BIN)/python -m tests.corpus
 
-# The kernel with one place broken at a time; some test has to notice each: hours.
+# The kernel with one place broken at a time; some test has to notice each: about two hours.
 mutants: $(VENV)/.tested
 	$(BIN)/python -m tests.kernel.mutants
 

@@ -1,126 +1,42 @@
 """The kernel with one place broken at a time: some test has to notice each.
 
-    python -m tests.kernel.mutants [--only FILE,…] [--part K/N] [--seconds S] [--quick]
-        [--write REPORT]
+    python -m tests.kernel.mutants [--only MODULE,…] [--part K/N] [--seconds S] [--tests WORDS]
+        [--write REPORT] [--again REPORT] [--list]
 
 A mutant turns round one comparison, sign, rounding direction, bound, `and` or truth value of one
-module. It is made in memory: a child process imports the kernel anew, with that module in its
-place, and runs the kernel's tests, those that are nearest first, until one fails or its time is up.
-A mutant that nobody notices has to be listed in `EQUIVALENT`, with the reason why it means the
-same or only asks for more work.
+module. All tests of the kernel run once, and tell which lines they pass; then, for each mutant, a
+child process has its code in place of the module's, and runs the tests that pass its line, the
+shortest first, until one fails. A mutant that nobody notices has to be listed in
+`equivalent_mutants.json`, with the reason why it means the same or only asks for more work.
+Python 3.12 is needed: it tells cheaply which lines are run.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
+import gc
 import importlib.abc
 import importlib.util
-import io
 import json
 import os
-import random
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import _lru_cache_wrapper
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
+
+import pytest
 
 TESTS = Path(__file__).parent
-KERNEL = TESTS.parent.parent / "dipapprox" / "kernel"
+ROOT = TESTS.parent.parent
+KERNEL = ROOT / "dipapprox" / "kernel"
 
-BOUNDS_FIRST = (
-    "rules",
-    "laws",
-    "panels",
-    "taylor",
-    "lattice",
-    "sampled",
-    "signs",
-    "exact",
-    "exponentials",
-    "balls",
-    "measures",
-    "integration",
-    "forward",
-    "loops",
-    "walk",
-    "nodes",
-    "evaluate",
-    "machine",
-    "replay",
-    "motion",
-    "sets",
-    "reading",
-    "judgements",
-    "grid",
-    "budget",
-    "expressions",
-    "paths",
-    "rounds",
-    "regions",
-    "quiet",
-    "potential",
-    "runs",
-    "rays",
-    "chances",
-    "services",
-    "couplings",
-    "traces",
-    "budgets",
-    "losses",
-    "mechanisms",
-    "compositions",
-    "parts",
-)
-
-NEAREST = {
-    "laws": ["laws", "lattice", "panels"],
-    "panels": ["panels", "sums"],
-    "taylor": ["taylor"],
-    "grid": ["panels"],
-    "sampled": ["panels", "lattice"],
-    "lattice": ["lattice", "sums"],
-    "nodes": ["panels", "lattice"],
-    "evaluate": ["panels", "lattice"],
-    "balls": ["panels"],
-    "signs": ["signs"],
-    "excesses": ["ratios", "published"],
-    "rules": ["asks", "throughout"],
-    "expressions": ["asks", "throughout"],
-    "measures": ["sums", "lattice", "loops"],
-    "integration": ["sums", "lattice", "loops"],
-    "published": ["published"],
-    "exact": ["loops", "throughout"],
-    "exponentials": ["signs", "loops", "throughout"],
-    "motion": ["motion", "real_inputs"],
-    "sets": ["motion", "real_inputs", "shrinking"],
-    "walk": ["motion", "potentials"],
-    "adjacency": ["asks"],
-    "budget": ["work", "asks"],
-    "paths": ["potentials"],
-    "rounds": ["potentials"],
-    "regions": ["regions", "potentials"],
-    "quiet": ["quiet_pairs", "quiet"],
-    "potential": ["potentials", "quiet"],
-    "runs": ["potentials", "rays"],
-    "rays": ["potentials", "rays"],
-    "chances": ["rays"],
-    "services": ["couplings", "services"],
-    "couplings": ["couplings", "services"],
-    "traces": ["couplings", "services"],
-    "replay": ["asks", "parts", "compositions", "real_inputs"],
-    "budgets": ["budgets", "potentials", "services"],
-    "losses": ["compositions", "parts"],
-    "mechanisms": ["mechanisms", "compositions"],
-    "compositions": ["compositions"],
-    "parts": ["parts"],
-}
-"""Of a module, the tests that know it best; then come all of them."""
+MODULES = sorted(p.stem for p in KERNEL.glob("*.py") if p.stem not in {"__init__", "errors"})
 
 LIMITS = {"MOST", "LARGEST", "LONGEST", "DEEPEST", "SMALLEST", "TOO", "BETWEEN", "ENDLESS"}
 """How names of limits of work begin: their values are matters of taste."""
@@ -172,9 +88,11 @@ class Mutant:
 
     Attributes:
         module: The name of the file.
-        place: The number of the node, in the order of `parsed`; below 0 nothing is changed.
+        place: The number of the node, in the order of `parsed`.
         choice: Which change of that node.
-        line: Where it is.
+        line: Where it begins.
+        passed: The first and the last line of its statement: tests that pass one are concerned.
+        inside: Whether it is inside of a function, whose code may be exchanged.
         words: What it is, as code.
     """
 
@@ -182,6 +100,8 @@ class Mutant:
     place: int
     choice: int
     line: int
+    passed: tuple[int, int]
+    inside: bool
     words: str
 
     def __str__(self) -> str:
@@ -253,25 +173,29 @@ def _is_taste(node: ast.AST, field: str) -> bool:
 
 def mutants(module: str) -> Iterator[Mutant]:
     """All mutants of a module."""
-    _, nodes = parsed(module)
+    tree, nodes = parsed(module)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    heads = [_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     for place, (node, parent, _, _) in enumerate(nodes):
-        if isinstance(node, ast.AST):
-            for choice, new in enumerate(changes(node)):
-                line = getattr(node, "lineno", 0)
-                before, after = (ast.unparse(ast.fix_missing_locations(n)) for n in (node, new))
-                words = f"{before.splitlines()[0]} -> {after.splitlines()[0]}"
-                if isinstance(node, ast.Constant):
-                    words += f" in {ast.unparse(parent).splitlines()[0]}"
-                yield Mutant(module, place, choice, line, f"{_function(module, line)}: {words}")
+        for choice, new in enumerate(changes(node)):
+            line = getattr(node, "lineno", 0)
+            around = [(first, last) for first, last in heads if first <= line <= last]
+            first, last = around[-1] if around else (line, line)
+            held = [f for f in functions if f.body[0].lineno <= line <= (f.end_lineno or 0)]
+            name = held[-1].name if held else "module"
+            before, after = (ast.unparse(ast.fix_missing_locations(n)) for n in (node, new))
+            words = f"{name}: {before.splitlines()[0]} -> {after.splitlines()[0]}"
+            if isinstance(node, ast.Constant):
+                words += f" in {ast.unparse(parent).splitlines()[0]}"
+            yield Mutant(module, place, choice, line, (first, last), bool(held), words)
 
 
-def _function(module: str, line: int) -> str:
-    tree = ast.parse((KERNEL / f"{module}.py").read_text(encoding="utf-8"))
-    name = "module"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
-            name = node.name
-    return name
+def _head(node: ast.stmt) -> tuple[int, int]:
+    """The lines of a statement without the statements that it holds."""
+    last = node.end_lineno or node.lineno
+    held = [child.lineno for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+    cases = [case.pattern.lineno for case in getattr(node, "cases", ())]
+    return node.lineno, min([last, *(line - 1 for line in held + cases)])
 
 
 def changed(mutant: Mutant) -> ast.Module:
@@ -300,56 +224,150 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._tree, f"<{self._name}>", "exec"), module.__dict__)
 
 
-def files_for(module: str, quick: bool) -> list[str]:
-    """Files of tests, the nearest first."""
-    everything = sorted(p.stem.removeprefix("test_") for p in TESTS.glob("test_*.py"))
-    # Those take longest, and compare with the verifier, which has modules of the old kernel.
-    apart = {"allowlist", "forward", "forgeries", "mutants", "trusted"}
-    ordered = ["truths", *NEAREST.get(module, []), *([] if quick else everything)]
-    return [
-        str(TESTS / f"test_{name}.py")
-        for name in dict.fromkeys(ordered)
-        if name in everything and name not in apart
-    ]
+class Runner:
+    """A plugin of pytest: runs all tests once, and then, in children, those that a mutant concerns.
+
+    The first run tells which lines of the kernel each test runs, and how long it takes. For each
+    mutant a forked child puts the changed code into the functions that live, and runs the tests
+    that pass its line, the shortest first, until one fails.
+    """
+
+    def __init__(self, todo: Sequence[Mutant], seconds: float, report: Report) -> None:
+        self._todo = todo
+        self._seconds = seconds
+        self._report = report
+        self._now: set[tuple[str, int]] = set()
+        self._failed = False
+        self.passed: dict[str, set[tuple[str, int]]] = {}
+        self.took: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._failed |= report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        apart = {f"test_{name}.py" for name in ("allowlist", "forgeries", "trusted")}
+        items = [item for item in session.items if item.path.name not in apart]
+        self._watch()
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            self._now = set()
+            sys.monitoring.restart_events()
+            start = time.process_time()
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self.took[item.nodeid] = time.process_time() - start
+            self.passed[item.nodeid] = self._now
+            if self._failed:
+                raise pytest.UsageError(f"{item.nodeid} fails without any change")
+        sys.monitoring.set_events(sys.monitoring.COVERAGE_ID, 0)
+        gc.collect()
+        for mutant in self._todo:
+            chosen = self._chosen(mutant, items)
+            if mutant.inside:
+                self._report.add(mutant, self._survives(mutant, chosen))
+            else:
+                names = dict.fromkeys(str(item.path) for item in chosen)
+                self._report.add(mutant, self._survives_anew(mutant, list(names)))
+        return True
+
+    def _watch(self) -> None:
+        monitoring = sys.monitoring
+
+        def line(code: CodeType, number: int) -> object:
+            if code.co_filename.startswith(str(KERNEL)):
+                self._now.add((Path(code.co_filename).stem, number))
+            return monitoring.DISABLE
+
+        monitoring.use_tool_id(monitoring.COVERAGE_ID, "mutants")
+        monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, line)
+        monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
+
+    def _chosen(self, mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """The tests that pass a mutant's lines, or, outside of functions, any of its module."""
+        lines = {(mutant.module, k) for k in range(mutant.passed[0], mutant.passed[1] + 1)}
+        everywhere = {(mutant.module, k) for k in range(1, 10_000)}
+        asked = lines if mutant.inside else everywhere
+        passing = [item for item in items if self.passed[item.nodeid] & asked]
+        return sorted(passing, key=lambda item: self.took[item.nodeid])
+
+    def _survives(self, mutant: Mutant, items: Sequence[pytest.Item]) -> str:
+        """How a mutant inside of a function fares: *killed*, *endless* or *survived*."""
+        if not items:
+            return "not run"
+        budget, used = self._seconds, list[pytest.Item]()
+        for item in items:
+            budget -= self.took[item.nodeid]
+            if budget < 0 and used:
+                break
+            used.append(item)
+
+        def run() -> None:
+            _swap(mutant)
+            hook = used[0].config.hook
+            for item, following in zip(used, [*used[1:], None], strict=True):
+                hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self._failed:
+                    os._exit(1)
+
+        spent = sum(self.took[item.nodeid] for item in used)
+        return _in_child(run, 5 + 5 * spent)
+
+    def _survives_anew(self, mutant: Mutant, files: Sequence[str]) -> str:
+        """How a mutant outside of functions fares: the kernel is imported anew."""
+
+        def run() -> None:
+            sys.meta_path.insert(0, _Finder(f"dipapprox.kernel.{mutant.module}", changed(mutant)))
+            for name in [n for n in sys.modules if n.startswith(("dipapprox", "tests"))]:
+                del sys.modules[name]
+            quiet = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:randomly"]
+            os._exit(int(pytest.main([*quiet, f"--rootdir={ROOT}", *files])) != 0)
+
+        return _in_child(run, 300)
 
 
-def _child(mutant: Mutant, files: Sequence[str]) -> None:
-    """Run tests with the mutant; the process ends with 0 if nobody notices."""
-    import pytest
-
-    tree = parsed(mutant.module)[0] if mutant.place < 0 else changed(mutant)
-    sys.meta_path.insert(0, _Finder(f"dipapprox.kernel.{mutant.module}", tree))
-    for name in [n for n in sys.modules if n.startswith("dipapprox.kernel")]:
-        del sys.modules[name]
-    code = 1
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            quiet = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "--no-header"]
-            code = pytest.main([*quiet, f"--rootdir={TESTS.parent.parent}", *files])
-    finally:
-        os._exit(min(int(code), 99))
-
-
-def noticed(mutant: Mutant, seconds: float, quick: bool) -> bool:
-    """Whether a test fails, or does not end in time."""
+def _in_child(run: Callable[[], None], seconds: float) -> str:
+    """*killed* if a child that runs this ends badly, *endless* if it needs more processor time."""
     child = os.fork()
     if not child:
+        code = 99
         try:
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, 1)
             os.dup2(devnull, 2)
-            _child(mutant, files_for(mutant.module, quick))
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            run()
+            code = 0
         finally:
-            os._exit(98)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status != 0
-        time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return True
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+        return "endless"
+    return "killed" if status else "survived"
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _swap(mutant: Mutant) -> None:
+    """Put the changed code into the functions of the module, wherever they are held."""
+    path = str(KERNEL / f"{mutant.module}.py")
+    before = _codes(compile(parsed(mutant.module)[0], path, "exec"))
+    after = _codes(compile(changed(mutant), path, "exec"))
+    pairs: dict[tuple[str, int, bytes], CodeType] = {}
+    for old, new in zip(before, after, strict=False):
+        if old.co_qualname == new.co_qualname:
+            pairs[old.co_qualname, old.co_firstlineno, old.co_code] = new
+    for held in gc.get_objects():
+        if isinstance(held, FunctionType) and held.__code__.co_filename == path:
+            code = held.__code__
+            found = pairs.get((code.co_qualname, code.co_firstlineno, code.co_code))
+            if found is not None:
+                held.__code__ = found
+        elif isinstance(held, _lru_cache_wrapper):
+            held.cache_clear()
 
 
 EQUIVALENT_FILE = TESTS / "equivalent_mutants.json"
@@ -363,21 +381,42 @@ def equivalents() -> dict[str, str]:
     return found
 
 
+class Report:
+    """What became of the mutants, written after each."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known = equivalents()
+        self.counts = Counter[tuple[str, str]]()
+        self.survived: list[str] = []
+
+    def add(self, mutant: Mutant, word: str) -> None:
+        """What became of one."""
+        if word in {"survived", "not run"}:
+            word = "equivalent" if str(mutant) in self._known else word
+        self.counts[mutant.module, word] += 1
+        if word in {"survived", "not run"}:
+            self.survived.append(str(mutant))
+            print(f"{word}: line {mutant.line}: {mutant}", flush=True)
+        if self._path:
+            said = {" ".join(key): n for key, n in sorted(self.counts.items())}
+            text = json.dumps({"counts": said, "survived": self.survived}, indent=1)
+            self._path.write_text(text, encoding="utf-8")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run mutants; return how many survived unexplained."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default=",".join(BOUNDS_FIRST))
+    parser.add_argument("--only", default=",".join(MODULES), help="modules of the kernel")
     parser.add_argument("--part", default="0/1")
-    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seconds", type=float, default=120, help="of tests for one mutant")
+    parser.add_argument("--tests", default="", help="only these files of tests, as -k of pytest")
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--quick", action="store_true", help="only the tests that know it best")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", type=Path, help="only those that survived in this report")
     asked = parser.parse_args(arguments)
     part, parts = map(int, asked.part.split("/"))
-    known = equivalents()
-    modules = [name for name in asked.only.split(",") if (KERNEL / f"{name}.py").exists()]
-    todo = [mutant for module in modules for mutant in mutants(module)]
+    todo = [mutant for module in asked.only.split(",") for mutant in mutants(module)]
     if asked.again:
         again = set(json.loads(asked.again.read_text(encoding="utf-8"))["survived"])
         todo = [mutant for mutant in todo if str(mutant) in again]
@@ -386,29 +425,14 @@ def main(arguments: Sequence[str]) -> int:
         print(*(f"{mutant.line}: {mutant}" for mutant in todo), sep="\n")
         print(Counter(mutant.module for mutant in todo))
         return 0
-    import pytest  # noqa: F401 (once here, not in every child)
-
-    if noticed(Mutant(modules[0], -1, 0, 0, ""), 10 * asked.seconds, asked.quick):
-        print("the tests fail without any change")
-        return 1
-    survived, counts = [], Counter[tuple[str, str]]()
-    for mutant in todo:
-        if str(mutant) in known:
-            counts[mutant.module, "equivalent"] += 1
-        elif noticed(mutant, asked.seconds, asked.quick):
-            counts[mutant.module, "killed"] += 1
-        else:
-            counts[mutant.module, "survived"] += 1
-            survived.append(str(mutant))
-            print(f"survived: line {mutant.line}: {mutant}", flush=True)
-        if asked.write:
-            said = {" ".join(key): n for key, n in sorted(counts.items())}
-            asked.write.write_text(json.dumps({"counts": said, "survived": survived}, indent=1))
-    for (module, word), count in sorted(counts.items()):
+    report = Report(asked.write)
+    quiet = ["-q", "--capture=no", "--assert=plain", "-p", "no:cacheprovider", "-k", asked.tests]
+    runner = Runner(todo, asked.seconds, report)
+    code = pytest.main([*quiet, f"--rootdir={ROOT}", str(TESTS)], plugins=[runner])
+    for (module, word), count in sorted(report.counts.items()):
         print(f"{module:>14} {word:<10} {count}")
-    return len(survived)
+    return len(report.survived) + int(code)
 
 
 if __name__ == "__main__":
-    random.seed(0)
     sys.exit(min(main(sys.argv[1:]), 1))
