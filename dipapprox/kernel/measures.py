@@ -54,6 +54,11 @@ class Form:
         return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
 
 
+def only(atom: Atom) -> Form:
+    """Return the form that is one sample."""
+    return Form(Fraction(0), ((atom, Fraction(1)),))
+
+
 Terms = tuple[tuple[Atom, int], ...]
 """A form without its constant: primitive integers."""
 

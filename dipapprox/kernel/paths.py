@@ -18,7 +18,7 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored, copied
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
@@ -82,7 +82,7 @@ class Path:
         """Add an atom."""
         spend(len(self.atoms) // 16)
         self.atoms = (*self.atoms, atom)
-        return Form(Fraction(0), ((len(self.atoms) - 1, Fraction(1)),))
+        return only(len(self.atoms) - 1)
 
 
 class Follower(Walk[Path]):

@@ -55,7 +55,7 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, price
 from dipapprox.kernel.quiet import Cells, Quiet, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
@@ -299,7 +299,7 @@ class _Step:
                 case Read() if number in fixed:
                     shifts.append(Form(fixed[number]))
                 case Read():
-                    shifts.append(Form(ZERO, ((number, Fraction(1)),)))
+                    shifts.append(only(number))
                 case Sample(family, mean, size):
                     stated = read_form(next(given, None), number)
                     if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):

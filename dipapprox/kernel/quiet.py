@@ -30,11 +30,10 @@ from fractions import Fraction
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
 from dipapprox.kernel.regions import (
-    ZERO,
     contradiction,
     known_forms,
     number_form,
@@ -124,7 +123,7 @@ def _require(
     after = pairs[number]
     if path.ended or other.ended or other.said or after.last != own.last:
         raise Refuted("one of two runs ends, or is not quiet")
-    if _reads(path) != _reads(other):
+    if reads_of(path) != reads_of(other):
         raise Refuted("two runs read other numbers from here on")
     for each, (values, _) in zip(paths, after.cells, strict=True):
         if any(name not in each.store or each.store[name] != value for name, value in values):
@@ -135,7 +134,8 @@ def _require(
             raise Refuted(f"'{name}' is shifted otherwise")
 
 
-def _reads(path: Path) -> Counter[str]:
+def reads_of(path: Path) -> Counter[str]:
+    """Return how often a path reads each input."""
     return Counter(atom.name for atom in path.atoms if isinstance(atom, Read))
 
 
@@ -154,15 +154,15 @@ def second_atoms(
     for number, atom in enumerate(other.atoms):
         spend(len(moved))
         if number >= same:
-            moved.append(_atom(size + number))
+            moved.append(only(size + number))
             continue
-        form = _atom(number)
+        form = only(number)
         match atom:
             case Held():
                 form = form.plus(Form(shifts[number]))
             case Read(name):
                 low, high = machine.change(name)
-                change = _atom(size + len(other.atoms) + number)
+                change = only(size + len(other.atoms) + number)
                 form = form.plus(change)
                 bounds.append((change.plus(Form(-low)), False))
                 bounds.append((change.scaled(Fraction(-1)).plus(Form(high)), False))
@@ -171,7 +171,3 @@ def second_atoms(
                 form = form.plus(over(mean, moved)).plus(mean.scaled(Fraction(-1)))
         moved.append(form)
     return moved, bounds
-
-
-def _atom(number: int) -> Form:
-    return Form(ZERO, ((number, Fraction(1)),))

@@ -12,7 +12,7 @@ from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.regions import ZERO, known_forms, over
@@ -187,7 +187,7 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
     counts = Counter(name for turn in run[:start] for name in turn.names)
     held = {-2 - k: name for k, name in enumerate(run[start].held)}
     found = Flat([], held, [], [], [])
-    cells = {name: _atom(atom) for atom, name in held.items()}
+    cells = {name: only(atom) for atom, name in held.items()}
     for turn in run[start:]:
         forms: list[Form] = []
         for atom in turn.path.atoms:
@@ -197,10 +197,10 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
                 case Read(name):
                     own = inputs.get(name, ())[counts[name] :]
                     first, grows = own[0] if own else (ZERO, ZERO)
-                    forms.append(_atom(STEPS).scaled(grows).plus(Form(first)))
+                    forms.append(only(STEPS).scaled(grows).plus(Form(first)))
                     counts[name] += 1
                 case Sample(mean=mean):
-                    forms.append(over(mean, forms).plus(_atom(len(found.samples))))
+                    forms.append(over(mean, forms).plus(only(len(found.samples))))
                     found.samples.append(atom)
         guards = []
         for form, strict in known_forms(turn.path):
@@ -216,10 +216,6 @@ def flat(run: Sequence[Turn], inputs: Inputs, integers: bool, start: int = 0) ->
         cells = {name: over(form, forms) for name, form in items if isinstance(form, Form)}
         found.cells.append(cells)
     return found
-
-
-def _atom(number: int) -> Form:
-    return Form(ZERO, ((number, Fraction(1)),))
 
 
 def is_whole(run: Sequence[Turn]) -> bool:

@@ -6,15 +6,14 @@ cells shifted so. Shifts are -1, 0 and 1 times the unit; those of few cells come
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Path, Read
-from dipapprox.kernel.quiet import Cells, Quiet, second_atoms
+from dipapprox.kernel.paths import Follower, Path
+from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
 from dipapprox.kernel.regions import known_forms, over, same_atoms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
@@ -177,7 +176,7 @@ class QuietRuns:
 
     def _next(self, path: Path, other: Path, moved: Sequence[Form], last: Last) -> Quiet | None:
         """Return the pair that two paths lead to; None if it cannot be quiet."""
-        if path.ended or other.ended or other.said or _reads(path) != _reads(other):
+        if path.ended or other.ended or other.said or reads_of(path) != reads_of(other):
             return None
         first, second = self._after(path), self._after(other)
         shifts = []
@@ -232,7 +231,3 @@ def _contradiction(
 
 def _cells(head: Head) -> Cells:
     return head.values, head.held
-
-
-def _reads(path: Path) -> Counter[str]:
-    return Counter(atom.name for atom in path.atoms if isinstance(atom, Read))

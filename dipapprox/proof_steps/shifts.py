@@ -13,7 +13,7 @@ from math import ceil, floor
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.regions import over
 from dipapprox.kernel.rounds import Rounds
@@ -127,7 +127,7 @@ class Shifts:
         atom = self._path.atoms[number]
         if not isinstance(atom, Sample):
             known = number in fixed
-            shift = Form(fixed[number]) if known else Form(Fraction(0), ((number, Fraction(1)),))
+            shift = Form(fixed[number]) if known else only(number)
             return [(Fraction(0), shift)]
         change = image(atom.mean, shifts)
         # What is compared together with an input may make up for its change.

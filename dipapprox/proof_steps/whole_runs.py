@@ -10,7 +10,7 @@ from itertools import count
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.expressions import form_of
-from dipapprox.kernel.measures import Form
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Held, Read, Sample
 from dipapprox.kernel.regions import over
 from dipapprox.kernel.runs import Turn
@@ -97,7 +97,7 @@ def whole_run(
         samples.append(sample)
         if is_free:
             free.add(len(samples) - 1)
-        return _atom(len(samples) - 1)
+        return only(len(samples) - 1)
 
     def unknown(before: Mapping[str, Form], start: int, end: int) -> dict[str, Form]:
         found = {}
@@ -115,7 +115,7 @@ def whole_run(
                 case Held(cell):
                     forms.append(cells[cell])
                 case Read(name):
-                    forms.append(_atom(INPUTS + len(reads)))
+                    forms.append(only(INPUTS + len(reads)))
                     reads.append((name, next(counts.setdefault(name, count()))))
                 case Sample(family, mean, size):
                     sample = Sample(family, over(mean, forms), size)
@@ -151,11 +151,7 @@ _UNKNOWN = Sample("Lap", Form(_ZERO), Fraction(1))
 
 def _keeps(turn: Turn, name: str) -> bool:
     """Whether a cell holds after a turn what it held before."""
-    return name in turn.held and turn.path.store.get(name) == _atom(turn.held.index(name))
-
-
-def _atom(number: int) -> Form:
-    return Form(_ZERO, ((number, Fraction(1)),))
+    return name in turn.held and turn.path.store.get(name) == only(turn.held.index(name))
 
 
 def value_at(form: Form, values: Mapping[int, Fraction]) -> Fraction:
