@@ -54,8 +54,8 @@ from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Path, Read, Sample, price
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.services import ALL, Arguments, Calls, Service
-from dipapprox.kernel.signs import Sign, Signs
+from dipapprox.kernel.services import Arguments, Calls, Service
+from dipapprox.kernel.signs import ALL, Sign, Signs
 from dipapprox.kernel.states import Stored
 
 MOST_STORES = 100_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import factorial, gcd, lcm
+from math import gcd, lcm
 from typing import Any
 
 from dipapprox.kernel.balls import MOST_BITS as MOST_PRECISION
@@ -246,41 +246,3 @@ def _ordered(factors: Mapping[Sum, int]) -> Denominator:
 
 
 _ONE = Sum.constant(Fraction(1))
-
-
-def is_likelier_near_zero(p: Ratio, q: Ratio, budget: Fraction | None) -> bool:
-    """Whether p / q tends to more than 1 as eps vanishes, or p / q - 1 = s eps + o(eps), s >= B.
-
-    q is not 0; B is None for any number.
-    """
-    order, factor = _first_term((p + q.scaled(Fraction(-1))) * q.inverse())
-    steep = order < 1 or (order == 1 and budget is not None and factor >= budget)
-    return factor > 0 and steep
-
-
-def _first_term(value: Ratio) -> tuple[int, Fraction]:
-    """Return k and c: the value is c eps^k + o(eps^k) as eps vanishes; c = 0 if it is 0."""
-    if value.numerator.is_zero():
-        return 0, Fraction(0)
-    order, factor = _first_of(value.numerator)
-    for own, exponent in value.denominator:
-        k, c = _first_of(own)
-        order, factor = order - k * exponent, factor / power(c, exponent)
-    return order, factor
-
-
-def _first_of(function: Sum) -> tuple[int, Fraction]:
-    """Return the same of a sum that is not 0.
-
-    Up to a power of eps it is a sum of P_q(eps) e^(q eps), which solves a linear differential
-    equation of the order N, the sum of all deg P_q + 1. So its first N derivatives do not all
-    vanish at 0.
-    """
-    order, factor = min(n for (_, n), _ in function.terms) - 1, Fraction(0)
-    while not factor:
-        order += 1
-        spend(10 * len(function.terms))
-        for (rate, n), c in function.terms:
-            if n <= order:
-                factor += c * power(Fraction(rate), order - n) / factorial(order - n)
-    return order, factor

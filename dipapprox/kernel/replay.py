@@ -51,7 +51,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "violated composition": ("compositions.violated", (*_PARTS, "input", "adjacent")),
     "potential": ("potential.potential", ("nodes", "quiet")),
     "ray": ("rays.ray", ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
-    "chances": ("chances.chances", ("eps", "bits", "paths", "inputs", "shown", "budget")),
+    "chances": ("chances.chances", ("eps", "paths", "inputs", "shown", "budget")),
     "couplings": (
         "couplings.couplings",
         ("budget", "held", "symbols", "exact", "stores", "changes", "pairs"),

@@ -33,14 +33,12 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, Follower, Held, Path, Read
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.states import State, Store, Stored, copied
 from dipapprox.kernel.walk import Where
 
 MOST_CALLS = 20_000
 """With their arguments."""
-
-ALL = Epsilons(Fraction(0), None)
 
 Arguments = tuple[Value | None, ...]
 """None stands for any integer of a range."""

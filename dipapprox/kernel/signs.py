@@ -58,6 +58,9 @@ class Epsilons:
         return f"{left}eps" + ("" if self.upper is None else f" <= {self.upper}")
 
 
+ALL = Epsilons(Fraction(0), None)
+
+
 def read_epsilons(json: object) -> Epsilons:
     """Read {"from": number, "to": number or null}, or a number > 0."""
     if not isinstance(json, dict):

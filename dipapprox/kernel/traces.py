@@ -1,12 +1,7 @@
 """Budgets of services that do not serve: calls and replies that one run is likelier to give.
 
 A *trace* is some calls in two adjacent runs, with what is seen of each: a set of replies. p and q
-are the probabilities, in closed form, of the two runs to reply so.
-
-Theorem (traces). If p >= e^(b eps) q and q > 0 at some eps > 0, no budget B < b serves, as
-p > e^(B eps) q there. If p > 0 = q at some eps, none serves. For eps -> inf let p grow like eps^n
-e^(r eps), and q like eps^m e^(s eps): no B < r - s serves. As eps vanishes let p / q tend to more
-than 1: none serves, as e^(B eps) -> 1; or p / q - 1 = s eps + o(eps): no B < s does (`chances`).
+are the probabilities, in closed form, of the two runs to reply so (`likelier`).
 
 Theorem (repetitions). After a trace let the first run be in a store x with a probability > 0 at
 some eps, and let *turns* be calls alike in both runs. Let f be the probability of x to reply as is
@@ -24,14 +19,15 @@ from typing import Any
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.exponentials import Ratio, Sum, is_likelier_near_zero
+from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.likelier import lost
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
-from dipapprox.kernel.services import ALL, NOTHING, Calls, Condition, Said, Service
-from dipapprox.kernel.signs import Sign, Signs
+from dipapprox.kernel.services import NOTHING, Calls, Condition, Said, Service
+from dipapprox.kernel.signs import ALL, Sign, Signs
 
 MOST_STORES = 10_000
 
@@ -46,31 +42,14 @@ Belief = Mapping[Kept, Ratio]
 def trace(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
     """One run is e^(b eps) times as likely as the other to give some replies, at some eps.
 
-    Theorem (`traces`): so no smaller budget serves; none does if only one run can reply so, or if
+    Theorem (`likelier`): so no smaller budget serves; none does if only one run can reply so, or if
     one is likelier to however small eps is.
 
     Step: "events": [first call, second call, what is seen of it], "budget": b or null, "eps": one,
     0 for the limit there, null for the one at infinity; premises: signs.
     """
     runs = Runs(service, Signs(ALL, signs))
-    p, q = map(total_of, runs.adjacent(step["events"]))
-    eps = None if step["eps"] is None else as_number(step["eps"], "eps")
-    least = None if step["budget"] is None else as_number(step["budget"], "a budget")
-    if not loses(p, q, least, eps):
-        raise Refuted("the first run is not so much likelier to reply so")
-    return Budgets(None, least, at_any=False)
-
-
-def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> bool:
-    """Whether no smaller budget serves, at an eps or a limit; see `trace`."""
-    if not q.numerator.terms:
-        return budget is None and eps is not None and eps > 0 and p.numerator.sign(eps) > 0
-    if eps is None:
-        return budget is not None and bool(p.numerator.terms) and _rate(p) - _rate(q) >= budget
-    if eps <= 0:
-        return is_likelier_near_zero(p, q, budget)
-    slack = p + (Ratio(Sum.exponential(budget or Fraction(0))) * q).scaled(Fraction(-1))
-    return budget is not None and q.numerator.sign(eps) > 0 <= slack.numerator.sign(eps)
+    return lost(step, *map(total_of, runs.adjacent(step["events"])))
 
 
 def repetition(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budgets:
@@ -183,13 +162,3 @@ def total_of(belief: Belief) -> Ratio:
     for weight in belief.values():
         found = found + weight
     return found
-
-
-def _rate(ratio: Ratio) -> Fraction:
-    """The largest rate of what is not 0: how fast it grows."""
-    below = [_top(factor) * exponent for factor, exponent in ratio.denominator]
-    return _top(ratio.numerator) - sum(below, Fraction(0))
-
-
-def _top(function: Sum) -> Fraction:
-    return max(Fraction(rate) for (rate, _), _ in function.terms)

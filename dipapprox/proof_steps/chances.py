@@ -18,8 +18,6 @@ from dipapprox.proof_steps.machines import Json, number_json
 MOST_WORDS = 20
 """Of which it is looked at what they lose."""
 
-_BITS = (64, 200)
-
 
 def chances_step(
     machine: Rounds,
@@ -60,22 +58,20 @@ def chances_step(
         words.add(word)
         if len(words) > MOST_WORDS:
             break
-        for bits in _BITS:
-            step: dict[str, Json] = {
-                "rule": "chances",
-                "from": [],
-                "eps": number_json(eps),
-                "bits": bits,
-                "paths": list(paths),
-                "inputs": inputs,
-                "shown": [],
-                "budget": None if budget is None else number_json(budget),
-            }
-            try:
-                with bounded():
-                    chances(machine, step)
-            except NotProved as none:
-                missing = none
-            else:
-                return step
+        step: dict[str, Json] = {
+            "rule": "chances",
+            "from": [],
+            "eps": number_json(eps),
+            "paths": list(paths),
+            "inputs": inputs,
+            "shown": [],
+            "budget": None if budget is None else number_json(budget),
+        }
+        try:
+            with bounded():
+                chances(machine, step)
+        except NotProved as none:
+            missing = none
+        else:
+            return step
     raise missing or NoCertificate("no run publishes the output")

@@ -18,10 +18,12 @@ from dipapprox.kernel.budget import asking
 from dipapprox.kernel.couplings import coupled
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.services import ALL, read_service
-from dipapprox.kernel.traces import Belief, Runs, loses, total_of
+from dipapprox.kernel.services import read_service
+from dipapprox.kernel.signs import ALL
+from dipapprox.kernel.traces import Belief, Runs, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in

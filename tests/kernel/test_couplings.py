@@ -10,8 +10,8 @@ import pytest
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Budgets
+from dipapprox.kernel.likelier import loses
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.traces import loses
 from tests.kernel.edits import with_at
 from tests.kernel.served import EXAMPLES, REAL, found, written
 
@@ -307,11 +307,13 @@ def test_what_a_quotient_loses_at_an_eps_and_in_limits() -> None:
     assert not loses(p * below * below, q, Fraction(-1, 2), None)
     assert loses(q, q, Fraction(0), five)
     linear, square = (ONE + Ratio(Sum.of([((Fraction(0), n), Fraction(1))])) for n in (1, 2))
-    for own in (Fraction(0), Fraction(-1)):  # no eps is below 0
-        assert loses(linear, ONE, Fraction(1), own)
-        assert not loses(linear, ONE, Fraction(101, 100), own)
-        assert not loses(square, ONE, Fraction(1, 100), own)
-        assert not loses(linear, ONE, None, own)
+    zero = Fraction(0)
+    assert loses(linear, ONE, Fraction(1), zero)
+    assert not loses(linear, ONE, Fraction(101, 100), zero)
+    assert not loses(square, ONE, Fraction(1, 100), zero)
+    assert not loses(linear, ONE, None, zero)
+    with pytest.raises(BadProof):
+        loses(linear, ONE, Fraction(1), Fraction(-1))
     assert not loses(NONE, q, Fraction(-9), None)
 
 

@@ -358,7 +358,6 @@ def likelier(machine: dict[str, Any], **fields: Any) -> Budgets:
         "rule": "chances",
         "from": [],
         "eps": 0,
-        "bits": 64,
         "paths": [1],
         "inputs": [["q", [[0, 1]]]],
         "shown": [],
@@ -383,22 +382,27 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     # The probabilities of what is at most 1/2 have a quotient that tends to 2.
     jump = with_bound(alone("LapPlus", False), "1/2")
     assert likelier(jump, inputs=[["q", [[0, "1/4"]]]], budget=None) == Budgets(None, None, False)
-    # Gaussian noise has no closed form, but numbers.
-    assert likelier(alone("Gauss", False), eps=2, budget=1) == one
+    # At 1 it becomes exponentially unlikely, at 0 it does not.
+    assert likelier(alone("Lap", False), eps=None) == one
+    # One-sided noise does not get there.
+    never = with_bound(alone("LapPlus", False), "1/2")
+    assert likelier(never, eps=1, budget=None) == Budgets(None, None, at_any=False)
 
 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"budget": "101/100"}, "as eps vanishes"),
-        ({"budget": None}, "as eps vanishes"),
-        ({"eps": 1}, "not known to be so much likelier"),
-        ({"eps": 1, "budget": None}, "not known to be so much likelier"),
-        ({"eps": -1}, "eps must be > 0"),
-        ({"inputs": [["q", [[1, -1]]]]}, "as eps vanishes"),
+        ({"budget": "101/100"}, "so much likelier"),
+        ({"budget": None}, "so much likelier"),
+        ({"eps": 1, "budget": "101/100"}, "so much likelier"),
+        ({"eps": 1, "budget": None}, "so much likelier"),
+        ({"eps": None, "budget": "101/100"}, "so much likelier"),
+        ({"eps": None, "budget": None}, "so much likelier"),
+        ({"eps": -1}, "eps is below 0"),
+        ({"inputs": [["q", [[1, -1]]]]}, "so much likelier"),
         ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
-        ({"inputs": [["q", [[0, "1/2"]]]]}, "as eps vanishes"),
-        ({"paths": [0]}, "as eps vanishes"),
+        ({"inputs": [["q", [[0, "1/2"]]]]}, "so much likelier"),
+        ({"paths": [0]}, "so much likelier"),
         ({"shown": [[0, 1]]}, "bounds"),
     ],
 )
@@ -408,7 +412,7 @@ def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
 
 
 def test_what_is_impossible_is_no_quotient() -> None:
-    with pytest.raises(Refuted, match="impossible"):
+    with pytest.raises(Refuted, match="so much likelier"):
         likelier(alone("LapPlus", False), inputs=[["q", [["1/2", "1/2"]]]])
 
 
@@ -449,7 +453,7 @@ def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
     judged = replay(machine, claim, steps)
     assert isinstance(judged, Budgets) and not judged.at_any
     more = {**steps[1], "budget": "9/20"}
-    with pytest.raises(Refuted, match="as eps vanishes"):
+    with pytest.raises(Refuted, match="so much likelier"):
         replay(machine, {"verdict": "Not_DP", "budget": "4/9"}, [more])
 
 

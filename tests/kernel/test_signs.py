@@ -26,7 +26,7 @@ from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply
-from dipapprox.kernel.signs import Epsilons, Sign, Signs, read_epsilons
+from dipapprox.kernel.signs import ALL, Epsilons, Sign, Signs, read_epsilons
 from dipapprox.proof_steps.signs import Finder, interval_of
 from kernel.forgeries import paths, put, variants
 
@@ -34,7 +34,6 @@ NOTHING = read_machine(
     {"inputs": [], "outputs": [], "reals": [], "adjacency": {"norm": "all"}, "body": []}
 )
 HALF, TWO = Fraction(1, 2), Fraction(2)
-ALL = Epsilons(Fraction(0), None)
 INTERVALS = (
     ALL,
     Epsilons(Fraction(0), TWO),
