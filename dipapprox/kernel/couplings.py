@@ -51,8 +51,8 @@ from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Path, Read, Sample, price
+from dipapprox.kernel.measures import Form, only
+from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
@@ -183,8 +183,10 @@ class _Couplings:
 
     def _after(self, path: Path) -> int:
         spend(100)
-        for name in self._held:
-            _require_whole(path, path.store[name])
+        samples = [atom for atom in path.atoms if isinstance(atom, Sample)]
+        means = [s.mean for s in samples if isinstance(FAMILIES[s.family], IntegerFamily)]
+        for value in (*(path.store[name] for name in self._held), *means):
+            _require_whole(path, value)
         found = self._numbers.get(tuple([path.store[name] for name in self._open]))
         if found is None:
             raise Refuted("a call leads to a store that is not listed")
@@ -244,25 +246,60 @@ class _Couplings:
             for (one, here), (other, there) in product(
                 [ours[k] for k in first], [theirs[k] for k in second]
             ):
-                spend(50 + 20 * len(places) * (1 + len(other.guards)))
-                match = _Match(one, other, shifts, places)
-                match.require_alike()
-                self._require_loss(match, gain, (here, there))
+                self._require_loss((one, other), shifts, gain, places, (here, there))
         if sorted(taken) != list(range(len(ours))) or len(set(matched)) < len(matched):
             raise Refuted("a path of the first run in no group, or one in two groups")
 
-    def _require_loss(self, match: _Match, gain: Fraction, after: tuple[int, int]) -> None:
-        """Make sure that V >= gain + cost + V' at every place."""
+    def _require_loss(
+        self,
+        paths: tuple[Path, Path],
+        json: object,
+        gain: Fraction,
+        places: Sequence[Place],
+        after: tuple[int, int],
+    ) -> None:
+        """Make sure that paths are alike, and V >= gain + cost + V', at every place."""
+        one, other = paths
+        count = sum(isinstance(atom, Sample) for atom in other.atoms)
+        listed = [0] * count if json is None else as_list(json, "shifts", count)
+        shifts = [as_number(each, "a shift") for each in listed]
         there = self.pairs.get(after, {self._same: ZERO} if after[0] == after[1] else {})
-        rows = [match.required(match.one.store[n], match.other.store[n]) for n in self._held]
-        for number, ((left, _, _), cost) in enumerate(
-            zip(match.places, match.costs(), strict=True)
-        ):
-            lost = there.get(tuple([row[number] for row in rows]))
+        spend(50 + 20 * len(places) * (1 + len(other.guards)))
+        for left, point, (mine, theirs) in places:
+            first = _atoms(one, self._same, mine, [ZERO] * len(one.atoms))
+            both = Beside(paths, (first, _atoms(other, point, theirs, shifts)), _known)
+            both.require_alike()
+            held = [_known(both.apart(one.store[n], other.store[n]))[0] for n in self._held]
+            lost = there.get(tuple(held))
             if lost is None:
                 raise Refuted("a call leads to a pair that is not listed")
-            if gain + cost + lost > left:
-                raise Refuted(f"{gain + cost + lost - left} is missing of what may be lost")
+            missing = gain + both.cost() + lost - left
+            if missing > 0:
+                raise Refuted(f"{missing} is missing of what may be lost")
+
+
+def _atoms(
+    path: Path, held: Shifts, arguments: Sequence[Fraction], shifts: Sequence[Fraction]
+) -> list[Form]:
+    """Return atoms: what is held and samples, shifted, and numbers for arguments."""
+    found, values, moved = list[Form](), iter(arguments), enumerate(shifts)
+    for atom in path.atoms:
+        match atom:
+            case Held():
+                found.append(only(len(found)).plus(Form(held[len(found)])))
+            case Read():
+                found.append(Form(next(values)))
+            case Sample():
+                number, shift = next(moved)
+                found.append(only(-1 - number).plus(Form(shift)))
+    return found
+
+
+def _known(form: Form) -> tuple[Fraction, Fraction]:
+    """Return the value of a form, as the least and the largest one."""
+    if form.terms:
+        raise Refuted("how far two runs are apart depends on what is not known")
+    return form.constant, form.constant
 
 
 def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
@@ -279,99 +316,8 @@ def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
 def _require_whole(path: Path, value: Stored) -> None:
     """Make sure that a value is an integer, without samples."""
     if isinstance(value, str):
-        raise Refuted("what is held, or a mean, is no number")
+        raise Refuted("what is held is no number")
     form = form_of(value)
     random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
     if random or any(c.denominator > 1 for c in (form.constant, *(c for _, c in form.terms))):
         raise Refuted("what is held, or the mean of integer noise, is no integer")
-
-
-class _Match:
-    """A path of each run, whose samples are shifted, at all places: points with ends."""
-
-    def __init__(self, one: Path, other: Path, shifts: object, places: Sequence[Place]) -> None:
-        self.one = one
-        self.other = other
-        self.places = places
-        samples = [[a for a in path.atoms if isinstance(a, Sample)] for path in (one, other)]
-        if [(s.family, s.size) for s in samples[0]] != [(s.family, s.size) for s in samples[1]]:
-            raise Refuted("paths that draw different samples are matched")
-        self._samples = list(zip(*samples, strict=True))
-        listed = [0] * len(samples[0]) if shifts is None else shifts
-        self._shifts = tuple(
-            [as_number(each, "a shift") for each in as_list(listed, "shifts", len(samples[0]))]
-        )
-        self._held = len(places[0][1])
-
-    def require_alike(self) -> None:
-        """Make sure that what is shifted meets the guards of the other path, and shows the same."""
-        known = [(Form(ZERO), False), *self.one.guards]
-        for form, strict in self.other.guards:
-            if not any(self._follows(form, strict, *each) for each in known):
-                raise Refuted("a guard of the second run does not follow from one of the first")
-        for ours, theirs in zip(self.one.said, self.other.said, strict=True):
-            if isinstance(ours, Form) or isinstance(theirs, Form):
-                if any(self.required(ours, theirs)):
-                    raise Refuted("another number is shown after the shifts")
-            elif ours != theirs:
-                raise Refuted("paths that show different replies are matched")
-
-    def costs(self) -> list[Fraction]:
-        """Return what the shifts cost at each place."""
-        found = [ZERO] * len(self.places)
-        for (ours, theirs), shift in zip(self._samples, self._shifts, strict=True):
-            if isinstance(FAMILIES[ours.family], IntegerFamily):
-                _require_whole(self.one, ours.mean)
-                _require_whole(self.other, theirs.mean)
-                _require_whole(self.one, shift)
-            means = self.required(ours.mean, theirs.mean)
-            for number, mean in enumerate(means):
-                found[number] += price(ours.family, shift - mean, shift - mean) / ours.size
-        return found
-
-    def required(self, ours: Stored, theirs: Stored) -> list[Fraction]:
-        """Return how much more a value is in the second run, at every place."""
-        found = self._difference(ours, theirs)
-        if found is None:
-            raise Refuted("how far two runs are apart depends on what is not known")
-        return found
-
-    def _follows(self, form: Form, strict: bool, known: Form, is_strict: bool) -> bool:
-        """Whether a form is > 0, or >= 0, in the second run where a known one is in the first."""
-        found = self._difference(known, form)
-        is_enough = is_strict or not strict
-        return found is not None and all(v > 0 or (not v and is_enough) for v in found)
-
-    def _difference(self, ours: Stored, theirs: Stored) -> list[Fraction] | None:
-        """The same; None if it depends on samples, or on what is held."""
-        if isinstance(ours, str) or isinstance(theirs, str):
-            return None
-        forms = form_of(ours), form_of(theirs)
-        (first, known), (second, same) = map(self._parted, (self.one, self.other), forms)
-        if known != same:
-            return None
-        constant = forms[1].constant - forms[0].constant
-        if not (first or second or any(map(self._moves, same))):
-            return [constant] * len(self.places)
-        return [
-            constant
-            + sum(c * (*point, *self._shifts)[k] for k, c in same.items())
-            + sum(c * there[k] for k, c in second.items())
-            - sum(c * here[k] for k, c in first.items())
-            for _, point, (here, there) in self.places
-        ]
-
-    def _moves(self, number: int) -> bool:
-        return number < self._held or self._shifts[number - self._held] != 0
-
-    def _parted(self, path: Path, form: Form) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
-        """The coefficients of arguments, and of what is held with, behind it, samples."""
-        symbols = sum(isinstance(atom, Read) for atom in path.atoms)
-        arguments: dict[int, Fraction] = {}
-        others: dict[int, Fraction] = {}
-        for atom, coefficient in form.terms:
-            if 0 <= atom - self._held < symbols:
-                arguments[atom - self._held] = coefficient
-            else:
-                others[atom if atom < self._held else atom - symbols] = coefficient
-        return arguments, others

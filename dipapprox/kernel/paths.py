@@ -7,7 +7,7 @@ disjoint and leave nothing out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree
 from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored, copied
+from dipapprox.kernel.states import Stored, copied, size_of
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where
 
 CERTAIN = Ratio.constant(Fraction(1))
@@ -52,14 +52,6 @@ class Sample:
 Atom = Held | Read | Sample
 
 
-def price(family: str, low: Fraction, high: Fraction) -> Fraction:
-    """Return what it costs at most to shift a sample of size 1 by between two numbers."""
-    shifts = FAMILIES[family].shifts
-    if (high > 0 and 1 not in shifts) or (low < 0 and -1 not in shifts):
-        raise Refuted(f"samples of {family} cannot be shifted so")
-    return max(high, -low)
-
-
 @dataclass(slots=True)
 class Path:
     """A path under way, or at its end.
@@ -83,6 +75,93 @@ class Path:
         spend(len(self.atoms) // 16)
         self.atoms = (*self.atoms, atom)
         return only(len(self.atoms) - 1)
+
+
+def over(form: Form, forms: Sequence[Form]) -> Form:
+    """Put forms in the place of atoms."""
+    constant, found = form.constant, dict[int, Fraction]()
+    for atom, coefficient in form.terms:
+        own = forms[atom]
+        if own.terms or own.constant:
+            spend(size_of(own) + size_of(constant) + size_of(coefficient))
+            constant += coefficient * own.constant
+            for other, factor in own.terms:
+                found[other] = found.get(other, 0) + coefficient * factor
+    return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
+
+
+def number_form(value: Stored | None) -> Form:
+    """Return what a cell holds that has to hold a number."""
+    if value is None or isinstance(value, str):
+        raise Refuted("a cell holds no number")
+    return form_of(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Paths of two runs, beside each other.
+
+    Attributes:
+        paths: Of the first run, and of the second.
+        atoms: What their atoms are, as forms over what is not known; where the path is one and the
+            same, how much more than in the first run is enough.
+        ends: The least and the largest value of a form; it refuses those that have none.
+    """
+
+    paths: tuple[Path, Path]
+    atoms: tuple[Sequence[Form], Sequence[Form]]
+    ends: Callable[[Form], tuple[Fraction, Fraction]]
+
+    def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
+        """Return how much more a number is in the second run."""
+        first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
+        return second.plus(first.scaled(Fraction(-1)))
+
+    def require_alike(self) -> None:
+        """Make sure that the second path is taken where the first one is, and publishes the same.
+
+        Each of its guards follows from the one of the first path that has its place.
+        """
+        one, other = self.paths
+        if len(one.guards) != len(other.guards):
+            raise Refuted("paths with other guards are matched")
+        for (ours, above), (theirs, strict) in zip(one.guards, other.guards, strict=True):
+            least, _ = self.ends(self.apart(ours, theirs))
+            if least < 0 or (strict and not above and not least):
+                raise Refuted("a guard does not hold after the shifts")
+        for own, said in zip(one.said, other.said, strict=True):
+            if isinstance(own, Form) or isinstance(said, Form):
+                if self.apart(own, said) != Form(Fraction(0)):
+                    raise Refuted("another number is published after the shifts")
+            elif own != said:
+                raise Refuted("paths that publish different values are matched")
+
+    def cost(self) -> Fraction:
+        """Return what it costs at most to shift the samples, in multiples of eps."""
+        ours, theirs = map(_noise, self.paths)
+        if [own for own, _ in ours] != [own for own, _ in theirs]:
+            raise Refuted("paths that draw different samples are matched")
+        total = Fraction(0)
+        for ((family, size), before), (_, after) in zip(ours, theirs, strict=True):
+            law, moved = FAMILIES[family], self.apart(before, after)
+            numbers = moved.constant, *(c for _, c in moved.terms)
+            if isinstance(law, IntegerFamily) and any(c.denominator > 1 for c in numbers):
+                raise Refuted("an integer is shifted by a fraction")
+            low, high = self.ends(moved)
+            if (high > 0 and 1 not in law.shifts) or (low < 0 and -1 not in law.shifts):
+                raise Refuted(f"samples of {family} cannot be shifted so")
+            total += max(high, -low) / size
+            spend(size_of(total))
+        return total
+
+
+def _noise(path: Path) -> list[tuple[tuple[str, Fraction], Form]]:
+    """Return family and size of each sample, and by how much it is more than its mean."""
+    return [
+        ((atom.family, atom.size), only(k).plus(atom.mean.scaled(Fraction(-1))))
+        for k, atom in enumerate(path.atoms)
+        if isinstance(atom, Sample)
+    ]
 
 
 class Follower(Walk[Path]):

@@ -53,10 +53,9 @@ from typing import Any
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, price
+from dipapprox.kernel.paths import Beside, Follower, Held, Path, Read, Sample, number_form, over
 from dipapprox.kernel.quiet import Cells, Quiet, read_quiet
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
 from dipapprox.kernel.regions import (
@@ -64,14 +63,12 @@ from dipapprox.kernel.regions import (
     contradiction,
     implied,
     known_forms,
-    number_form,
-    over,
     read_form,
     read_guards,
     with_regions,
 )
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard
 
 MOST_NODES = 100_000
@@ -295,43 +292,25 @@ class _Step:
         for number, atom in enumerate(path.atoms):
             match atom:
                 case Held():
-                    shifts.append(Form(own[len(shifts)]))
-                case Read() if number in fixed:
-                    shifts.append(Form(fixed[number]))
+                    shifts.append(Form(own[number]))
                 case Read():
-                    shifts.append(only(number))
-                case Sample(family, mean, size):
+                    shifts.append(Form(fixed[number]) if number in fixed else only(number))
+                case Sample():
                     stated = read_form(next(given, None), number)
                     if any(not isinstance(path.atoms[k], Read) for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
-                    shift = over(stated, shifts)
-                    left -= self._cost(family, shift, _moved(mean, shifts)) / size
-                    spend(size_of(left))
-                    shifts.append(shift)
+                    shifts.append(over(stated, shifts))
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
-        if left < allowance:
-            raise Refuted(f"{allowance - left} is missing of an allowance")
-        for form, _ in path.guards:
-            if self._ends(_moved(form, shifts))[0] < 0:
-                raise Refuted("a guard does not hold after the shifts")
-        for said in path.said:
-            if isinstance(said, Form) and _moved(said, shifts) != Form(ZERO):
-                raise Refuted("another number is published after the shifts")
+        both = Beside((path, path), ([Form(ZERO)] * len(shifts), shifts), self._ends)
+        both.require_alike()
+        missing = allowance + both.cost() - left
+        if missing > 0:
+            raise Refuted(f"{missing} is missing of an allowance")
         for name, there in zip(held, kept, strict=True):
-            if _moved(number_form(self._path.store.get(name)), shifts) != Form(there):
+            if both.apart(path.store.get(name), path.store.get(name)) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
-
-    def _cost(self, family: str, shift: Form, change: Form) -> Fraction:
-        """The largest |shift - change|; it has to be one that the family can be shifted by."""
-        moved = shift.plus(change.scaled(Fraction(-1)))
-        low, high = self._ends(moved)
-        if isinstance(FAMILIES[family], IntegerFamily):
-            numbers = [moved.constant, *(c for _, c in moved.terms)]
-            if not self._machine.whole or any(c.denominator > 1 for c in numbers):
-                raise Refuted("an integer is shifted by a fraction")
-        return price(family, low, high)
 
     def _ends(self, form: Form) -> tuple[Fraction, Fraction]:
         """The least and the largest value, for all changes of inputs."""
@@ -340,8 +319,3 @@ class _Step:
             ends = [coefficient * end for end in self._range(number)]
             low, high = low + min(ends), high + max(ends)
         return low, high
-
-
-def _moved(form: Form, shifts: Sequence[Form]) -> Form:
-    """How much a form is shifted when its atoms are."""
-    return over(Form(ZERO, form.terms), shifts)

@@ -20,12 +20,11 @@ from typing import Any
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form
 from dipapprox.kernel.paths import Atom, Path, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record
-from dipapprox.kernel.states import Stored, size_of
+from dipapprox.kernel.states import size_of
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
@@ -58,23 +57,6 @@ def read_form(json: object, atoms: int) -> Form:
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
-
-
-def over(form: Form, forms: Sequence[Form]) -> Form:
-    """Put forms in the place of atoms."""
-    found = Form(form.constant)
-    for atom, coefficient in form.terms:
-        if forms[atom].terms or forms[atom].constant:
-            spend(size_of(forms[atom]) + size_of(found) + size_of(found.constant))
-            found = found.plus(forms[atom].scaled(coefficient))
-    return found
-
-
-def number_form(value: Stored | None) -> Form:
-    """Return what a cell holds that has to hold a number."""
-    if value is None or isinstance(value, str):
-        raise Refuted("a cell holds no number")
-    return form_of(value)
 
 
 def with_regions(

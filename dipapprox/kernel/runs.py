@@ -13,9 +13,9 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample
+from dipapprox.kernel.paths import Follower, Held, Path, Read, Sample, over
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
-from dipapprox.kernel.regions import ZERO, known_forms, over
+from dipapprox.kernel.regions import ZERO, known_forms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard

@@ -12,9 +12,9 @@ from itertools import product
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Follower, Path
+from dipapprox.kernel.paths import Follower, Path, over
 from dipapprox.kernel.quiet import Cells, Quiet, reads_of, second_atoms
-from dipapprox.kernel.regions import known_forms, over, same_atoms
+from dipapprox.kernel.regions import known_forms, same_atoms
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.states import Stored
 from dipapprox.kernel.walk import Guard

@@ -14,8 +14,7 @@ from math import ceil, floor
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Path, Read, Sample
-from dipapprox.kernel.regions import over
+from dipapprox.kernel.paths import Path, Read, Sample, over
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.orders import form_json

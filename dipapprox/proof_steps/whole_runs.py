@@ -11,8 +11,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Held, Read, Sample
-from dipapprox.kernel.regions import over
+from dipapprox.kernel.paths import Held, Read, Sample, over
 from dipapprox.kernel.runs import Turn
 from dipapprox.kernel.walk import Guard
 

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.measures import Form
-from dipapprox.kernel.paths import Held, Path, Sample
+from dipapprox.kernel.paths import Held, Path, Sample, over
 from dipapprox.kernel.regions import (
     combined,
     contradiction,
     implied,
     known_forms,
-    over,
     read_form,
     read_guards,
     renamed_forms,
