@@ -18,7 +18,7 @@ which modules import those before them:
     real inputs         motion, sets
     finite verdicts     excesses, rules
     compositions        parts, compositions
-    every eps           rounds, paths, regions, quiet, potential, runs, rays, chances
+    every eps           likelier, rounds, paths, regions, quiet, potential, runs, rays, chances
     services            services, couplings, traces
     the whole           claims, replay
 
