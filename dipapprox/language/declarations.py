@@ -138,28 +138,7 @@ def elaborate_declarations(
     narrower: dict[str, Domain] = {}
     if not diagnosis:
         inputs, narrower = _widened(inputs, widening)
-        cells = cells_of(inputs)
-        for declaration in program.declarations:
-            try:
-                match declaration:
-                    case ast.AdjacentRule():
-                        base = _rule(declaration, parameters, cells)
-                        if isinstance(base, Euclidean):
-                            adjacency = listed_pairs(declaration, base, parameters, cells, {})
-                        else:
-                            adjacency = base
-                    case ast.AdjacentWhere(rule):
-                        symbols = collect_symbols(program, Diagnosis())
-                        base = _rule(rule, parameters, cells)
-                        adjacency = listed_pairs(declaration, base, parameters, cells, symbols)
-                    case ast.AdjacentPairs(pairs):
-                        adjacency = Listed(
-                            tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
-                        )
-                    case _:
-                        pass
-            except Wrong as wrong:
-                wrong.report(diagnosis)
+        adjacency = adjacency_of(program, parameters, cells_of(inputs), diagnosis)
     diagnosis.finish()
     if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
         raise UserError(
@@ -174,6 +153,38 @@ def elaborate_declarations(
         narrower,
         published,
     )
+
+
+def adjacency_of(
+    program: ast.Program,
+    parameters: Mapping[str, Fraction],
+    cells: Sequence[Cell],
+    diagnosis: Diagnosis,
+) -> Adjacency:
+    """Return which inputs, of some cells, a program calls adjacent."""
+    adjacency: Adjacency = Everyone()
+    for declaration in program.declarations:
+        try:
+            match declaration:
+                case ast.AdjacentRule():
+                    base = _rule(declaration, parameters, cells)
+                    if isinstance(base, Euclidean):
+                        adjacency = listed_pairs(declaration, base, parameters, cells, {})
+                    else:
+                        adjacency = base
+                case ast.AdjacentWhere(rule):
+                    symbols = collect_symbols(program, Diagnosis())
+                    base = _rule(rule, parameters, cells)
+                    adjacency = listed_pairs(declaration, base, parameters, cells, symbols)
+                case ast.AdjacentPairs(pairs):
+                    adjacency = Listed(
+                        tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
+                    )
+                case _:
+                    pass
+        except Wrong as wrong:
+            wrong.report(diagnosis)
+    return adjacency
 
 
 def _widened(

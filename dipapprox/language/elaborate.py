@@ -21,7 +21,12 @@ from dipapprox.language import ast, core
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
-from dipapprox.language.declarations import Declarations, cells_of, elaborate_declarations
+from dipapprox.language.declarations import (
+    Declarations,
+    adjacency_of,
+    cells_of,
+    elaborate_declarations,
+)
 from dipapprox.language.domains import AS_DECLARED, AllReals, Widening, bounds_of
 from dipapprox.language.emitter import Emitter, Place
 from dipapprox.language.equal_turns import arrays_of_equal_turns
@@ -37,8 +42,10 @@ from dipapprox.language.whole_numbers import check_whole_numbers
 from dipapprox.source import Span
 
 if TYPE_CHECKING:
-    from dipapprox.language import any_number
+    from dipapprox.language import any_number, finite_rounds
+    from dipapprox.language.finite_rounds import FiniteRounds
 else:
+    finite_rounds = Deferred("dipapprox.language.finite_rounds")
     any_number = Deferred("dipapprox.language.any_number")
 
 
@@ -54,6 +61,7 @@ def elaborate(
     for_all: str | None = None,
     *,
     irrational: bool = False,
+    finite: FiniteRounds | None = None,
 ) -> core.Program:
     """Check and elaborate a program.
 
@@ -64,6 +72,7 @@ def elaborate(
         widening: Wider domains of its inputs.
         for_all: A parameter that may be any number: the loop up to it becomes rounds without end.
         irrational: Whether scales may be irrational: the result has a `rounding` then.
+        finite: How many rounds are taken of a program with streams; None for no end.
 
     Raises:
         UserError: If `parameters` names one that the program does not have, `widening` does not
@@ -79,6 +88,11 @@ def elaborate(
     if for_all is not None:
         program, cells = any_number.with_any_number(program, for_all, parameters)
         symbols = check(program, in_rounds=True)
+    whole = program
+    if finite is not None:  # what is adjacent is said of the inputs that rounds read
+        named = ast.AdjacentRule | ast.AdjacentWhere | ast.AdjacentPairs
+        kept = tuple(d for d in program.declarations if not isinstance(d, named))
+        program = replace(program, declarations=kept)
     declarations = elaborate_declarations(program, parameters, widening)
     body, calls, rounds = elaborate_block(program.body, symbols, declarations)
     if rounds is not None and cells is not None:
@@ -89,11 +103,12 @@ def elaborate(
             padding=cells.padding,
             parameter=for_all,
         )
-    if calls.rounding is not None and (rounds is not None or not irrational):
+    endless = rounds is not None and finite is None
+    if calls.rounding is not None and (endless or not irrational):
         raise core.irrational(calls.rounding)
     outputs = cells_of(declarations.outputs)
     reals = tuple(cell for cell in outputs if isinstance(cell.domain, AllReals))
-    return core.Program(
+    found = core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
         inputs=cells_of(declarations.inputs),
@@ -106,6 +121,13 @@ def elaborate(
         real_outputs=reals,
         rounding=calls.rounding,
     )
+    if finite is None:
+        return found
+    found = finite_rounds.some_rounds(found, finite.rounds, finite.values)
+    diagnosis = Diagnosis()
+    adjacency = adjacency_of(whole, found.parameters, found.inputs, diagnosis)
+    diagnosis.finish()
+    return replace(found, adjacency=adjacency)
 
 
 def _is_service(program: ast.Program) -> SourceError:

@@ -88,12 +88,17 @@ def _turns(body: core.Body) -> Iterator[core.Statement]:
         if not isinstance(each, core.Repeat):
             yield each
             continue
-        yield from each.body
-        for turn in range(1, each.turns):
-            names = {
-                f"{array}[{each.first}]": f"{array}[{each.first + turn}]" for array in each.arrays
-            }
-            yield from _renamed(each.body, names, turn * each.sites)
+        for turn in range(each.turns):
+            yield from turn_of(each, turn)
+
+
+def turn_of(loop: core.Repeat, turn: int) -> core.Block:
+    """Return the statements of a turn, with its own elements and draws."""
+    if not turn:
+        return loop.body
+    first, now = loop.first, loop.first + turn
+    names = {f"{array}[{first}]": f"{array}[{now}]" for array in loop.arrays}
+    return _renamed(loop.body, names, turn * loop.sites)
 
 
 def _renamed(block: core.Block, names: Names, sites: int) -> core.Block:

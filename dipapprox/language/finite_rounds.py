@@ -1,34 +1,34 @@
-"""Some rounds of a program with streams, with finitely many values: an ordinary program.
+"""Some rounds of a program with streams: an ordinary program.
 
     stream q in real                          input  q[3] in -1..1
     publishes {bot, top}                      output out[3] in {bot, top, nothing}
     forever do                                for round in 1..3 do out[round] <- nothing end
         read q                           →    for round in 1..3 do
-        r <- Lap(q, 2 / eps)                      q' <- q[round]
-        if r >= 0 then publish top; exit end      r <- Lap(q', 2 / eps)
+        r <- Lap(q, 2 / eps)                      q <- q[round]
+        if r >= 0 then publish top; exit end      r <- Lap(q, 2 / eps)
         publish bot                               if r >= 0 then out[round] <- top; exit end
     end                                           out[round] <- bot
                                               end
 
 Where a round need not read once, or publish once, entries are counted instead. That the program
 ends is seen: as rounds that publish nothing where every round publishes once, else `exit` publishes
-the value `ended`.
+the value `ended`. So whoever sees the stream sees at least as much: what some rounds need, all do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import Diagnosis, UserError
-from dipapprox.language import ast
-from dipapprox.language.checker import check
-from dipapprox.language.constants import Wrong
-from dipapprox.language.domains import Domain
-from dipapprox.language.symbols import Kind, Symbol, kind_of
-from dipapprox.language.traversal import nodes_in, rewrite
+from dipapprox.language import core
+from dipapprox.language.cells import assigned, read, statements_in, tainted
+from dipapprox.language.domains import MOST_CELLS, Domain
+from dipapprox.language.emitter import MOST_STATEMENTS
+from dipapprox.language.equal_turns import turn_of, written_out
+from dipapprox.source import Span
 
 NOTHING = "nothing"
 """What is published in a round that publishes nothing, or is not reached."""
@@ -38,7 +38,10 @@ ENDED = "ended"
 
 MOST_ROUNDS = 10_000
 
-_OUTPUT, _ROUND = "out", "round#"  # '#' begins a comment: no program can name it
+_OUTPUT = "out"
+
+_FEW = 5
+"""So many turns are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,267 +52,237 @@ class FiniteRounds:
     values: Domain
 
 
-def with_finite_rounds(program: ast.Program, wanted: FiniteRounds) -> ast.Program:
+def some_rounds(program: core.Program, turns: int, values: Domain | None = None) -> core.Program:
     """Return the program of some rounds.
 
+    Args:
+        program: With streams.
+        turns: How many rounds, > 0.
+        values: What inputs may be; None for what the streams are.
+
     Raises:
-        UserError: If the program has no rounds.
-        SourceError: If it is wrong, or publishes real numbers.
+        UserError: If the program has no streams.
+        SourceError: If it publishes real numbers, reads or publishes in inner loops, or all that
+            is too long.
     """
-    if not program.body or not isinstance(program.body[-1], ast.Forever):
+    rounds = program.rounds
+    if rounds is None or rounds.parameter is not None:
         raise UserError(
             "the program has no rounds: --rounds is for programs with 'forever'",
             "how many turns a loop has is set by a parameter: -p N=3",
         )
-    symbols = check(program)
-    diagnosis = Diagnosis()
-    try:
-        return _Finite(program, wanted, symbols).made()
-    except Wrong as wrong:
-        wrong.report(diagnosis)
-        diagnosis.finish()
-        raise
+    return _Writer(program, rounds, turns).written(values)
 
 
-class _Finite:
-    def __init__(
-        self, program: ast.Program, wanted: FiniteRounds, symbols: Mapping[str, Symbol]
-    ) -> None:
-        *before, loop = program.body
-        assert isinstance(loop, ast.Forever)
-        self._program, self._wanted, self._symbols = program, wanted, symbols
-        self._before, self._body = tuple(before), loop.body
-        self._output = _unused(_OUTPUT, symbols)
-        self._nothing, self._ended = (_unused(name, symbols) for name in (NOTHING, ENDED))
+@dataclass(slots=True, eq=False)
+class _Entries:
+    """The cells of an array that rounds take one after the other.
 
-    def made(self) -> ast.Program:
+    Attributes:
+        size: How many there are.
+        is_regular: Whether it is known which cell is taken; if not, a variable counts.
+        taken: The cell that was taken last, if it is known.
+    """
+
+    array: str
+    size: int
+    is_regular: bool
+    taken: int = 0
+
+    @property
+    def counter(self) -> str:
+        """The variable that counts."""
+        return f"{self.array}#"
+
+    def cell(self) -> tuple[core.Block, core.Variable | core.Element]:
+        """Return the cell that is taken now, and what has to be done before."""
+        if self.is_regular:
+            return (), core.Variable(f"{self.array}[{self.taken}]")
+        counter = core.Variable(self.counter)
+        more = core.Sum(counter, core.Constant(Fraction(1)))
+        return (core.Assign(counter, more),), core.Element(self.array, self.size, counter)
+
+
+class _Writer:
+    def __init__(self, program: core.Program, rounds: core.Rounds, turns: int) -> None:
+        self._program, self._rounds, self._turns = program, rounds, turns
+        self._before, self._each = written_out(program.body), rounds.body
+        self._inside = list(statements_in(self._each))
+        self._sites = sum(isinstance(each, core.Draw | core.Choose) for each in self._inside)
+        self._noise = tainted((*self._before, *self._each))
+        self._nothing, self._ended = (
+            core.Constant(_unused(name, rounds.symbols)) for name in (NOTHING, ENDED)
+        )
+        self._reads = {cell.name: self._entries_read(cell.name) for cell in program.inputs}
+        early, ways = _ways(self._before), _ways(self._each)
+        most, before = (max(count for count, _ in each) for each in (ways, early))
+        ends = any(ended for _, ended in (*early, *ways))
+        once = not before and most == 1 and (0, False) not in ways
+        self._shows_the_end = ends and not once
+        self._is_total = once and not ends
+        size = max(1, before + most * turns + self._shows_the_end)
+        arrays = {name.partition("[")[0] for name in assigned((*self._before, *self._each))}
+        self._published = _Entries(_unused(_OUTPUT, arrays), size, once)
+
+    def _entries_read(self, stream: str) -> _Entries:
+        following = core.Variable(core.NEXT + stream)
+
+        def count(statements: Iterable[core.Statement]) -> int:
+            return sum(isinstance(s, core.Assign) and s.value == following for s in statements)
+
+        blocks = self._before, self._each
+        before, each = (count(statements_in(block)) for block in blocks)
+        is_regular = [before, each] == [count(block) for block in blocks]
+        return _Entries(stream, max(1, before + each * self._turns), is_regular)
+
+    def written(self, values: Domain | None) -> core.Program:
         """Return the program."""
-        streams = [d.name for d in self._program.declarations if isinstance(d, ast.Stream)]
-        declarations: list[ast.Declaration] = []
-        adjacency: list[ast.Declaration] = []
-        for statement in nodes_in(self._program.body):
-            if isinstance(statement, ast.For | ast.While):
-                _check_inner(statement)
-        counters = [_Reads(stream, self._before, self._body) for stream in streams]
-        published = _Published(self._before, self._body)
-        begins: list[ast.Statement] = [
-            _assign(each.counter, _number(0)) for each in counters if not each.is_regular
+        program, published, symbols = self._program, self._published, self._rounds.symbols
+        entries = (*self._reads.values(), published)
+        long = len(self._inside) * self._turns > MOST_STATEMENTS
+        if long or sum(each.size for each in entries) > MOST_CELLS:
+            raise Diagnosis().abort("limit", f"{self._turns} rounds are too long", None)
+        begins: list[core.Statement | core.Repeat] = [
+            core.Assign(core.Variable(each.counter), core.Constant(Fraction(0)))
+            for each in entries
+            if not each.is_regular
         ]
-        size = published.size(self._wanted.rounds)
-        if not published.is_regular:
-            begins.append(_assign(published.counter, _number(0)))
-        symbols: tuple[ast.Element, ...] = ()
-        for each in self._program.declarations:
+        if not self._is_total:
+            symbols = (*symbols, self._nothing.value)
+            first = core.Assign(core.Variable(f"{published.array}[1]"), self._nothing)
+            begins += _repeated((first,), published.size, (published.array,), 0)
+        if self._shows_the_end:
+            symbols = (*symbols, self._ended.value)
+        rounding = program.rounding
+        if rounding is not None:
+            error, samples = rounding.error * self._turns, rounding.samples * self._turns
+            rounding = replace(rounding, error=error, samples=samples)
+
+        def domain(cell: core.Cell) -> Domain:
+            return cell.domain if values is None else values
+
+        return replace(
+            program,
+            inputs=tuple(
+                replace(cell, name=f"{cell.name}[{k}]", index=k, domain=domain(cell))
+                for cell in program.inputs
+                for k in range(1, self._reads[cell.name].size + 1)
+            ),
+            outputs=tuple(
+                core.Cell(f"{published.array}[{k}]", published.array, k, symbols)
+                for k in range(1, published.size + 1)
+            ),
+            body=(*begins, *self._block(self._before, 0), *self._all_rounds()),
+            rounds=None,
+            rounding=rounding,
+        )
+
+    def _all_rounds(self) -> core.Body:
+        """Return the rounds: equal turns, if each takes one cell of every array."""
+        first = self._round(0)
+        arrays = [entries for entries in self._reads.values() if entries.taken]
+        arrays.append(self._published)
+        in_step = all(e.is_regular and e.taken == 1 and e.size == self._turns for e in arrays)
+        if in_step and not any(isinstance(s, core.While | core.Choose) for s in self._inside):
+            names = tuple(each.array for each in arrays)
+            return _repeated(first, self._turns, names, self._sites)
+        more = (self._round(turn) for turn in range(1, self._turns))
+        return (*first, *(statement for block in more for statement in block))
+
+    def _round(self, turn: int) -> core.Block:
+        self._published.taken = turn + 1
+        return self._block(self._each, turn)
+
+    def _block(self, block: core.Block, turn: int, *, looped: bool = False) -> core.Block:
+        """Replace what only programs with streams have; draws differ from turn to turn."""
+        found: list[core.Statement] = []
+        for each in block:
             match each:
-                case ast.Stream(name):
-                    reads = next(count for count in counters if count.stream == name)
-                    entries = max(1, reads.size(self._wanted.rounds))
-                    array = ast.Declared(name, _number(entries), span=each.span)
-                    values = tuple(_value(value) for value in self._wanted.values)
-                    declarations.append(ast.Input((array,), values, span=each.span))
-                case ast.Publishes(domain):
-                    symbols = domain
-                case ast.AdjacentRule() | ast.AdjacentWhere() | ast.AdjacentPairs():
-                    adjacency.append(each)
+                case core.Assign(value=core.Variable(name)) if name.startswith(core.NEXT):
+                    _require_outside(looped, "read", each.span)
+                    entries = self._reads[name.removeprefix(core.NEXT)]
+                    entries.taken += 1
+                    counting, cell = entries.cell()
+                    found += [*counting, replace(each, value=cell)]
+                case core.Assign() | core.Draw() | core.Choose():
+                    if not isinstance(each, core.Assign):
+                        each = replace(each, site=each.site + turn * self._sites)
+                    if _publishes(each):
+                        _require_outside(looped, "publish", each.span)
+                        self._require_known(each)
+                        found += self._publishing(each)
+                    else:
+                        found.append(each)
+                case core.If(_, then, otherwise):
+                    ways = [self._block(way, turn, looped=looped) for way in (then, otherwise)]
+                    found.append(replace(each, then=ways[0], otherwise=ways[1]))
+                case core.While(_, body):
+                    found.append(replace(each, body=self._block(body, turn, looped=True)))
+                case core.Exit():
+                    if self._shows_the_end:
+                        end = core.Assign(core.Variable(core.PUBLISHED), self._ended)
+                        found += self._publishing(end)
+                    found.append(each)
                 case _:
-                    declarations.append(each)
-        if any(isinstance(element, ast.Reals) for element in symbols):
-            symbols = ()
-        if not published.is_total:
-            symbols = (*symbols, ast.Name(self._nothing))
-            loop = ast.Name(_ROUND)
-            empty = ast.Assign((ast.Index(self._output, loop),), ast.Name(self._nothing))
-            begins.insert(0, ast.For(_ROUND, _number(1), _number(size), (empty,)))
-        if published.shows_the_end:
-            symbols = (*symbols, ast.Name(self._ended))
-        outputs = ast.Declared(self._output, _number(size))
-        declarations.append(ast.Output((outputs,), symbols))
-        before = self._rewritten(self._before, counters, published, in_rounds=False)
-        inside = self._rewritten(self._body, counters, published, in_rounds=True)
-        span = self._program.body[-1].span
-        rounds = ast.For(_ROUND, _number(1), _number(self._wanted.rounds), inside, span=span)
-        body = (*begins, *before, rounds)
-        return replace(self._program, declarations=(*declarations, *adjacency), body=body)
+                    assert_never(each)
+        return tuple(found)
 
-    def _rewritten(
-        self, block: ast.Block, counters: list[_Reads], published: _Published, in_rounds: bool
-    ) -> ast.Block:
-        """Replace what only programs with streams have."""
-        of = {each.stream: each for each in counters}
+    def _publishing(self, each: core.Assign | core.Draw | core.Choose) -> core.Block:
+        counting, cell = self._published.cell()
+        return (*counting, replace(each, target=cell))
 
-        def blocks(statements: ast.Block) -> ast.Block:
-            found: list[ast.Statement] = []
-            for statement in statements:
-                match statement:
-                    case ast.Read(name):
-                        found += of[name].statements(in_rounds)
-                    case ast.Publish(value):
-                        self._check(value)
-                        made = published.statements(self._output, change(value), in_rounds)
-                        found += [replace(each, span=statement.span) for each in made]
-                    case ast.Exit() if published.shows_the_end:
-                        end = ast.Name(self._ended)
-                        found += [*published.statements(self._output, end, in_rounds), statement]
-                    case _:
-                        found.append(change(statement))
-            return tuple(found)
-
-        def node_change(node: object) -> object:
-            match node:
-                case ast.Name(name) if name in of:
-                    return ast.Name(of[name].local, span=node.span)
-                case ast.Branch(condition, body):
-                    return ast.Branch(change(condition), blocks(body), span=node.span)
-                case ast.If(branches, otherwise):
-                    return ast.If(change(branches), blocks(otherwise), span=node.span)
-                case ast.For(variable, first, last, body):
-                    ends = change(first), change(last)
-                    return ast.For(variable, *ends, blocks(body), span=node.span)
-                case ast.While(condition, body):
-                    return ast.While(change(condition), blocks(body), span=node.span)
-                case _:
-                    return None
-
-        def change(tree: Any) -> Any:
-            return rewrite(tree, node_change)
-
-        return blocks(block)
-
-    def _check(self, value: ast.Expression) -> None:
-        if kind_of(value, self._symbols) & Kind.RANDOM:
-            raise Wrong(
-                "type error", "a number of noise is published", value.span,
+    def _require_known(self, each: core.Assign | core.Draw | core.Choose) -> None:
+        random = isinstance(each, core.Assign) and not self._noise.isdisjoint(read(each.value))
+        if random or isinstance(each, core.Draw):
+            raise Diagnosis().abort(
+                "type error", "a number of noise is published", each.span,
                 "only 'prove' answers for that; publish what it is compared with",
             )  # fmt: skip
 
 
-class _Reads:
-    """How often a stream is read, and which entry a read takes.
-
-    Attributes:
-        stream: Its name.
-        local: The variable with the value that was read last.
-        counter: The variable that counts reads, if they are not regular.
-        is_regular: Whether every round reads alike.
-    """
-
-    def __init__(self, stream: str, before: ast.Block, body: ast.Block) -> None:
-        self.stream, self.local, self.counter = stream, f"{stream}#", f"reads of {stream}#"
-        self._before, self._each = (self._count(nodes_in(block)) for block in (before, body))
-        self.is_regular = (self._count(before), self._count(body)) == (self._before, self._each)
-        self._place = 0
-
-    def _count(self, nodes: Iterable[object]) -> int:
-        return sum(isinstance(node, ast.Read) and node.name == self.stream for node in nodes)
-
-    def size(self, rounds: int) -> int:
-        """Return how many entries are read at most."""
-        return self._before + self._each * rounds
-
-    def statements(self, in_rounds: bool) -> list[ast.Statement]:
-        """Return what stands for the next read in the text."""
-        index: ast.Expression = ast.Name(self.counter)
-        if self.is_regular:
-            self._place += 1
-            place = self._place
-            index = _entry(self._each, place) if in_rounds else _number(place)
-        reading = ast.Assign((ast.Name(self.local),), ast.Index(self.stream, index))
-        return [reading] if self.is_regular else [_counted(self.counter), reading]
-
-
-class _Published:
-    """How often something is published, and which output that is.
-
-    Attributes:
-        counter: The variable that counts, if publishing is not regular.
-        is_regular: Whether every round publishes once.
-        is_total: Whether every output has a value, then.
-        shows_the_end: Whether the program may end, and has to publish that it does.
-    """
-
-    counter = "published#"
-
-    def __init__(self, before: ast.Block, body: ast.Block) -> None:
-        rounds, first = _ways(body), _ways(before)
-        self._most = max(count for count, _ in rounds)
-        self._first = max(count for count, _ in first)
-        goes_on = {count for count, ended in rounds if not ended}
-        ends = any(ended for _, ended in (*rounds, *first))
-        self.is_regular = not self._first and goes_on <= {1} and self._most == 1
-        self.is_total = self.is_regular and not ends
-        self.shows_the_end = ends and not self.is_regular
-
-    def size(self, rounds: int) -> int:
-        """Return how many outputs there are at most."""
-        return max(1, self._first + self._most * rounds + self.shows_the_end)
-
-    def statements(
-        self, output: str, value: ast.Expression, in_rounds: bool
-    ) -> list[ast.Statement]:
-        """Return what stands for publishing a value."""
-        index = ast.Name(_ROUND if self.is_regular else self.counter)
-        publishing = ast.Assign((ast.Index(output, index),), value)
-        return [publishing] if self.is_regular else [_counted(self.counter), publishing]
-
-
-def _ways(block: ast.Block) -> set[tuple[int, bool]]:
+def _ways(block: core.Block) -> set[tuple[int, bool]]:
     """Return how often a block may publish, and whether it then ends the program."""
     ways = {(0, False)}
     for statement in block:
-        going = {count for count, ended in ways if not ended}
         match statement:
-            case ast.Publish():
-                then = {(1, False)}
-            case ast.Exit():
+            case core.Exit():
                 then = {(0, True)}
-            case ast.If(branches, otherwise):
-                blocks = [*(branch.body for branch in branches), otherwise]
-                then = set().union(*map(_ways, blocks))
+            case core.If(_, yes, no):
+                then = _ways(yes) | _ways(no)
+            case core.While(_, body):
+                then = {(0, False), *(way for way in _ways(body) if way[1])}
+            case core.Assign() | core.Draw() | core.Choose():
+                then = {(int(_publishes(statement)), False)}
             case _:
-                continue
-        ended_before = {way for way in ways if way[1]}
-        ways = ended_before | {(count + more, end) for count in going for more, end in then}
+                assert_never(statement)
+        going = {count for count, ended in ways if not ended}
+        before = {way for way in ways if way[1]}
+        ways = before | {(count + more, end) for count in going for more, end in then}
     return ways
 
 
-def _check_inner(loop: ast.For | ast.While) -> None:
-    for node in nodes_in(loop.body):
-        if isinstance(node, ast.Read | ast.Publish):
-            word = "read" if isinstance(node, ast.Read) else "publish"
-            raise Wrong(
-                "type error", f"'{word}' in an inner loop", node.span,
-                "with --rounds every round reads and publishes a known number of times at most",
-            )  # fmt: skip
+def _publishes(statement: core.Assign | core.Draw | core.Choose) -> bool:
+    return statement.target == core.Variable(core.PUBLISHED)
 
 
-def _entry(each: int, place: int) -> ast.Expression:
-    """The index of the place-th of some entries that every round has."""
-    if each == 1 and place == 1:
-        return ast.Name(_ROUND)
-    turns = ast.Sum((ast.Name(_ROUND), _number(1)), ("-",))
-    return ast.Sum((ast.Product((_number(each), turns), ("*",)), _number(place)), ("+",))
+def _require_outside(looped: bool, word: str, span: Span | None) -> None:
+    if looped:
+        raise Diagnosis().abort(
+            "type error", f"'{word}' in an inner loop", span,
+            "with --rounds every round reads and publishes a known number of times at most",
+        )  # fmt: skip
 
 
-def _number(value: int) -> ast.Number:
-    return ast.Number(Fraction(value))
+def _repeated(
+    first: core.Block, turns: int, arrays: tuple[str, ...], sites: int
+) -> tuple[core.Statement | core.Repeat, ...]:
+    """Return equal turns; what matters after the last one may matter less after the others."""
+    loop = core.Repeat(first, turns - 1, 1, arrays, sites)
+    body = (loop, *turn_of(loop, turns - 1))
+    return body if turns > _FEW else written_out(body)
 
 
-def _assign(name: str, value: ast.Expression) -> ast.Assign:
-    return ast.Assign((ast.Name(name),), value)
-
-
-def _counted(counter: str) -> ast.Assign:
-    return _assign(counter, ast.Sum((ast.Name(counter), _number(1)), ("+",)))
-
-
-def _value(value: str | Fraction) -> ast.Expression:
-    if isinstance(value, str):
-        return ast.Name(value)
-    number = ast.Number(abs(value))
-    return ast.Negative(number) if value < 0 else number
-
-
-def _unused(name: str, symbols: Mapping[str, Symbol]) -> str:
-    while name in symbols:
+def _unused(name: str, known: Collection[core.Value]) -> str:
+    while name in known:
         name += "_"
     return name

@@ -23,11 +23,10 @@ from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
 
 if TYPE_CHECKING:
-    from dipapprox.language import dip, finite_rounds
+    from dipapprox.language import dip
     from dipapprox.language.finite_rounds import FiniteRounds
     from dipapprox.language.functions import modules
 else:
-    finite_rounds = Deferred("dipapprox.language.finite_rounds")
     dip = Deferred("dipapprox.language.dip")
     modules = Deferred("dipapprox.language.functions.modules")
 
@@ -70,10 +69,12 @@ class OpenProgram:
     Attributes:
         source: As it was read.
         widening: Wider domains of its inputs.
+        rounds: How many are taken of a program with streams.
     """
 
     source: Source
     widening: Widening
+    rounds: FiniteRounds | None = None
 
     @property
     def name(self) -> str:
@@ -99,7 +100,8 @@ class OpenProgram:
 
     def _elaborated(self, source: Source) -> core.Program:
         read, parameters = source.program, source.parameters
-        return elaborate(read, parameters, source.name, self.widening, irrational=True)
+        name, rounds = source.name, self.rounds
+        return elaborate(read, parameters, name, self.widening, irrational=True, finite=rounds)
 
 
 def load(
@@ -140,10 +142,8 @@ def program_from(
     reals: bool = False,
 ) -> core.Program:
     """Check and elaborate a program that was read; see `load`."""
-    program = source.program
-    if rounds is not None:
-        program = finite_rounds.with_finite_rounds(program, rounds)
-    found = elaborate(program, source.parameters, source.name, widening, irrational=True)
+    program, parameters = source.program, source.parameters
+    found = elaborate(program, parameters, source.name, widening, irrational=True, finite=rounds)
     return finite(found, reals=reals)
 
 

@@ -23,7 +23,6 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.language.checker import check
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.finite_rounds import with_finite_rounds
 from dipapprox.language.load import DPG, OpenProgram, Source, finite, read_source
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
@@ -122,15 +121,14 @@ def parse(
     else:
         source = Source("program", DPG, text, parse_text(text), exact)
     program = source.program
-    finite_rounds = read_rounds(rounds, values)
-    if finite_rounds is not None:
-        program = with_finite_rounds(program, finite_rounds)
+    finite = read_rounds(rounds, values)
     called = source.name if name is None else name
     widening = widening_of(widen)
     if for_all is None and DELTA not in source.parameters and needs_delta(program):
         check(with_delta(program))
-        return OpenProgram(replace(source, name=called, program=program), widening)
-    return elaborate(program, source.parameters, called, widening, for_all, irrational=True)
+        return OpenProgram(replace(source, name=called, program=program), widening, finite)
+    bound = source.parameters
+    return elaborate(program, bound, called, widening, for_all, irrational=True, finite=finite)
 
 
 @overload

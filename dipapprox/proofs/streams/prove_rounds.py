@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate
+from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
+from dipapprox.language.finite_rounds import some_rounds
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.budgets import Bounds, replayed
@@ -26,7 +27,6 @@ from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.streams.stream_proof import FewRounds, StreamProof, is_unbounded
 from dipapprox.proofs.streams.told import as_seen
 from dipapprox.rounds.compiled import Compiled, compile_program
-from dipapprox.rounds.written_out import NotWrittenOut, some_rounds
 
 TURNS = (1, 2, 3)
 """Numbers of rounds that are written out."""
@@ -110,7 +110,7 @@ def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRoun
         for turns in TURNS:
             try:
                 written = some_rounds(program, turns)
-            except NotWrittenOut:
+            except UserError:
                 break
             states = min(limits.states, MOST_STATES)
             found = prove_real(written, replace(limits, states=states))
