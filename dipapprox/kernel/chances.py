@@ -13,12 +13,13 @@ from functools import reduce
 from typing import Any
 
 from dipapprox.kernel.exact import exact_values
-from dipapprox.kernel.integration import forget
+from dipapprox.kernel.integration import chance
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.likelier import lost
-from dipapprox.kernel.measures import Form, Measure, assume, draw
+from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.nodes import Graph, Node
+from dipapprox.kernel.paths import over
 from dipapprox.kernel.reading import as_list
 from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Rounds
@@ -52,20 +53,14 @@ def chances(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
 
 def _chance(graph: Graph, run: Flat, at: int, bounds: Sequence[tuple[Fraction, ...]]) -> Node:
     """Return the probability of a run, so many steps along the ray."""
-    measure = Measure(graph.one)
-    for atom, sample in enumerate(run.samples):
-        law = Law(sample.family, ZERO, Fraction(sample.size), -1)
-        measure = draw(measure, atom, graph.density(law))
+    laws = {
+        atom: Law(sample.family, ZERO, Fraction(sample.size), -1)
+        for atom, sample in enumerate(run.samples)
+    }
     forms = [guard for own in run.guards for guard in own]
     shown = [form for own in run.said for form in own if form is not None]
     for form, (low, high) in zip(shown, bounds, strict=True):
         forms.append((form.plus(Form(-low)), False))
         forms.append((form.scaled(Fraction(-1)).plus(Form(high)), False))
-    for form, strict in forms:
-        grown = form.constant + at * dict(form.terms).get(STEPS, ZERO)
-        here = Form(grown, tuple([term for term in form.terms if term[0] != STEPS]))
-        found = assume(graph, measure, here, ">" if strict else ">=")
-        if not found:
-            return graph.zero
-        (measure,) = found
-    return forget(graph, measure, ()).scalar
+    steps = [Form(Fraction(at)) if atom == STEPS else only(atom) for atom in (*laws, STEPS)]
+    return chance(graph, laws, [(over(form, steps), strict) for form, strict in forms])

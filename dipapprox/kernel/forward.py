@@ -10,7 +10,7 @@ eps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -22,7 +22,7 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.expressions import probabilities
 from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.loops import Heads
+from dipapprox.kernel.loops import Head, absorbed
 from dipapprox.kernel.machine import Block, Machine, Tree
 from dipapprox.kernel.measures import Component, Form, Measure, assume, draw
 from dipapprox.kernel.nodes import Graph, Node
@@ -145,26 +145,31 @@ class Run(Walk[State]):
         return found
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
-        before, heads = self._ended, Heads(self.graph)
-        heads.reach(0, states)
-        left: list[State | Ended] = []
-        for place, head in heads.waiting():
+        def turn(head: State) -> tuple[Iterable[Head[State]], list[tuple[State | Ended, Node]]]:
             self._ended = []
             holds, fails = self._divided(condition, [head])
-            heads.reach(place, self._block(body, holds))
+            going = map(self._head, self._block(body, holds))
             ends: list[State | Ended] = [*fails, *self._ended]
-            for each in ends:
-                heads.leave(place, len(left), each.measure.scalar)
-                left.append(each)
-        self._ended, found = before, list[State]()
-        for end, scalar in heads.solved().items():
-            last = left[end]
+            return going, [(end, end.measure.scalar) for end in ends]
+
+        before, found = self._ended, list[State]()
+        left = absorbed(self.graph, map(self._head, states), turn)
+        self._ended = before
+        for last, scalar in left:
             measure = Measure(scalar, last.measure.components)
             if isinstance(last, State):
                 found.append(replace(last, measure=measure))
             else:
                 self._ended.append(replace(last, measure=measure))
         return found
+
+    def _head(self, state: State) -> Head[State]:
+        measure = self._without(state.measure, frozenset(held(state)))
+        key, renamed = canonical(State(state.store, measure))
+        components = renamed.measure.components
+        functions = tuple([component.functions for component in components])
+        whole = State(renamed.store, Measure(self.graph.one, components))
+        return (key, functions), whole, measure.scalar
 
     def _forget(self, state: State, names: Sequence[str]) -> None:
         is_random = any(isinstance(state.store.get(name), Form) for name in names)

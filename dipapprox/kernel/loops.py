@@ -17,73 +17,73 @@ but for a null set (there are finitely many heads). A loop that ends for certain
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.states import State, canonical, held
 
 MOST_HEADS = 2_000
 """Most heads of one loop."""
 
-Weights = dict[int, Node]
+S = TypeVar("S")
+E = TypeVar("E")
+
+Head = tuple[object, S, Node]
+"""What a state has in common with others of one head, the state with the scalar 1, its scalar."""
 
 
-class Heads:
-    """The heads of a loop by number; 0 is where it is entered. Weights are in the graph."""
+def absorbed(
+    graph: Graph,
+    states: Iterable[Head[S]],
+    turn: Callable[[S], tuple[Iterable[Head[S]], Iterable[tuple[E, Node]]]],
+) -> list[tuple[E, Node]]:
+    """Return what a loop ends with, each with its scalar: the sum over all courses.
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._numbers: dict[object, int] = {}
-        self._heads: list[State] = []
-        # Where a turn from each head leads: to heads, and to ends, as -1, -2, …
-        self._onward: list[Weights] = [{}]
+    Args:
+        graph: Of scalars.
+        states: Where it is entered.
+        turn: What a state leads to by one turn: states before the condition, and ends.
+    """
+    heads, numbers, ends = list[S](), dict[object, int](), list[E]()
+    # Where a turn from each head leads: to heads from 1 on, and to ends, as -1, -2, …; the loop is
+    # entered from 0.
+    onward: list[dict[int, Node]] = [{}]
 
-    def waiting(self) -> Iterator[tuple[int, State]]:
-        """Yield every head with its number, also those that are reached meanwhile."""
-        # Lists may grow while they are gone through.
-        yield from enumerate(self._heads, 1)
+    def add(source: int, target: int, weight: Node) -> None:
+        known = onward[source].get(target, graph.zero)
+        onward[source][target] = graph.plus(known, weight)
 
-    def reach(self, source: int, states: list[State]) -> None:
-        """A turn from a head leads to these heads; their scalars are the weights."""
-        for state in states:
-            measure = forget(self._graph, state.measure, held(state))
-            key, renamed = canonical(State(state.store, measure))
-            functions = tuple([component.functions for component in renamed.measure.components])
-            number = self._numbers.setdefault((key, functions), len(self._onward))
-            if number == len(self._onward):
+    def reach(source: int, states: Iterable[Head[S]]) -> None:
+        for key, head, scalar in states:
+            number = numbers.setdefault(key, len(onward))
+            if number == len(onward):
                 if number > MOST_HEADS:
                     raise Refused(f"a loop with more than {MOST_HEADS} states at its head")
-                self._onward.append({})
-                whole = Measure(self._graph.one, renamed.measure.components)
-                self._heads.append(State(renamed.store, whole))
-            self._add(source, number, measure.scalar)
+                onward.append({})
+                heads.append(head)
+            add(source, number, scalar)
 
-    def leave(self, source: int, end: int, weight: Node) -> None:
-        """A turn from a head leads to an end, 0, 1, …"""
-        self._add(source, -1 - end, weight)
-
-    def solved(self) -> Weights:
-        """Return the ends, each with the sum over all courses from where the loop is entered."""
-        graph, count = self._graph, len(self._onward)
-        for middle in range(1, count):
-            onward = self._onward[middle]
-            again = onward.pop(middle, graph.zero)
-            if not onward:
-                raise NotProved("a loop that is not known to end")
-            for source in (0, *range(middle + 1, count)):
-                to = self._onward[source].pop(middle, graph.zero)
-                if to == graph.zero:
-                    continue
-                spend(len(onward))
-                through = graph.times(to, graph.star(again))
-                for target, weight in onward.items():
-                    self._add(source, target, graph.times(through, weight))
-        return {-1 - end: weight for end, weight in self._onward[0].items()}
-
-    def _add(self, source: int, target: int, weight: Node) -> None:
-        weights = self._onward[source]
-        weights[target] = self._graph.plus(weights.get(target, self._graph.zero), weight)
+    reach(0, states)
+    # The list grows while it is gone through.
+    for place, head in enumerate(heads, 1):
+        again, left = turn(head)
+        reach(place, again)
+        for end, scalar in left:
+            ends.append(end)
+            add(place, -len(ends), scalar)
+    for middle in range(1, len(onward)):
+        targets = onward[middle]
+        back = targets.pop(middle, graph.zero)
+        if not targets:
+            raise NotProved("a loop that is not known to end")
+        for source in (0, *range(middle + 1, len(onward))):
+            to = onward[source].pop(middle, graph.zero)
+            if to == graph.zero:
+                continue
+            spend(len(targets))
+            through = graph.times(to, graph.star(back))
+            for target, weight in targets.items():
+                add(source, target, graph.times(through, weight))
+    return [(ends[-1 - number], scalar) for number, scalar in onward[0].items()]

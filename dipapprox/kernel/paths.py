@@ -7,7 +7,7 @@ disjoint and leave nothing out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -180,12 +180,18 @@ class Follower(Walk[Path]):
                 path.store[name] = path.fresh(Read(name))
         return self._whole(self._machine.body, path, self._machine.first)
 
-    def round(self, values: dict[str, Stored], held: Sequence[str]) -> list[Path]:
-        """Return the paths of a round from a store; atoms 0, 1, … are what these cells hold."""
+    def round(self, values: Mapping[str, Stored], held: Sequence[str]) -> list[Path]:
+        """Return the paths of a round from a store."""
+        return self._whole(
+            self._machine.round or (), self.unchanged(values, held), self._machine.each
+        )
+
+    def unchanged(self, values: Mapping[str, Stored], held: Sequence[str]) -> Path:
+        """Return the path on which nothing is done; atoms 0, 1, … are what held cells hold."""
         path = Path(dict(values), ())
         for cell in held:
             path.store[cell] = path.fresh(Held(cell))
-        return self._whole(self._machine.round or (), path, self._machine.each)
+        return path
 
     def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
         self._ended = []

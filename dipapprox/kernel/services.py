@@ -15,7 +15,7 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,17 +25,18 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.expressions import form_of, probabilities
-from dipapprox.kernel.forward import Ended, Run
-from dipapprox.kernel.integration import forget
-from dipapprox.kernel.machine import Block, Machine, Tree, read_block, read_cell, read_value
-from dipapprox.kernel.measures import Form, Measure, assume
+from dipapprox.kernel.integration import chance
+from dipapprox.kernel.laws import Law
+from dipapprox.kernel.loops import Head, absorbed
+from dipapprox.kernel.machine import Block, Tree, read_block, read_cell, read_value
+from dipapprox.kernel.measures import HOLDS, Form
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.paths import CERTAIN, Follower, Held, Path, Read
+from dipapprox.kernel.paths import CERTAIN, Follower, Path, Read, Sample
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.states import State, Store, Stored, copied
-from dipapprox.kernel.walk import Where
+from dipapprox.kernel.states import Stored, copied
+from dipapprox.kernel.walk import Guard, Where, guards_of
 
 MOST_CALLS = 20_000
 """With their arguments."""
@@ -50,6 +51,9 @@ Condition = tuple[str, Value]
 """A relation, and what something is compared with."""
 
 Said = tuple[Condition, ...]
+
+_End = tuple[Said, tuple[Value, ...]]
+"""What is seen of a call, and what cells hold behind it."""
 
 _NOTHING_READ = Rounds({}, True, Adjacency("all"), (), None, (), (), (), True, None)
 
@@ -115,7 +119,6 @@ class Calls(Follower):
         self._service = service
         self._signs = signs
         self._graph = Graph()
-        self._runs: dict[Call, _Ends] = {}
 
     def paths(
         self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
@@ -133,13 +136,6 @@ class Calls(Follower):
             _require_kept(after, names)
             path.store = {name: after[name] for name in names}
         return found
-
-    def unchanged(self, store: Mapping[str, Value], held: Sequence[str]) -> Path:
-        """Return the path of no call at all."""
-        path = Path(dict(store), ())
-        for cell in held:
-            path.store[cell] = path.fresh(Held(cell))
-        return path
 
     def exactly(
         self, call: Call, store: Mapping[str, Value], held: Sequence[str], given: Arguments
@@ -171,44 +167,51 @@ class Calls(Follower):
 
         If it is None what a reply is, it is told: a value, or of samples those of its domain.
         """
-        sums: dict[tuple[Said, tuple[Value, ...]], list[Node]] = {}
-        for state in self._left(call, store, given):
-            if not state.store.keys().isdisjoint(held):
+        start, sums = self.unchanged(store, held), dict[_End, list[tuple[Ratio, Node]]]()
+        for path in self.paths(call, store, held, given):
+            after = tuple([v for name in store if not isinstance(v := path.store[name], Form)])
+            if len(after) < len(store):
+                raise NotProved("a cell keeps a sample")
+            if any(path.store[name] != start.store[name] for name in held):
                 raise NotProved("a cell that has no value is assigned")
-            after = _values(state.store, store)
-            parts: list[tuple[Said, Measure]] = [((), state.measure)]
-            for (name, domain), wanted in zip(self._service.replies, shown, strict=False):
-                value = state.store.get(name, NOTHING)
+            parts: list[tuple[Said, tuple[Guard, ...]]] = [((), path.guards)]
+            for value, (_, domain), wanted in zip(
+                path.said, self._service.replies, shown, strict=False
+            ):
                 ways = [wanted] if wanted is not None else _conditions(value, domain)
                 parts = [
-                    ((*said, way), part)
-                    for said, measure in parts
+                    ((*said, way), (*guards, *own))
+                    for said, guards in parts
                     for way in ways
-                    for part in self._where(measure, value, *way)
+                    for own in _where(value, *way)
                 ]
                 spend(20 * len(parts))
-            for said, measure in parts:
-                sums.setdefault((said, after), []).append(forget(self._graph, measure, ()).scalar)
-        values = exact_values(self._graph, {s for own in sums.values() for s in own}, self._signs)
+            laws = {k: _law(atom) for k, atom in enumerate(path.atoms) if isinstance(atom, Sample)}
+            for said, guards in parts:
+                part = path.weight, chance(self._graph, laws, guards)
+                sums.setdefault((said, after), []).append(part)
+        nodes = {node for own in sums.values() for _, node in own}
+        values = exact_values(self._graph, nodes, self._signs)
         nothing = Ratio.constant(Fraction(0))
-        return {key: sum((values[s] for s in own), nothing) for key, own in sums.items()}
+        return {key: sum((w * values[n] for w, n in own), nothing) for key, own in sums.items()}
 
-    def _left(self, call: Call, store: Mapping[str, Value], given: Arguments) -> list[_Left]:
-        if call not in self._runs:
-            names = [*store, *(name for name, _ in call.arguments)]
-            inputs = tuple([(name, Range(None, None)) for name in names])
-            machine = Machine(inputs, (), (), Adjacency("all"), call.body)
-            self._runs[call] = _Ends(machine, self._signs, self._graph)
-        return self._runs[call].left((*store.values(), *given))
+    def _loop(self, condition: Tree, body: Block, states: list[Path]) -> list[Path]:
+        def head(path: Path) -> Head[Path]:
+            key = frozenset(path.store.items()), path.atoms, path.guards
+            return key, replace(path, weight=CERTAIN), self._graph.weight(path.weight)
 
-    def _where(
-        self, measure: Measure, value: Stored, relation: str, wanted: Value
-    ) -> list[Measure]:
-        """Return parts of a measure, where a value relation another one holds."""
-        if isinstance(wanted, str) or isinstance(value, str):
-            return [measure] if relation == "=" and value == wanted else []
-        form = form_of(value).plus(Form(-Fraction(wanted)))
-        return assume(self._graph, measure, form, relation)
+        def turn(path: Path) -> tuple[Iterable[Head[Path]], list[tuple[Path, Node]]]:
+            self._ended = []
+            holds, fails = self._divided(condition, [path])
+            going = map(head, self._block(body, holds))
+            return going, [(end, head(end)[2]) for end in [*fails, *self._ended]]
+
+        before = self._ended
+        left = absorbed(self._graph, map(head, states), turn)
+        values = exact_values(self._graph, [weight for _, weight in left], self._signs)
+        found = [replace(path, weight=values[weight]) for path, weight in left]
+        self._ended = before + [path for path in found if path.ended]
+        return [path for path in found if not path.ended]
 
     def _choose(
         self, state: Path, target: Tree, options: Sequence[Tree], proportional: bool, where: Where
@@ -216,9 +219,10 @@ class Calls(Follower):
         found = []
         weights = probabilities(options, proportional, self._signs, state.store, self._turn)
         for (_, tree, _), weight in zip(options, weights, strict=True):
-            after = replace(state, store=copied(state.store), weight=state.weight * weight)
-            self._assign(after, self._name(target, state), self._value(tree, state))
-            found.append(after)
+            if not self._signs.is_zero(weight.numerator):
+                after = replace(state, store=copied(state.store), weight=state.weight * weight)
+                self._assign(after, self._name(target, state), self._value(tree, state))
+                found.append(after)
         return found
 
 
@@ -231,34 +235,22 @@ def _conditions(value: Stored, domain: Domain) -> list[Condition]:
     return [("=", each) for each in domain]
 
 
-def _values(store: Store, cells: Collection[str]) -> tuple[Value, ...]:
-    """The values of some cells, which have no samples."""
-    _require_kept(store, cells)
-    found = tuple([value for name in cells if not isinstance(value := store[name], Form)])
-    if len(found) < len(cells):
-        raise NotProved("a cell keeps a sample")
-    return found
+def _where(value: Stored, relation: str, wanted: Value) -> list[tuple[Guard, ...]]:
+    """The ways in which a value relation another one may hold."""
+    if isinstance(wanted, str) or isinstance(value, str):
+        return [()] if relation == "=" and value == wanted else []
+    form = form_of(value).plus(Form(-Fraction(wanted)))
+    if form.terms:
+        return guards_of(relation, form)
+    return [()] if HOLDS[relation](form.constant, 0) else []
 
 
-def _require_kept(store: Store, cells: Collection[str]) -> None:
+def _law(sample: Sample) -> Law:
+    if sample.mean.terms:
+        raise NotProved("a mean that is random")
+    return Law(sample.family, sample.mean.constant, sample.size, -1)
+
+
+def _require_kept(store: Mapping[str, Stored], cells: Collection[str]) -> None:
     if not store.keys() >= set(cells):
         raise NotProved("a call leaves nothing in a cell")
-
-
-@dataclass(frozen=True, slots=True)
-class _Left(Ended):
-    """All runs of a call that end with this store."""
-
-    store: Store
-
-
-class _Ends(Run):
-    """Runs of a call, of which all is kept that cells hold."""
-
-    def left(self, values: Arguments) -> list[_Left]:
-        """Return what a call ends with that begins with these values."""
-        found = self._ends(tuple([value for value in values if value is not None]))
-        return [each for each in found if isinstance(each, _Left)]
-
-    def _end(self, state: State) -> None:
-        self._ended.append(_Left((), (), state.measure, state.store))
