@@ -53,16 +53,16 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form, only
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
 from dipapprox.kernel.states import Stored
 
-MOST_STORES = 100_000
-
 ZERO = Fraction(0)
 
 NOTHING = Ratio.constant(ZERO)
+
+_Store = tuple[Value, ...]
 
 Shifts = tuple[Fraction, ...]
 """Of what is held."""
@@ -83,9 +83,9 @@ def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
     how much likelier its choices are in the first run, and what it takes to shift its samples.
 
-    Step: "budget", "held": cells; "symbols", "exact": calls with arguments that are symbols, and
-    without samples in their paths; "stores", of the other cells, the initial one first; "changes":
-    for every store, the groups of every call in which runs differ; "pairs": [first store, second
+    Step: "budget", "held": cells; "followed": how every call is, "given" its arguments, "symbols"
+    in their place, or "exact", without samples in its paths; "changes": [store, the groups of every
+    call in which runs differ] for all stores, of the other cells; "pairs": [first store, second
     one, [[shifts, V], …], the groups of every call]; premises: signs.
     """
     return coupled(service, Signs(ALL, signs), step)
@@ -94,9 +94,9 @@ def couplings(service: Service, step: Mapping[str, Any], *signs: Sign) -> Budget
 def coupled(service: Service, signs: Signs, step: Mapping[str, Any]) -> Budgets:
     """Apply the rule, where signs are known."""
     found = _Couplings(service, signs, step)
-    found.changes(as_list(step["changes"], "changes", len(found.stores)))
-    for each, points in zip(step["pairs"], found.pairs.values(), strict=True):
-        found.pair(each, points)
+    found.changes()
+    for (_, _, _, calls), key in zip(step["pairs"], found.pairs, strict=True):
+        found.pair(key, calls)
     return Budgets(found.budget)
 
 
@@ -107,7 +107,7 @@ class _Couplings:
         self._service = service
         self._signs = signs
         self._calls = Calls(service, signs)
-        self._known: dict[tuple[int, int, Arguments | None], list[tuple[Path, int]]] = {}
+        self._known: dict[tuple[_Store, int, Arguments | None], list[tuple[Path, _Store]]] = {}
         self.budget = as_number(step["budget"], "a budget")
         if self.budget < 0:
             raise Refuted("a budget below 0")
@@ -117,38 +117,33 @@ class _Couplings:
         if not all(isinstance(value, int) for value in first):
             raise Refuted("what is held is no integer at first, or no cell")
         self._open = tuple(cells)
-        symbolic, self._exact = (
-            frozenset(as_integer(each, "a call") for each in as_list(step[name], "calls"))
-            for name in ("symbols", "exact")
-        )
-        if not (symbolic | self._exact) <= {*range(len(service.calls))} or symbolic & self._exact:
-            raise BadProof("there is no such call")
         self._asked: list[tuple[int, Arguments, list[tuple[Fraction, ...]]]] = []
-        for number, call in enumerate(service.calls):
+        self._exact = set[int]()
+        ways = as_list(step["followed"], "calls", len(service.calls))
+        for number, (call, json) in enumerate(zip(service.calls, ways, strict=True)):
             domains = [domain for _, domain in call.arguments]
-            if number in symbolic:
+            way = as_word(json, "how calls are followed", ("given", "symbols", "exact"))
+            if way == "symbols":
                 self._asked.append((number, (None,) * len(domains), _ends(domains)))
             else:
                 self._asked += [(number, given, [()]) for given in product(*domains)]
-        self.stores = [
-            tuple(map(read_value, as_list(each, "a store", len(cells))))
-            for each in as_list(step["stores"], "stores")
-        ]
-        self._numbers: dict[tuple[Stored, ...], int] = {}
-        for number, store in enumerate(self.stores):
-            self._numbers[store] = number
-        if len(self._numbers) < len(self.stores) or len(self.stores) > MOST_STORES:
-            raise BadProof("a store twice, or too many")
-        if self.stores[:1] != [tuple(cells.values())]:
-            raise Refuted("store 0 is the initial one")
+            if way == "exact":
+                self._exact.add(number)
+        listed = [as_list(each, "changes", 2) for each in as_list(step["changes"], "changes")]
+        self._stores = {self._store(store): groups for store, groups in listed}
+        if len(self._stores) < len(listed) or tuple(cells.values()) not in self._stores:
+            raise BadProof("a store twice, or the initial one is not listed")
         self._same = (ZERO,) * len(self._held)
-        self.pairs: dict[tuple[int, int], dict[Shifts, Fraction]] = {}
+        self.pairs: dict[tuple[_Store, _Store], dict[Shifts, Fraction]] = {}
         for each in as_list(step["pairs"], "pairs"):
-            one, other, listed, _ = as_list(each, "a pair", 4)
-            key = as_integer(one, "a store"), as_integer(other, "a store")
-            if key in self.pairs or not all(0 <= k < len(self.stores) for k in key):
-                raise BadProof("a pair twice, or of stores that are not there")
-            self.pairs[key] = self._points(one == other, listed)
+            one, other, points, _ = as_list(each, "a pair", 4)
+            key = self._store(one), self._store(other)
+            if key in self.pairs:
+                raise BadProof("a pair twice")
+            self.pairs[key] = self._points(key[0] == key[1], points)
+
+    def _store(self, json: object) -> _Store:
+        return tuple(map(read_value, as_list(json, "a store", len(self._open))))
 
     def _points(self, is_one: bool, json: object) -> dict[Shifts, Fraction]:
         # Runs in the same store, too, are among what is averaged.
@@ -165,11 +160,13 @@ class _Couplings:
             raise BadProof("a pair without points")
         return found
 
-    def _paths(self, store: int, number: int, given: Arguments | None) -> list[tuple[Path, int]]:
+    def _paths(
+        self, store: _Store, number: int, given: Arguments | None
+    ) -> list[tuple[Path, _Store]]:
         """The paths of a call from a store, or of none, each with the store that it leads to."""
         key = store, number, given
         if key not in self._known:
-            values = dict(zip(self._open, self.stores[store], strict=True))
+            values = dict(zip(self._open, store, strict=True))
             call, follow = self._service.calls[number], self._calls.paths
             if number in self._exact:
                 follow = self._calls.exactly
@@ -181,27 +178,27 @@ class _Couplings:
             self._known[key] = [(path, self._after(path)) for path in paths]
         return self._known[key]
 
-    def _after(self, path: Path) -> int:
+    def _after(self, path: Path) -> _Store:
         spend(100)
         samples = [atom for atom in path.atoms if isinstance(atom, Sample)]
         means = [s.mean for s in samples if isinstance(FAMILIES[s.family], IntegerFamily)]
         for value in (*(path.store[name] for name in self._held), *means):
             _require_whole(path, value)
-        found = self._numbers.get(tuple([path.store[name] for name in self._open]))
-        if found is None:
+        found = tuple([v for n in self._open if not isinstance(v := path.store[n], Form)])
+        if found not in self._stores:
             raise Refuted("a call leads to a store that is not listed")
         return found
 
     # --- what is matched ---------------------------------------------------------------------
 
-    def changes(self, json: Sequence[object]) -> None:
+    def changes(self) -> None:
         """Go through the calls in which runs differ, from every store."""
         data: list[Way] = [(given, ends) for number, given, ends in self._asked if number == 0]
         stay: Way = None, [()]
         ways = [(one, other) for one in data for other in data if one != other or one[1] != [()]]
         if self._service.inserts:
             ways = [way for each in data for way in ((each, stay), (stay, each))]
-        for store, listed in enumerate(json):
+        for store, listed in self._stores.items():
             for number, given, _ in self._asked:
                 self._paths(store, number, given)
             for way, groups in zip(ways, as_list(listed, "changes", len(ways)), strict=True):
@@ -210,9 +207,9 @@ class _Couplings:
                 sides = self._paths(store, 0, one), self._paths(store, 0, other)
                 self._coupled(*sides, places, groups)
 
-    def pair(self, json: Sequence[Any], points: Mapping[Shifts, Fraction]) -> None:
+    def pair(self, key: tuple[_Store, _Store], calls: object) -> None:
         """Go through the calls from a pair."""
-        first, second, _, calls = json
+        (first, second), points = key, self.pairs[key]
         listed = as_list(calls, "calls", len(self._asked))
         for (number, given, ends), groups in zip(self._asked, listed, strict=True):
             places = [(left, point, (e, e)) for point, left in points.items() for e in ends]
@@ -221,8 +218,8 @@ class _Couplings:
 
     def _coupled(
         self,
-        ours: Sequence[tuple[Path, int]],
-        theirs: Sequence[tuple[Path, int]],
+        ours: Sequence[tuple[Path, _Store]],
+        theirs: Sequence[tuple[Path, _Store]],
         places: Sequence[Place],
         json: object,
     ) -> None:
@@ -256,7 +253,7 @@ class _Couplings:
         json: object,
         gain: Fraction,
         places: Sequence[Place],
-        after: tuple[int, int],
+        after: tuple[_Store, _Store],
     ) -> None:
         """Make sure that paths are alike, and V >= gain + cost + V', at every place."""
         one, other = paths

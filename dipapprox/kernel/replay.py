@@ -52,10 +52,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "potential": ("potential.potential", ("nodes", "quiet")),
     "ray": ("rays.ray", ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
     "chances": ("chances.chances", ("eps", "paths", "inputs", "shown", "budget")),
-    "couplings": (
-        "couplings.couplings",
-        ("budget", "held", "symbols", "exact", "stores", "changes", "pairs"),
-    ),
+    "couplings": ("couplings.couplings", ("budget", "held", "followed", "changes", "pairs")),
     "trace": ("traces.trace", ("events", "budget", "eps")),
     "repetition": ("traces.repetition", ("events", "turns", "store", "eps")),
     "least budget": ("claims.least_budget", ()),

@@ -23,6 +23,8 @@ from dipapprox.proof_steps.signs import Finder
 from dipapprox.services.loss import Loss
 from dipapprox.services.ratios import gain_of
 
+_Store = tuple[Kept, ...]
+
 
 class Undecided(Exception):
     """A call whose paths do not tell what it replies: it is to be followed exactly."""
@@ -59,9 +61,8 @@ class Couplings:
         if not all(cell.is_additive for cell in service.states if cell.name in self._held):
             raise NoCertificate("cells that are compared are known by their differences only")
         self._symbols = [0] if loss.any_data else []
-        self._known: dict[tuple[int, int, Arguments], list[Path]] = {}
+        self._known: dict[tuple[_Store, int, Arguments], list[Path]] = {}
         self._stores = [self._store(state) for state in loss.graph.parents]
-        self._numbers = {store: number for number, store in enumerate(self._stores)}
         self._asked: list[tuple[int, Arguments]] = []
         for number, call in enumerate(self._machine.calls):
             domains = [domain for _, domain in call.arguments]
@@ -73,39 +74,37 @@ class Couplings:
     def step(self, budget: Fraction) -> dict[str, Json]:
         """Return the step, without its premises."""
         loss = self._loss
-        points: dict[tuple[int, int], list[Json]] = {}
+        points: dict[tuple[_Store, _Store], list[Json]] = {}
         for (first, second, apart), value in zip(loss.graph.nodes, loss.values, strict=True):
-            key = self._number(first), self._number(second)
+            key = (self._store(loss.states_of[first]), self._store(loss.states_of[second]))
             shifts: Json = [number_json(-each) for each in apart]
             points.setdefault(key, []).append([shifts, number_json(value)])
         pairs: list[Json] = []
-        for (first, second), listed in points.items():
+        for (one, other), listed in points.items():
             groups: list[Json] = [
-                self._groups(number, self._paths(first, number, g), self._paths(second, number, g))
+                self._groups(number, self._paths(one, number, g), self._paths(other, number, g))
                 for number, g in self._asked
             ]
-            pairs.append([first, second, listed, groups])
-        stores: list[Json] = [[value_json(value_of(v)) for v in store] for store in self._stores]
+            pairs.append([_written(one), _written(other), listed, groups])
+        calls = range(len(self._machine.calls))
         return {
             "rule": "couplings",
             "budget": number_json(budget),
             "held": [*self._held],
-            "symbols": [*self._symbols],
-            "exact": [*sorted(self._exact)],
-            "stores": stores,
-            "changes": [self._changes(store) for store in range(len(stores))],
+            "followed": [
+                "exact" if k in self._exact else "symbols" if k in self._symbols else "given"
+                for k in calls
+            ],
+            "changes": [[_written(store), self._changes(store)] for store in self._stores],
             "pairs": pairs,
         }
 
-    def _store(self, state: Sequence[Value | None]) -> tuple[Kept, ...]:
+    def _store(self, state: Sequence[Value | None]) -> _Store:
         return tuple([read_value(value_json(value)) for value in state if value is not None])
 
-    def _number(self, state: int) -> int:
-        return self._numbers[self._store(self._loss.states_of[state])]
-
-    def _changes(self, store: int) -> list[Json]:
+    def _changes(self, store: _Store) -> list[Json]:
         data = [given for number, given in self._asked if number == 0]
-        values = dict(zip(self._open, self._stores[store], strict=True))
+        values = dict(zip(self._open, store, strict=True))
         stay = [self._follow.unchanged(values, self._held)]
         found: list[Json] = []
         if self._service.change is Change.INSERT:
@@ -119,10 +118,10 @@ class Couplings:
             if one != other or self._symbols
         ]
 
-    def _paths(self, store: int, number: int, given: Arguments) -> list[Path]:
+    def _paths(self, store: _Store, number: int, given: Arguments) -> list[Path]:
         key = store, number, given
         if key not in self._known:
-            values = dict(zip(self._open, self._stores[store], strict=True))
+            values = dict(zip(self._open, store, strict=True))
             call = self._machine.calls[number]
             follow = self._follow.exactly if number in self._exact else self._follow.paths
             try:
@@ -154,6 +153,10 @@ class Couplings:
         if found is None:
             raise NoCertificate("how much likelier a choice is, is not bounded")
         return number_json(found)
+
+
+def _written(store: _Store) -> Json:
+    return [value_json(value_of(value)) for value in store]
 
 
 _Classes = dict[tuple[object, object], list[int]]

@@ -20,12 +20,11 @@ STEP = {
     "from": [],
     "budget": 1,
     "held": [],
-    "symbols": [],
-    "exact": [],
-    "stores": [[0], [1]],
+    "followed": ["given", "given"],
     "changes": [],
     "pairs": [],
 }
+EXACTLY = ["given", "exact"]
 N, REPLY, Z = ["cell", "n"], ["cell", "reply"], ["cell", "z"]
 EMPTY = ["set", N, 0]
 """Runs that do so are in the same store."""
@@ -48,8 +47,8 @@ def coupled(machine: Any, up: Any = None, down: Any = None, **fields: Any) -> An
     """Replay: n is 0 and 1, or 1 and 0, and 1 may be lost; groups of the query in both cases."""
     same = [None, None, None, None]
     points = [[[], 1]]
-    pairs = [[0, 1, points, [None, None, up]], [1, 0, points, [None, None, down]]]
-    step = {**STEP, "changes": [same, same], "pairs": pairs, **fields}
+    pairs = [[[0], [1], points, [None, None, up]], [[1], [0], points, [None, None, down]]]
+    step = {**STEP, "changes": [[[0], same], [[1], same]], "pairs": pairs, **fields}
     return replay(machine, {"verdict": "DP", "budget": 1, "at least": None}, [step])
 
 
@@ -148,10 +147,10 @@ def test_cells_keep_no_samples() -> None:
     with pytest.raises(Refuted, match="not listed"):
         coupled(small([drawn(), ["set", N, REPLY]]))
     with pytest.raises(NotProved, match="keeps a sample"):
-        coupled(small([drawn(), ["set", N, REPLY]]), exact=[1])
+        coupled(small([drawn(), ["set", N, REPLY]]), followed=EXACTLY)
     with pytest.raises(NotProved, match="leaves nothing"):
         coupled(small([drawn(), ["forget", ["n"]]]))
-    held = {"held": ["n"], "stores": [[]], "changes": [[None] * 4], "pairs": []}
+    held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": []}
     with pytest.raises(Refuted, match="no integer"):
         coupled(small([drawn(), ["set", N, REPLY]]), **held)
     with pytest.raises(Refuted, match="no integer"):
@@ -165,12 +164,12 @@ def test_exactly_followed_calls_show_values_of_their_domains() -> None:
     body = [drawn(to=Z), ["if", [">=", Z, 1], *shown], EMPTY]
     each = [[[0], [0], 1, None], [[1], [1], 1, None]]
     with pytest.raises(Refuted, match="likelier than a group says"):
-        coupled(small(body), exact=[1])
-    assert coupled(small(body), each, each, exact=[1]) == Budgets(Fraction(1))
+        coupled(small(body), followed=EXACTLY)
+    assert coupled(small(body), each, each, followed=EXACTLY) == Budgets(Fraction(1))
     with pytest.raises(NotProved, match="no bounds"):
-        coupled(small([drawn(), EMPTY]), exact=[1])
+        coupled(small([drawn(), EMPTY]), followed=EXACTLY)
     with pytest.raises(NotProved, match="none of its values"):
-        coupled(small([drawn("DLap"), EMPTY], [0, 1]), exact=[1])
+        coupled(small([drawn("DLap"), EMPTY], [0, 1]), followed=EXACTLY)
 
 
 def test_loops_end_by_chance() -> None:
@@ -180,10 +179,10 @@ def test_loops_end_by_chance() -> None:
     until = [first, ["while", ["=", REPLY, 0], [throw]]]
     inside = [first, ["while", ["=", REPLY, 0], [throw, ["if", ["=", REPLY, 1], [["exit"]], []]]]]
     for body in (until, inside):
-        assert coupled(small([EMPTY, *body]), exact=[1]) == Budgets(Fraction(1))
+        assert coupled(small([EMPTY, *body]), followed=EXACTLY) == Budgets(Fraction(1))
     for ever in ([first, ["while", ["=", REPLY, 0], []]], [first, ["while", ["=", 0, 0], [throw]]]):
         with pytest.raises(NotProved):
-            coupled(small([EMPTY, *ever]), exact=[1])
+            coupled(small([EMPTY, *ever]), followed=EXACTLY)
 
 
 def test_what_is_held_is_known_at_all_ends() -> None:
@@ -191,7 +190,7 @@ def test_what_is_held_is_known_at_all_ends() -> None:
     machine, claim, steps = written(found(REAL))
     (at,) = (k for k, step in enumerate(steps) if step["rule"] == "couplings")
     step = steps[at]
-    assert step["symbols"] == [0]
+    assert step["followed"][0] == "symbols"
     assert step["held"] == ["total"]
     for number, (one, other, points, groups) in enumerate(step["pairs"]):
         for place in range(len(points)):
@@ -267,11 +266,11 @@ def test_services_are_read_strictly() -> None:
     for fields in (
         {"held": ["other"]},
         {"held": [["n"]]},
-        {"exact": [2]},
-        {"exact": [1], "symbols": [1]},
-        {"stores": [[1], [0]]},
-        {"stores": [[0], [0]]},
-        {"stores": [[0]]},
+        {"followed": ["given"]},
+        {"followed": ["given", "any"]},
+        {"changes": [[[1], [None] * 4]]},
+        {"changes": [[[0], [None] * 4]] * 2},
+        {"changes": [[[0], [None] * 4]]},
         {"budget": -1},
     ):
         with pytest.raises((BadProof, Refuted)):
@@ -387,22 +386,20 @@ def test_steps_of_couplings_are_read_strictly() -> None:
     machine = small([drawn(), EMPTY])
     calls = [None, None, None]
     for pairs, said in (
-        ([[0, 1, [], calls], [1, 0, [[[], 1]], calls]], "without points"),
-        ([[0, 1, [[[], 1], [[], 1]], calls]], "a point twice"),
-        ([[0, 1, [[[], -1]], calls]], "below 0"),
-        ([[0, 1, [[[], 1]], calls]] * 2, "a pair twice"),
-        ([[0, 2, [[[], 1]], calls]], "not there"),
-        ([[-1, 0, [[[], 1]], calls]], "not there"),
+        ([[[0], [1], [], calls], [[1], [0], [[[], 1]], calls]], "without points"),
+        ([[[0], [1], [[[], 1], [[], 1]], calls]], "a point twice"),
+        ([[[0], [1], [[[], -1]], calls]], "below 0"),
+        ([[[0], [1], [[[], 1]], calls]] * 2, "a pair twice"),
     ):
         with pytest.raises(BadProof, match=said):
             coupled(machine, pairs=pairs)
     with pytest.raises(BadProof, match="a store twice"):
-        coupled(machine, stores=[[0], [0]])
+        coupled(machine, changes=[[[0], [None] * 4]] * 2)
     for cells in ([["n", "1/2"]], [["n", {"name": "none"}]]):
         with pytest.raises(Refuted, match="no integer at first"):
-            coupled({**machine, "cells": cells}, held=["n"], stores=[[]])
+            coupled({**machine, "cells": cells}, held=["n"])
     silent = small([["set", REPLY, 0], EMPTY])
-    free = [[0, 1, [[[], 0]], [None] * 3], [1, 0, [[[], 0]], [None] * 3]]
+    free = [[[0], [1], [[[], 0]], [None] * 3], [[1], [0], [[[], 0]], [None] * 3]]
     assert coupled(silent, pairs=free, budget=0) == Budgets(Fraction(0))
     named = small(
         [["if", ["=", N, 1], [drawn()], [drawn(), ["set", REPLY, {"name": "no"}]]], EMPTY]
