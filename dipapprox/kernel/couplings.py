@@ -47,12 +47,11 @@ from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.budget import spend
 from dipapprox.kernel.errors import BadProof, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.measures import Form, only
-from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample
+from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import ALL, Sign, Signs
@@ -312,9 +311,7 @@ def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
 
 def _require_whole(path: Path, value: Stored) -> None:
     """Make sure that a value is an integer, without samples."""
-    if isinstance(value, str):
-        raise Refuted("what is held is no number")
-    form = form_of(value)
+    form = number_form(value)
     random = any(isinstance(path.atoms[atom], Sample) for atom, _ in form.terms)
     if random or any(c.denominator > 1 for c in (form.constant, *(c for _, c in form.terms))):
         raise Refuted("what is held, or the mean of integer noise, is no integer")

@@ -203,14 +203,12 @@ class _Step:
         if json is None and path.ended and (not self._machine.ends or path.said in own):
             return
         atoms = self._path.atoms
-        if isinstance(json, dict) and "alone" in json:
-            record = as_record(json, "a case", ("alone",))
+        if isinstance(json, list):
             inputs = [k for k, atom in enumerate(atoms) if isinstance(atom, Read)]
             if fixed or not inputs or not self._machine.is_alone:
                 raise Refuted("several inputs may change")
-            for k, cases in zip(inputs, as_list(record["alone"], "", len(inputs)), strict=True):
-                for value, each in self._values(k, cases):
-                    self.case(each, {**dict.fromkeys(inputs, ZERO), k: value})
+            for k, each in zip(inputs, as_list(json, "cases", len(inputs)), strict=True):
+                self.case(each, {other: ZERO for other in inputs if other != k})
             return
         if isinstance(json, dict) and "input" in json:
             record = as_record(json, "a case", ("input", "cases"))

@@ -15,7 +15,7 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -133,7 +133,8 @@ class Calls(Follower):
             after = path.store
             if call.seen:
                 path.said = tuple([after.get(name, NOTHING) for name, _ in self._service.replies])
-            _require_kept(after, names)
+            if not after.keys() >= set(names):
+                raise NotProved("a call leaves nothing in a cell")
             path.store = {name: after[name] for name in names}
         return found
 
@@ -249,8 +250,3 @@ def _law(sample: Sample) -> Law:
     if sample.mean.terms:
         raise NotProved("a mean that is random")
     return Law(sample.family, sample.mean.constant, sample.size, -1)
-
-
-def _require_kept(store: Mapping[str, Stored], cells: Collection[str]) -> None:
-    if not store.keys() >= set(cells):
-        raise NotProved("a call leaves nothing in a cell")

@@ -72,9 +72,10 @@ class Shifts:
         if self._machine.is_alone and self._inputs:
             found: list[Json] = []
             for k in self._inputs:
-                others = dict.fromkeys(self._inputs, Fraction(0))
-                found.append([self._between({**others, k: value}) for value in self._ends(k)])
-            return {"alone": found}
+                others = {other: Fraction(0) for other in self._inputs if other != k}
+                cases = [self._between({**others, k: value}) for value in self._ends(k)]
+                found.append({"input": k, "cases": cases})
+            return found
         return self._between({})
 
     def _ends(self, number: int) -> list[Fraction]:
