@@ -77,7 +77,7 @@ def run(parsed: argparse.Namespace, console: Console) -> int:
         # Without --timeout and --max-memory a command has limits of its own, or none.
         has_limits = hasattr(parsed, "max_memory")
         with watching(flags.limits_of(parsed)) if has_limits else nullcontext():
-            return int(parsed.run(parsed.read(parsed), console))
+            return int(parsed.run(parsed, console))
     except UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)
     except LimitReached as limit:

@@ -188,7 +188,7 @@ STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[AnyQuestion]):
-    """A command line, read: its program is not elaborated yet.
+    """A question of the command line, how to answer it, and where the answer goes.
 
     Attributes:
         certificate: Where to write one; None for nowhere.
@@ -196,7 +196,6 @@ class Asking(Generic[AnyQuestion]):
         plot: Where to draw; None for nowhere.
     """
 
-    program: GivenProgram
     question: AnyQuestion
     options: Options
     json: bool
@@ -227,25 +226,34 @@ def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--plot", type=Path, metavar="FILE", help=help)
 
 
-def check_places(certificate_path: Path | None, report: Path | None) -> None:
-    """Refuse places where no certificate or no report can be, before anything is computed.
+def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
+    """Read the flags of a question and of how it is computed, and where its answer goes.
 
     Raises:
-        UserError: If there can be no file, or there is a report already.
+        UserError: If a value is malformed or out of range, no picture can be drawn, or a file
+            cannot be where it is wanted.
     """
-    if certificate_path is not None:
-        check_place(certificate_path, certificate.FLAG)
-    if report is not None:
-        check_new(report, flags.REPORT)
+    plot: Path | None = getattr(words, "plot", None)
+    if plot is not None:
+        pictures.check_picture(plot)
+    asked = arguments.question_of(words, question)
+    options = arguments.options_of(words)
+    record: Path | None = getattr(words, "certificate", None)
+    if record is not None:
+        check_place(record, certificate.FLAG)
+    if words.report is not None:
+        check_new(words.report, flags.REPORT)
+    return Asking(asked, options, words.json, record, words.report, plot)
 
 
 def write_report(
-    command: Asking[AnyQuestion], found: Result, digest: str | None, *others: Chart
+    asked: Asking[AnyQuestion], source: Source, found: Result, digest: str | None, *others: Chart
 ) -> None:
     """Write the page for a reviewer, if one is wanted.
 
     Args:
-        command: What was asked.
+        asked: What was asked.
+        source: About which program.
         found: The answer.
         digest: Of the certificate that was written; None for none.
         others: Pictures besides those of the answer.
@@ -253,32 +261,9 @@ def write_report(
     Raises:
         UserError: If it cannot be written.
     """
-    if command.report is not None:
-        source = command.program.source
+    if asked.report is not None:
         listing = pages.Listing(source.name, source.language, source.text)
-        review.write(command.report, found, (listing,), command.certificate, digest, others)
-
-
-def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
-    """Read the words of `add_asking` and `add_certificate`.
-
-    Raises:
-        UserError: If a value is malformed or out of range, the file is wrong, or no picture can be
-            drawn.
-    """
-    plot = getattr(words, "plot", None)
-    if plot is not None:
-        pictures.check_picture(plot)
-    asked, options = arguments.question_of(words, question), arguments.options_of(words)
-    return Asking(
-        program=program_of(words),
-        question=asked,
-        options=options,
-        json=words.json,
-        certificate=getattr(words, "certificate", None),
-        report=getattr(words, "report", None),
-        plot=plot,
-    )
+        review.write(asked.report, found, (listing,), asked.certificate, digest, others)
 
 
 def loaded(
@@ -295,15 +280,16 @@ def loaded(
     return found
 
 
-def with_proof(command: Asking[AnyQuestion], program: Program, found: Found, pairs: Pairs) -> Found:
+def with_proof(asked: Asking[AnyQuestion], program: Program, found: Found, pairs: Pairs) -> Found:
     """Return an answer with the proof that its certificate will record, if one is wanted."""
-    if command.certificate is None:
+    if asked.certificate is None:
         return found
-    return certificate.with_proof(program, found, pairs.select(program), command.options)
+    return certificate.with_proof(program, found, pairs.select(program), asked.options)
 
 
 def write_certificate(
-    command: Asking[AnyQuestion],
+    asked: Asking[AnyQuestion],
+    source: Source,
     program: Program,
     found: Verdict | IntervalVerdict | Decision,
     pairs: Pairs,
@@ -313,16 +299,10 @@ def write_certificate(
     Raises:
         UserError: If it cannot be written.
     """
-    if command.certificate is None:
+    if asked.certificate is None:
         return None
-    return certificate.write(
-        command.certificate,
-        command.program.source,
-        program,
-        found,
-        pairs.select(program),
-        command.options,
-    )
+    chosen = pairs.select(program)
+    return certificate.write(asked.certificate, source, program, found, chosen, asked.options)
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof | FamilyProof) -> int:

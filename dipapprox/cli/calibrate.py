@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -40,23 +39,23 @@ def add_parser(commands: Commands) -> None:
         description="Find a certified ε next to a refuted one: run with the first the program\n"
         "meets the claim, with the second, slightly larger one it does not.",
         epilog=_EXAMPLES,
-        read=partial(asking.asking_of, question=Calibrate),
         run=run,
     )
     asking.add_asking(parser, Calibrate)
     flags.add_report(parser)
 
 
-def run(command: Asking[Calibrate], console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Calibrate, report on `console`, and return the exit status."""
-    asking.check_places(None, command.report)
-    question = command.question
-    program = asking.load(command.program, question.pairs.text, reals=True, delta=question.delta)
+    asked = asking.asking_of(words, Calibrate)
+    given = asking.program_of(words)
+    question = asked.question
+    program = asking.load(given, question.pairs.text, reals=True, delta=question.delta)
     with reporting() as reporter:
-        found = question.answer(program, command.options, reporter)
-    show_answer(console, found, json=command.json)
+        found = question.answer(program, asked.options, reporter)
+    show_answer(console, found, json=asked.json)
     around: tuple[Chart, ...] = ()
-    if command.report is not None:
-        around = review.around(program, found, question.pairs, command.options, None)
-    asking.write_report(command, found, None, *around)
+    if asked.report is not None:
+        around = review.around(program, found, question.pairs, asked.options, None)
+    asking.write_report(asked, given.source, found, None, *around)
     return 0 if found.reason is None else Status.UNKNOWN

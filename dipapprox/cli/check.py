@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dipapprox.cli import flags
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import check_new, show_answer
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.language.load import read_text
-from dipapprox.limits import Limits
 from dipapprox.replays.any_file import check_content
 from dipapprox.replays.json_texts import read_json
 from dipapprox.replays.result import Outcome
@@ -45,17 +43,6 @@ exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 i
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCommand:
-    """The command line, read."""
-
-    file: Path
-    limits: Limits
-    explain: bool
-    json: bool
-    report: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -63,7 +50,6 @@ def add_parser(commands: Commands) -> None:
         "check",
         description="Check a certificate of `verify`, `decide`, `prove` or `compose`.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument("file", type=Path, metavar="CERT", help="a certificate (JSON)")
@@ -77,21 +63,16 @@ def add_parser(commands: Commands) -> None:
     flags.add_report(parser)
 
 
-def read(words: argparse.Namespace) -> CheckCommand:
-    """Turn words into values."""
-    limits = flags.limits_of(words)
-    return CheckCommand(words.file, limits, words.explain, words.json, words.report)
-
-
-def run(command: CheckCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Check, report on `console`, and return the exit status."""
-    if command.report is not None:
-        check_new(command.report, flags.REPORT)
-    content = read_json(read_text(command.file, _LARGEST_FILE))
-    found = check_content(content, command.limits, command.explain)
-    show_answer(console, found, json=command.json)
-    if command.report is not None and isinstance(content, dict):
-        review.write(command.report, found, _listings(content), command.file, content["digest"])
+    limits = flags.limits_of(words)
+    if words.report is not None:
+        check_new(words.report, flags.REPORT)
+    content = read_json(read_text(words.file, _LARGEST_FILE))
+    found = check_content(content, limits, words.explain)
+    show_answer(console, found, json=words.json)
+    if words.report is not None and isinstance(content, dict):
+        review.write(words.report, found, _listings(content), words.file, content["digest"])
     return EXIT_STATUS[found.outcome]
 
 

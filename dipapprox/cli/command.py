@@ -1,6 +1,6 @@
 """Commands and their parser: what a command is, and mistakes in a line or two, not the whole usage.
 
-A command is a parser, `read` (words to values) and `run` (values to an exit status).
+A command is a parser and `run`: words to an exit status.
 
 dipapprox verify svt.dpg --esp 1    →    error: --esp is no flag of verify
                                          hint: did you mean '--eps'?
@@ -12,7 +12,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dipapprox.errors import did_you_mean
 
@@ -43,9 +43,6 @@ COMMANDS = {
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """Where commands are added."""
 
-Command = TypeVar("Command")
-"""A command line, read: a frozen dataclass."""
-
 
 class Status(IntEnum):
     """Exit statuses that mean the same in every command; 0 and 1 are a command's own answers."""
@@ -61,8 +58,7 @@ def add_command(
     *,
     description: str,
     epilog: str,
-    read: Callable[[argparse.Namespace], Command],
-    run: Callable[[Command, Console], int],
+    run: Callable[[argparse.Namespace, Console], int],
 ) -> argparse.ArgumentParser:
     """Add a command without any words of its own yet.
 
@@ -71,8 +67,7 @@ def add_command(
         name: The word that chooses it.
         description: What `--help` begins with, lines as they are.
         epilog: What it ends with: examples and exit statuses.
-        read: Turns words into values; may raise `UserError`.
-        run: Does the work, reports on the console and returns the exit status.
+        run: Reads the words, does the work, reports on the console and returns the exit status.
     """
     parser = commands.add_parser(
         name,
@@ -82,7 +77,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(read=read, run=run)
+    parser.set_defaults(run=run)
     return parser
 
 

@@ -17,7 +17,6 @@ from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import Commands, add_command, commands_of
 from dipapprox.cli.described import add_described
 from dipapprox.cli.output import write
-from dipapprox.data_classes import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,13 +42,6 @@ _FILES = {
 """What the shell completes a word with, by its metavar."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionCommand:
-    """The command line, read."""
-
-    shell: str
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -57,20 +49,14 @@ def add_parser(commands: Commands) -> None:
         "completion",
         description="Print a script that completes commands and flags in a shell.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
-def read(words: argparse.Namespace) -> CompletionCommand:
-    """Turn words into values."""
-    return CompletionCommand(words.shell)
-
-
-def run(command: CompletionCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Print the script, and return the exit status."""
-    write(console, script(described_parser(), command.shell))
+    write(console, script(described_parser(), words.shell))
     return 0
 
 

@@ -11,13 +11,11 @@ from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.load import program_from, read_source, read_text
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
-from dipapprox.privacy.options import Options
 from dipapprox.questions.compose import Compose
 from dipapprox.questions.pipelines import read_pipeline
 
@@ -29,11 +27,9 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import certificate, review
     from dipapprox.cli import plot as plots
-    from dipapprox.experiments import pictures
     from dipapprox.privacy import page as pages
 else:
     plots = Deferred("dipapprox.cli.plot")
-    pictures = Deferred("dipapprox.experiments.pictures")
     pages = Deferred("dipapprox.privacy.page")
     review = Deferred("dipapprox.cli.review")
     certificate = Deferred("dipapprox.cli.certificate")
@@ -69,40 +65,6 @@ exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown or wider th
 _OF_PROGRAMS = ("eps", "times", "subsample")
 
 
-@dataclass(frozen=True, slots=True)
-class ComposeCommand:
-    """The command line, read: programs, or one file that describes a pipeline."""
-
-    files: tuple[Path, ...]
-    parameters: Mapping[str, Fraction]
-    question: Compose
-    options: Options
-    json: bool
-    plot: Path | None
-    certificate: Path | None
-    report: Path | None
-
-    def pipeline(self) -> Pipeline:
-        """Read the files.
-
-        Raises:
-            UserError: If one is wrong, or they do not go together.
-        """
-        first = self.files[0]
-        if first.suffix.lower() != ".toml":
-            sources = [read_source(path, self.parameters) for path in self.files]
-            programs = list(map(program_from, sources))
-            return self.question.pipeline(programs, list(map(text_of, sources)))
-        if len(self.files) > 1:
-            raise UserError("a pipeline is one file", "put all runs into it")
-        for name in _OF_PROGRAMS:
-            if getattr(self.question, name) is not None:
-                raise UserError(f"--{name} is of programs", f"say it in the runs of '{first}'")
-        if self.parameters:
-            raise UserError("-p is of programs", f"say params in the runs of '{first}'")
-        return read_pipeline(first, self.question.adjacency)
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -111,7 +73,6 @@ def add_parser(commands: Commands) -> None:
         description="Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
         "on samples of the data or on all of it, chosen adaptively or not.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument(
@@ -123,62 +84,59 @@ def add_parser(commands: Commands) -> None:
     )
     add_parameters(parser)
     arguments.add_question(parser, Compose)
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE",
-        help="draw the curve into FILE.svg, .png or .pdf (matplotlib)",
-    )
+    asking.add_plot(parser, "the curve")
     asking.add_certificate(parser)
     flags.add_report(parser)
 
 
-def read(words: argparse.Namespace) -> ComposeCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    question = arguments.question_of(words, Compose)
-    if words.plot is not None:
-        if question.curve is None:
-            raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
-        pictures.check_picture(words.plot)
-    return ComposeCommand(
-        files=tuple(words.files),
-        parameters=parameters_of(words),
-        question=question,
-        options=arguments.options_of(words),
-        json=words.json,
-        plot=words.plot,
-        certificate=words.certificate,
-        report=words.report,
-    )
-
-
-def run(command: ComposeCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Compose, report on `console`, and return the exit status."""
-    described = [] if command.report is None else _described(command.files)
-    pipeline = command.pipeline()
-    asking.check_places(command.certificate, command.report)
+    asked = asking.asking_of(words, Compose)
+    if asked.plot is not None and asked.question.curve is None:
+        raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
+    described = [] if asked.report is None else _described(words.files)
+    pipeline = _pipeline(words.files, parameters_of(words), asked.question)
     with reporting("grids") as reporter:
-        found = command.question.answer(pipeline, command.options, reporter)
-    if command.plot is not None and found.curve is not None:
-        plots.plot_composed(found, command.plot)
+        found = asked.question.answer(pipeline, asked.options, reporter)
+    if asked.plot is not None:
+        for chart in found.charts():
+            plots.plot_along(chart, asked.plot)
     digest = None
-    if command.certificate is not None:
-        found = certificate.composition_with_proofs(found, command.options)
-        digest = certificate.write_composition(command.certificate, found, command.options)
-    show_answer(console, found, json=command.json)
-    if command.report is not None:
-        review.refuse_changes(described, _described(command.files))
+    if asked.certificate is not None:
+        found = certificate.composition_with_proofs(found, asked.options)
+        digest = certificate.write_composition(asked.certificate, found, asked.options)
+    show_answer(console, found, json=asked.json)
+    if asked.report is not None:
+        review.refuse_changes(described, _described(words.files))
         listings = [*described, *_programs(pipeline)]
-        review.write(command.report, found, listings, command.certificate, digest)
+        review.write(asked.report, found, listings, asked.certificate, digest)
     if found.interrupted:
         return Status.INTERRUPTED
     if found.answer is not None:
         return asking.STATUS[found.answer]
     return 0 if found.reason is None else Status.UNKNOWN
+
+
+def _pipeline(
+    files: Sequence[Path], parameters: Mapping[str, Fraction], question: Compose
+) -> Pipeline:
+    """Read programs, or one file that describes a pipeline.
+
+    Raises:
+        UserError: If one is wrong, or they do not go together.
+    """
+    first = files[0]
+    if first.suffix.lower() != ".toml":
+        sources = [read_source(path, parameters) for path in files]
+        return question.pipeline(list(map(program_from, sources)), list(map(text_of, sources)))
+    if len(files) > 1:
+        raise UserError("a pipeline is one file", "put all runs into it")
+    for name in _OF_PROGRAMS:
+        if getattr(question, name) is not None:
+            raise UserError(f"--{name} is of programs", f"say it in the runs of '{first}'")
+    if parameters:
+        raise UserError("-p is of programs", f"say params in the runs of '{first}'")
+    return read_pipeline(first, question.adjacency)
 
 
 def _described(files: Sequence[Path]) -> list[pages.Listing]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -35,7 +34,6 @@ def add_parser(commands: Commands) -> None:
         description="Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
         "of an interval: exactly, for Laplace and discrete noise of scales a / eps.",
         epilog=_EXAMPLES,
-        read=partial(asking.asking_of, question=Decide),
         run=run,
     )
     asking.add_asking(parser, Decide)
@@ -43,15 +41,16 @@ def add_parser(commands: Commands) -> None:
     flags.add_report(parser)
 
 
-def run(command: Asking[Decide], console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Decide, report on `console`, and return the exit status."""
-    asking.check_places(command.certificate, command.report)
-    question = command.question
-    program = asking.loaded(command.program, question.pairs)
+    asked = asking.asking_of(words, Decide)
+    given = asking.program_of(words)
+    pairs = asked.question.pairs
+    program = asking.loaded(given, pairs)
     with reporting() as reporter:
-        decision = question.answer(program, command.options, reporter)
-    decision = asking.with_proof(command, program, decision, question.pairs)
-    show_answer(console, decision, json=command.json)
-    digest = asking.write_certificate(command, program, decision, question.pairs)
-    asking.write_report(command, decision, digest)
+        decision = asked.question.answer(program, asked.options, reporter)
+    decision = asking.with_proof(asked, program, decision, pairs)
+    show_answer(console, decision, json=asked.json)
+    digest = asking.write_certificate(asked, given.source, program, decision, pairs)
+    asking.write_report(asked, given.source, decision, digest)
     return asking.status_of(decision)

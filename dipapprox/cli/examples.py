@@ -12,7 +12,6 @@ from rich.table import Table
 from dipapprox.bundled import bundled_programs
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, write, write_new
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.load import DIPA, DPG
@@ -28,14 +27,6 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ExamplesCommand:
-    """The command line, read."""
-
-    name: str | None
-    copy: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -43,30 +34,26 @@ def add_parser(commands: Commands) -> None:
         "examples",
         description="List the programs that come with dipapprox, print one, or copy it.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
     parser.add_argument("--copy", type=Path, metavar="FOLDER", help="copy it there instead")
 
 
-def read(words: argparse.Namespace) -> ExamplesCommand:
-    if words.copy is not None and words.name is None:
-        raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
-    return ExamplesCommand(words.name, words.copy)
-
-
-def run(command: ExamplesCommand, console: Console) -> int:
-    if command.name is None:
+def run(words: argparse.Namespace, console: Console) -> int:
+    """List, print or copy, and return the exit status."""
+    if words.name is None:
+        if words.copy is not None:
+            raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
         table = Table("name", "what it is", box=None, pad_edge=False)
         for name, path in bundled_programs().items():
             table.add_row(name, _title(path))
         show(console, table)
         return 0
-    path = _find(command.name)
+    path = _find(words.name)
     text = path.read_text(encoding="utf-8")
-    if command.copy is not None:
-        write_new(command.copy / path.name, text, console)
+    if words.copy is not None:
+        write_new(words.copy / path.name, text, console)
     elif console.is_terminal:
         show(console, Syntax(text, DpgLexer(), background_color="default"))
     else:

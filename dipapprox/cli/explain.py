@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.cli import arguments, flags
-from dipapprox.cli.asking import GivenProgram, add_program, load, program_of
+from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.explain_closed_form import run_closed_forms
 from dipapprox.cli.explanation import explain
@@ -23,12 +22,10 @@ from dipapprox.cli.explanation_view import (
     unfinished_fields,
 )
 from dipapprox.cli.output import show_json, write
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.core import Input, Program
 from dipapprox.language.values import parse_input
 from dipapprox.limits import limited
-from dipapprox.privacy.options import Options
 from dipapprox.questions import numbers
 from dipapprox.questions.computing import STRUCTURE
 from dipapprox.questions.limiting import LIMITS
@@ -58,19 +55,6 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainCommand:
-    """The command line, read."""
-
-    program: GivenProgram
-    eps: Fraction
-    input: str | None
-    closed_form: bool
-    options: Options
-    format: str
-    json: bool
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -79,7 +63,6 @@ def add_parser(commands: Commands) -> None:
         description="Show final states, guards, dependencies, and integrals before and after\n"
         "optimisation.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     add_program(parser)
@@ -97,54 +80,36 @@ def add_parser(commands: Commands) -> None:
     flags.add_output(parser)
 
 
-def read(words: argparse.Namespace) -> ExplainCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return ExplainCommand(
-        program=program_of(words),
-        eps=numbers.positive(words.eps, "--eps"),
-        input=words.input,
-        closed_form=words.closed_form,
-        options=arguments.options_of(words),
-        format=words.format,
-        json=words.json,
-    )
-
-
 @sound_arithmetic()
-def run(command: ExplainCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Explain on `console` and return the exit status."""
-    program, options = load(command.program), command.options
-    if command.closed_form:
+    given, eps = program_of(words), numbers.positive(words.eps, "--eps")
+    options = arguments.options_of(words)
+    program = load(given)
+    chosen = None if words.input is None else parse_input(words.input, program, "--input")
+    if words.closed_form:
         return run_closed_forms(
             program,
-            None if command.input is None else parse_input(command.input, program, "--input"),
-            command.format,
+            chosen,
+            words.format,
             merge=options.merge,
             limits=options.limits,
-            json=command.json,
+            json=words.json,
             console=console,
         )
-    inputs = (
-        _inputs(program)
-        if command.input is None
-        else [parse_input(command.input, program, "--input")]
-    )
+    inputs = _inputs(program) if chosen is None else [chosen]
     fields: dict[str, object] = {}
     text = ""
     with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
-        explanation = explain(states, command.eps, inputs, options.strategy, options.limits)
-        if command.json:
+        explanation = explain(states, eps, inputs, options.strategy, options.limits)
+        if words.json:
             fields = as_fields(explanation)
         else:
-            text = _FORMATS[command.format](explanation) + "\n"
+            text = _FORMATS[words.format](explanation) + "\n"
     if end.reason is not None:
-        fields = unfinished_fields(program, options.merge, command.eps, end.reason)
-    if command.json:
+        fields = unfinished_fields(program, options.merge, eps, end.reason)
+    if words.json:
         show_json(console, fields)
     elif end.reason is None:
         write(console, text)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_new
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,14 +33,6 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 """
 
 
-@dataclass(frozen=True, slots=True)
-class NewCommand:
-    """The command line, read."""
-
-    path: Path
-    template: Path
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -49,7 +40,6 @@ def add_parser(commands: Commands) -> None:
         "new",
         description="Write a commented program to start from, with claims: NAME.dpg or NAME.py.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument("name", metavar="NAME", help="of the file, with or without its ending")
@@ -62,24 +52,18 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def read(words: argparse.Namespace) -> NewCommand:
-    """Turn words into values.
+def run(words: argparse.Namespace, console: Console) -> int:
+    """Write the file, and return the exit status.
 
     Raises:
-        UserError: If the name is none for a program.
+        UserError: If the name is none for a program, or the file exists.
     """
     (template,) = TEMPLATES.glob(f"{words.template}.*")
     ending = template.suffix
     path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")
     if not re.fullmatch(r"[\w-]+", path.stem):
         raise UserError(f"'{path.stem}' is no name for a program", "use letters, digits, _ and -")
-    return NewCommand(path, template)
-
-
-def run(command: NewCommand, console: Console) -> int:
-    """Write the file, and return the exit status."""
-    text = command.template.read_text(encoding="utf-8")
-    text = text.replace(f"FILE{command.template.suffix}", str(command.path))
-    write_new(command.path, text, console)
-    write(console, f"try: dipapprox test {command.path}\n")
+    text = template.read_text(encoding="utf-8")
+    write_new(path, text.replace(f"FILE{ending}", str(path)), console)
+    write(console, f"try: dipapprox test {path}\n")
     return 0

@@ -1,17 +1,14 @@
-"""Privacy profiles as pictures (`experiments.pictures`)."""
+"""Answers as pictures (`experiments.pictures`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
-from math import ceil, exp, nan
+from math import ceil, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.pictures import (
     COLOURS,
-    LEAST_DELTA,
     colour_norm,
     new_figure,
     save,
@@ -24,124 +21,34 @@ from dipapprox.privacy.heights import LARGEST_DRAWN, colours_of
 from dipapprox.privacy.notation import valuation_text
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.compositions.result import ComposedAnswer
+    from dipapprox.privacy.charts import Curve
     from dipapprox.privacy.probabilities import OutputDistribution
     from dipapprox.privacy.profiles.planes import Place, Planes
-    from dipapprox.privacy.profiles.profile_result import PrivacyCurve, RenyiProfile
 
-_STEPS = 8
-"""Drawn points between two certified ones: envelopes are curved over the budget."""
-
-_MOST_DOTS = 60
 _IN_A_ROW = 3
 """Planes."""
 
 
-def plot_curve(curve: PrivacyCurve, path: Path) -> None:
-    """Draw the two envelopes of a privacy profile, and the certified points.
+def plot_along(chart: Curve, path: Path) -> None:
+    """Draw a number that is enclosed along another.
 
     Raises:
         UserError: If matplotlib is missing or the file cannot be written.
     """
     figure, axes = new_figure()
-    points = curve.envelope.points
-    budgets, lower, upper = _drawn(curve)
-    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35)
-    axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
-    if len(points) <= _MOST_DOTS:
-        certified = [float(p.delta.upper) for p in points]
-        axes.plot([float(p.eps_prv) for p in points], certified, ".", color=COLOURS[0])
-    axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
-    axes.set_ylabel(LEAST_DELTA)
-    title = f"{curve.program} at ε = {curve.eps}: privacy profile"
-    set_heading(axes, title, curve.about())
-    axes.set_xlim(budgets[0], budgets[-1])
+    places = [float(place) for place, _ in chart.points]
+    lower = [float(each.lower) for _, each in chart.points]
+    upper = [float(each.upper) for _, each in chart.points]
+    axes.fill_between(places, lower, upper, color=COLOURS[0], alpha=0.35)
+    axes.plot(places, upper, color=COLOURS[0], linewidth=1.2)
+    axes.set_xlabel(chart.across)
+    axes.set_ylabel(chart.up)
+    set_heading(axes, chart.title, chart.notes)
+    axes.set_xlim(places[0], places[-1])
     axes.set_ylim(bottom=0)
     set_delta_axis(axes.yaxis, upper)
     axes.grid(alpha=0.3)
     save(figure, path)
-
-
-def plot_renyi(found: RenyiProfile, path: Path) -> None:
-    """Draw bounds of Rényi divergences by their order.
-
-    Raises:
-        UserError: If there are not two orders to draw, matplotlib is missing or the file cannot be
-            written.
-    """
-    chart = found.chart()
-    if chart is None:
-        raise found.nothing_to_draw()
-    figure, axes = new_figure()
-    orders = [float(order) for order, _ in chart.points]
-    lower, upper = (
-        [float(end) for end in ends]
-        for ends in zip(*((bounds.lower, bounds.upper) for _, bounds in chart.points), strict=True)
-    )
-    axes.fill_between(orders, lower, upper, color=COLOURS[0], alpha=0.35)
-    axes.plot(orders, upper, color=COLOURS[0], linewidth=1.2)
-    axes.set_xlabel("order $a$ (no unit)")
-    axes.set_ylabel("largest $D_a$ (nats)")
-    set_heading(axes, chart.title, found.about())
-    axes.set_xlim(orders[0], orders[-1])
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    save(figure, path)
-
-
-def plot_composed(found: ComposedAnswer, path: Path) -> None:
-    """Draw the privacy profile of a composition.
-
-    Raises:
-        UserError: If matplotlib is missing or the file cannot be written.
-    """
-    curve = found.curve
-    if curve is None:
-        raise BrokenInvariant("no curve was asked")
-    figure, axes = new_figure()
-    points = curve.points
-    budgets, lower, upper = [], [], []
-    for left, right in pairwise(points):
-        for step in range(_STEPS):
-            place = left.eps_prv + (right.eps_prv - left.eps_prv) * step / _STEPS
-            between = curve.at(place)
-            budgets.append(float(place))
-            lower.append(float(between.lower))
-            upper.append(float(between.upper))
-    budgets.append(float(points[-1].eps_prv))
-    lower.append(float(points[-1].delta.lower))
-    upper.append(float(points[-1].delta.upper))
-    axes.fill_between(budgets, lower, upper, color=COLOURS[0], alpha=0.35)
-    axes.plot(budgets, upper, color=COLOURS[0], linewidth=1.2)
-    axes.set_xlabel(r"budget $\varepsilon_{prv}$ (no unit)")
-    axes.set_ylabel(LEAST_DELTA)
-    runs = found.pipeline.runs
-    set_heading(axes, "privacy profile of a composition", (run.text() for run in runs))
-    axes.set_xlim(budgets[0], budgets[-1])
-    axes.set_ylim(bottom=0)
-    set_delta_axis(axes.yaxis, upper)
-    axes.grid(alpha=0.3)
-    save(figure, path)
-
-
-def _drawn(curve: PrivacyCurve) -> tuple[list[float], list[float], list[float]]:
-    """Sample both envelopes, to drawing accuracy; the certified numbers are in JSON and CSV."""
-    points = curve.envelope.points
-    budgets, lower, upper = [], [], []
-    for left, right in pairwise(points):
-        start, end = exp(float(left.eps_prv)), exp(float(right.eps_prv))
-        for step in range(_STEPS + 1):
-            share = step / _STEPS
-            budget = float(left.eps_prv) + share * float(right.eps_prv - left.eps_prv)
-            x = exp(budget)
-            chord = (x - start) / (end - start)
-            high = float(left.delta.upper)
-            high += chord * float(right.delta.upper - left.delta.upper)
-            lines = [float(p.line.intercept) - float(p.line.slope) * x for p in (left, right)]
-            budgets.append(budget)
-            upper.append(high)
-            lower.append(min(max(*lines, float(right.delta.lower)), high))
-    return budgets, lower, upper
 
 
 def plot_densities(found: OutputDistribution, path: Path) -> None:

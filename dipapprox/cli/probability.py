@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
@@ -42,7 +41,6 @@ def add_parser(commands: Commands) -> None:
         "probability",
         description="Enclose the probability of every output for one input.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     asking.add_asking(parser, Probability)
@@ -50,27 +48,19 @@ def add_parser(commands: Commands) -> None:
     asking.add_plot(parser, "the densities of real outputs")
 
 
-def read(words: argparse.Namespace) -> Asking[Probability]:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    asked = asking.asking_of(words, Probability)
-    # Relative widths may need many bits; nobody asks for more than are needed.
-    return replace(asked, options=replace(asked.options, max_precision=LARGEST_PRECISION))
-
-
-def run(asked: Asking[Probability], console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Compute, report on `console`, and return the exit status."""
-    asking.check_places(None, asked.report)
+    asked = asking.asking_of(words, Probability)
+    given = asking.program_of(words)
+    # Relative widths may need many bits; nobody asks for more than are needed.
+    options = replace(asked.options, max_precision=LARGEST_PRECISION)
     bins = 0 if asked.plot is None else _BINS
-    result = asked.question.with_densities(asking.load(asked.program), asked.options, bins)
+    result = asked.question.with_densities(asking.load(given), options, bins)
     if asked.json or result.outputs:
         show_answer(console, result, json=asked.json)
     if asked.plot is not None and result.histograms:
         plots.plot_densities(result, asked.plot)
-    asking.write_report(asked, result, None)
+    asking.write_report(asked, given.source, result, None)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

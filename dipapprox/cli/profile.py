@@ -8,11 +8,9 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import show_answer, write
 from dipapprox.cli.progress import reporting
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -51,14 +49,6 @@ proved, 130 interrupted
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileCommand:
-    """The command line, read."""
-
-    asking: Asking[Profile]
-    csv: bool
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -66,7 +56,6 @@ def add_parser(commands: Commands) -> None:
         "profile",
         description="Enclose the tightest privacy guarantee of a program at one ε.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     asking.add_asking(parser, Profile)
@@ -77,40 +66,28 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def read(words: argparse.Namespace) -> ProfileCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
+def run(words: argparse.Namespace, console: Console) -> int:
+    """Answer on `console`, and return the exit status."""
     if words.json and words.csv:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
-    return ProfileCommand(asked, words.csv)
-
-
-def run(command: ProfileCommand, console: Console) -> int:
-    """Answer on `console`, and return the exit status."""
-    asked = command.asking
-    asking.check_places(None, asked.report)
+    given = asking.program_of(words)
     question = asked.question
-    program = asking.load(asked.program, question.pairs.text, reals=True, delta=question.delta)
+    program = asking.load(given, question.pairs.text, reals=True, delta=question.delta)
     if asked.plot is not None and question.curve is None and question.renyi is None:
         _check_planes(program)
     with reporting() as reporter:
-        answer = asked.question.answer(program, asked.options, reporter)
-    if command.csv:
+        answer = question.answer(program, asked.options, reporter)
+    if words.csv:
         write(console, as_csv(answer))
     else:
         show_answer(console, answer, json=asked.json)
     around: tuple[Chart, ...] = ()
-    if asked.plot is not None and isinstance(answer, PrivacyCurve):
-        plots.plot_curve(answer, asked.plot)
-    elif asked.plot is not None and isinstance(answer, RenyiProfile):
-        plots.plot_renyi(answer, asked.plot)
+    if asked.plot is not None and isinstance(answer, PrivacyCurve | RenyiProfile):
+        plots.plot_along(answer.chart(), asked.plot)
     elif asked.plot is not None or asked.report is not None:
         around = review.around(program, answer, question.pairs, asked.options, asked.plot)
-    asking.write_report(asked, answer, None, *around)
+    asking.write_report(asked, given.source, answer, None, *around)
     return 0 if answer.reason is None else Status.UNKNOWN
 
 

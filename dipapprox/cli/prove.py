@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import arguments, asking, certificate, flags
-from dipapprox.cli.asking import add_file, add_parameters, parameters_of
+from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import check_place, show_answer, write_whole
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
-from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof
 from dipapprox.proofs.streams.stream_proof import StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
@@ -34,7 +32,8 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import review
     from dipapprox.privacy import page as pages
-    from dipapprox.privacy.result import Result
+    from dipapprox.questions.prove import Proof
+    from dipapprox.services.family_proof import FamilyProof
 else:
     pages = Deferred("dipapprox.privacy.page")
     review = Deferred("dipapprox.cli.review")
@@ -60,32 +59,6 @@ _FAMILIES = "--families"
 _IMPLEMENTS = "--implements"
 
 
-@dataclass(frozen=True, slots=True)
-class ProveCommand:
-    """The command line, read.
-
-    Attributes:
-        for_all: The parameter that may be any number; None for none.
-        draw: Where to draw the automaton; None for nowhere.
-        certificate: Where to write one; None for nowhere.
-        report: Where to write the page for a reviewer; None for nowhere.
-        families: Relations to check, for a service; None to find the budget.
-        implements: A service that it has the laws of; None to find the budget of its own.
-    """
-
-    path: Path
-    parameters: Mapping[str, Fraction]
-    for_all: str | None
-    question: Prove
-    options: Options
-    json: bool
-    draw: Path | None
-    certificate: Path | None
-    report: Path | None
-    families: Path | None
-    implements: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -95,7 +68,6 @@ def add_parser(commands: Commands) -> None:
         "(D ε, 0)-differentially private, for every ε > 0 and all real inputs, or a service for\n"
         "every sequence of calls: exactly, or from both sides; or show what leaves it without any.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     add_file(parser, "a program (.dpg, module.py:name), an automaton (.dipa), or the name of one")
@@ -128,69 +100,48 @@ def add_parser(commands: Commands) -> None:
     flags.add_report(parser)
 
 
-def read(words: argparse.Namespace) -> ProveCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
-    return ProveCommand(
-        path=words.file,
-        parameters=parameters_of(words),
-        for_all=words.for_all,
-        question=arguments.question_of(words, Prove),
-        options=arguments.options_of(words),
-        json=words.json,
-        draw=words.draw,
-        certificate=words.certificate,
-        report=words.report,
-        families=words.families,
-        implements=words.implements,
-    )
-
-
-def run(command: ProveCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Prove, report on `console`, and return the exit status."""
-    if command.draw is not None:
-        check_place(command.draw, _DRAW)
-    asking.check_places(command.certificate, command.report)
-    listings = _listings(command)
-    subject = load_subject(command.path, command.parameters, command.for_all)
+    asked = asking.asking_of(words, Prove)
+    if words.draw is not None:
+        check_place(words.draw, _DRAW)
+    parameters = parameters_of(words)
+    files = [each for each in (words.file, words.implements) if each is not None]
+    listings = _listings(files, parameters) if asked.report is not None else []
+    subject = load_subject(words.file, parameters, words.for_all)
     endless = isinstance(subject, Program) and subject.rounds is not None
-    if command.draw is not None and not endless and language_of(command.path) != DIPA:
+    if words.draw is not None and not endless and language_of(words.file) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
-    if command.implements is not None:
-        return _check_implementation(command, subject, listings, console)
-    if command.families is not None:
-        return _check_families(command, subject, listings, console)
-    proof = command.question.answer(subject, command.options)
-    if command.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
-        write_whole(command.draw, proof.to_dot(), _DRAW)
     digest = None
-    if command.certificate is not None and isinstance(proof, Certifiable):
-        proof = certificate.budget_with_proof(proof, command.options)
-        text = source_text(command.path, command.parameters)
-        digest = certificate.write_proof(command.certificate, text, proof, command.options)
-    if command.json and isinstance(proof, AutomatonProof) and proof.stopping:
-        where = ", ".join(proof.stopping)
-        print(
-            f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
-            file=sys.stderr,
-        )
-    show_answer(console, proof, json=command.json)
-    _write_report(command, listings, proof, digest)
+    proof: Proof | FamilyProof
+    if words.implements is not None:
+        proof = _implementation(words, asked, subject, load_subject(words.implements, parameters))
+    elif words.families is not None:
+        proof = _families(words, asked, subject)
+    else:
+        proof = asked.question.answer(subject, asked.options)
+        if words.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
+            write_whole(words.draw, proof.to_dot(), _DRAW)
+        if asked.certificate is not None and isinstance(proof, Certifiable):
+            proof = certificate.budget_with_proof(proof, asked.options)
+            text = source_text(words.file, parameters)
+            digest = certificate.write_proof(asked.certificate, text, proof, asked.options)
+        if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
+            where = ", ".join(proof.stopping)
+            print(
+                f"warning: that it may stop in {where} is taken as unseen (--stops visible)",
+                file=sys.stderr,
+            )
+    show_answer(console, proof, json=asked.json)
+    if asked.report is not None:
+        review.refuse_changes(listings, _listings(files, parameters))
+        review.write(asked.report, proof, listings, asked.certificate, digest)
     return asking.status_of(proof)
 
 
-def _listings(command: ProveCommand) -> tuple[pages.Listing, ...]:
-    """Read the texts for the report, if one is wanted."""
-    if command.report is None:
-        return ()
-    files = [each for each in (command.path, command.implements) if each is not None]
-    return tuple(
-        pages.Listing(path.stem, _shown_as(path), source_text(path, command.parameters))
-        for path in files
-    )
+def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[pages.Listing]:
+    """Read the texts for the report."""
+    return [pages.Listing(p.stem, _shown_as(p), source_text(p, parameters)) for p in files]
 
 
 def _shown_as(path: Path) -> str:
@@ -199,53 +150,39 @@ def _shown_as(path: Path) -> str:
     return DPG if language == PYTHON else language
 
 
-def _write_report(
-    command: ProveCommand,
-    listings: tuple[pages.Listing, ...],
-    proof: Result,
-    digest: str | None = None,
-) -> None:
-    """Write the page for a reviewer, if one is wanted."""
-    if command.report is not None:
-        review.refuse_changes(listings, _listings(command))
-        review.write(command.report, proof, listings, command.certificate, digest)
+def _implementation(
+    words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
+) -> Proof:
+    """Compare with an idealised service.
 
-
-def _check_implementation(
-    command: ProveCommand, subject: Subject, listings: tuple[pages.Listing, ...], console: Console
-) -> int:
-    """Compare with an idealised service, report on `console`, and return the exit status."""
-    path, question = command.implements or Path(), command.question
-    idealised = load_subject(path, command.parameters)
-    for each, file in ((subject, command.path), (idealised, path)):
+    Raises:
+        UserError: If one is no service, or more is asked than is answered.
+    """
+    question = asked.question
+    for each, file in ((subject, words.file), (idealised, words.implements)):
         if not isinstance(each, Service):
             raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
-    if command.certificate is not None or command.families is not None or question.eps is not None:
+    if asked.certificate is not None or words.families is not None or question.eps is not None:
         raise UserError(f"{_IMPLEMENTS} goes with --budget and --examiner only")
     assert isinstance(subject, Service)
     assert isinstance(idealised, Service)
-    proof = prove_implementation(
-        subject, idealised, question.budget, question.examiner, command.options.limits
+    return prove_implementation(
+        subject, idealised, question.budget, question.examiner, asked.options.limits
     )
-    show_answer(console, proof, json=command.json)
-    _write_report(command, listings, proof)
-    return asking.status_of(proof)
 
 
-def _check_families(
-    command: ProveCommand, subject: Subject, listings: tuple[pages.Listing, ...], console: Console
-) -> int:
-    """Check given families, report on `console`, and return the exit status."""
+def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> FamilyProof:
+    """Check given families.
+
+    Raises:
+        UserError: If it is about no service, or more is asked than is answered.
+    """
     if not isinstance(subject, Service):
-        raise UserError(f"{_FAMILIES} is for services: '{command.path}' is none")
-    if command.certificate is not None:
+        raise UserError(f"{_FAMILIES} is for services: '{words.file}' is none")
+    if asked.certificate is not None:
         raise UserError(f"{_FAMILIES} has no certificate: the families are what there is to check")
-    families = read_families(command.families or Path(), subject)
-    question = command.question
-    limits = command.options.limits
-    proof = prove_families(
+    families = read_families(words.families, subject)
+    question, limits = asked.question, asked.options.limits
+    return prove_families(
         subject, families, question.budget, question.examiner, limits, question.eps
     )
-    show_answer(console, proof, json=command.json)
-    _write_report(command, listings, proof)
-    return asking.status_of(proof)

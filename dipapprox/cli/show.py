@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.syntax import Syntax
@@ -14,7 +11,6 @@ from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show, show_json, write
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
@@ -48,16 +44,6 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ShowCommand:
-    """The command line, read."""
-
-    path: Path
-    parameters: Mapping[str, Fraction]
-    core: bool
-    json: bool
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -65,7 +51,6 @@ def add_parser(commands: Commands) -> None:
         "show",
         description="Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
@@ -76,22 +61,13 @@ def add_parser(commands: Commands) -> None:
     flags.add_output(parser)
 
 
-def read(words: argparse.Namespace) -> ShowCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a parameter is malformed, or flags do not go together.
-    """
+def run(words: argparse.Namespace, console: Console) -> int:
+    """Print the program, and return the exit status."""
     if words.json and not words.core:
         raise UserError("--json needs --core", "a program's text is no JSON object")
-    return ShowCommand(words.file, parameters_of(words), words.core, words.json)
-
-
-def run(command: ShowCommand, console: Console) -> int:
-    """Print the program, and return the exit status."""
-    source = read_source(command.path, command.parameters)
-    if command.core:
-        return _show_machine(source, command.json, console)
+    source = read_source(words.file, parameters_of(words))
+    if words.core:
+        return _show_machine(source, words.json, console)
     text = print_program(source.program) if source.language == DIP else source.text
     if console.is_terminal:
         show(console, Syntax(text, DpgLexer(), background_color="default"))

@@ -12,7 +12,6 @@ from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
 from dipapprox.cli.sweep_report import count_cases, summary_report
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_lines
 from dipapprox.experiments.sweep.plots import plot_groups
@@ -50,18 +49,6 @@ exit status: 0 all cases are in the file (whatever their answers), 2 bad input o
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SweepCommand:
-    """The command line, read: a sweep to run, or a results file to show."""
-
-    spec: Path | None
-    out: Path | None
-    summary: Path | None
-    jobs: int
-    cluster: str | None
-    plot: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -70,7 +57,6 @@ def add_parser(commands: Commands) -> None:
         description="Run all cases of a grid in processes of their own and write one line of\n"
         "JSON for each.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument(
@@ -96,52 +82,38 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def read(words: argparse.Namespace) -> SweepCommand:
-    """Turn words into values.
+def run(words: argparse.Namespace, console: Console) -> int:
+    """Run the sweep or show the file, and return the exit status.
 
     Raises:
-        UserError: If they ask for nothing, or for two things.
+        UserError: If the words ask for nothing, or for two things.
     """
     if words.summary is not None:
         if words.spec is not None or words.out is not None or words.cluster is not None:
             raise UserError("--summary shows a results file and runs nothing")
-    elif words.spec is None or words.out is None:
+        return _summary(words.summary, words.plot, console)
+    if words.spec is None or words.out is None:
         raise UserError(
             "sweep needs a SPEC and --out FILE, or --summary FILE",
             "dipapprox sweep grid.toml --out results.jsonl",
         )
-    elif words.plot is not None:
+    if words.plot is not None:
         raise UserError("--plot goes with --summary")
-    return SweepCommand(
-        spec=words.spec,
-        out=words.out,
-        summary=words.summary,
-        jobs=numbers.whole(1)(words.jobs, "--jobs"),
-        cluster=words.cluster,
-        plot=words.plot,
-    )
-
-
-def run(command: SweepCommand, console: Console) -> int:
-    """Run the sweep or show the file, and return the exit status."""
-    if command.summary is not None:
-        return _summary(command.summary, command.plot, console)
-    assert command.spec is not None
-    assert command.out is not None
-    sweep = Sweep(read_spec(command.spec), command.out, command.jobs, command.cluster)
+    jobs = numbers.whole(1)(words.jobs, "--jobs")
+    sweep = Sweep(read_spec(words.spec), words.out, jobs, words.cluster)
     with reporting("cases") as reporter:
         try:
             sweep.run(reporter)
         except KeyboardInterrupt:
             print(
-                f"interrupted: {sweep.before + sweep.done} cases are in {command.out}; "
+                f"interrupted: {sweep.before + sweep.done} cases are in {words.out}; "
                 "the same command goes on from there",
                 file=sys.stderr,
             )
             return Status.INTERRUPTED
         except WorkerLost as lost:
             raise LimitReached(
-                f"{lost}; {sweep.before + sweep.done} cases are kept in {command.out}"
+                f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"
             ) from lost
     failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
     cases = count_cases(sweep.cases)

@@ -12,9 +12,8 @@ from rich.table import Table as Grid
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
-from dipapprox.data_classes import dataclass
 from dipapprox.experiments.machine import describe_machine
-from dipapprox.experiments.tables.plan import TablePlan, plan
+from dipapprox.experiments.tables.plan import plan
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Table, write_tables
 
@@ -35,15 +34,6 @@ exit status: 0 every difference is explained, 1 some is not, 2 bad input or usag
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TablesCommand:
-    """The command line, read."""
-
-    tables: tuple[TablePlan, ...]
-    quick: bool
-    out: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -52,7 +42,6 @@ def add_parser(commands: Commands) -> None:
         description="Rerun every row of the papers' tables and print ours beside the published\n"
         "verdict, structure and time.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument(
@@ -67,39 +56,21 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def read(words: argparse.Namespace) -> TablesCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If there is no such table.
-    """
-    return TablesCommand(
-        tables=plan().chosen(words.names),
-        quick=words.quick,
-        out=words.out,
-    )
-
-
-def run(command: TablesCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Make the tables, and return the exit status."""
-    if command.out is not None:
-        make_folder(command.out)
+    chosen = plan().chosen(words.names)
+    if words.out is not None:
+        make_folder(words.out)
     made = []
     with reporting("tables") as reporter:
-        for table in make_tables(plan(), command.tables, quick=command.quick, progress=reporter):
+        for table in make_tables(plan(), chosen, quick=words.quick, progress=reporter):
             made.append(table)
             _show(table, console)
-    if command.out is not None:
+    if words.out is not None:
         names = [table.name for table in made] if len(made) < len(plan().tables) else []
-        words = ["dipapprox tables", *names]
-        words += ["--quick"] if command.quick else []
-        written = write_tables(
-            plan(),
-            made,
-            command.out,
-            " ".join([*words, f"--out {command.out}"]),
-            describe_machine(),
-        )
+        quick = ["--quick"] if words.quick else []
+        line = " ".join(["dipapprox tables", *names, *quick, f"--out {words.out}"])
+        written = write_tables(plan(), made, words.out, line, describe_machine())
         show(console, f"wrote {written[0]} and {len(written) - 1} CSV files")
     unexplained = [f"table {table.name}: {each}" for table in made for each in table.unexplained]
     for each in unexplained:

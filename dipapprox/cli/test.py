@@ -8,13 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import flags
 from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Commands, Status, add_command
 from dipapprox.cli.junit import junit_xml
-from dipapprox.cli.output import check_place, show_json, write, write_whole
+from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.cli.tested import TestedClaims, shown
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.load import (
@@ -62,26 +61,6 @@ exit status: 0 all hold, 1 one is false, 2 bad input or an error, 3 one is unkno
 _JUNIT = "--junit"
 
 
-@dataclass(frozen=True, slots=True)
-class TestCommand:
-    """The command line, read.
-
-    Attributes:
-        seconds: For each claim; None for no limit.
-        junit: Where to write a report for services that run tests; None for nowhere.
-        report: Where to write the page for a reviewer; None for nowhere.
-        may_be_none: Whether a file need not have any claims.
-    """
-
-    files: tuple[Path, ...]
-    seconds: float | None
-    memory: int
-    junit: Path | None
-    report: Path | None
-    may_be_none: bool
-    json: bool
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -89,7 +68,6 @@ def add_parser(commands: Commands) -> None:
         "test",
         description="Test the claims that stand with programs, and say which do not hold.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     parser.add_argument(
@@ -110,58 +88,43 @@ def add_parser(commands: Commands) -> None:
     flags.add_report(parser)
 
 
-def read(words: argparse.Namespace) -> TestCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed.
-    """
-    given = words.each_timeout
-    return TestCommand(
-        files=tuple(words.files),
-        seconds=None if given is None else numbers.seconds(given, "--timeout"),
-        memory=flags.default_memory(),
-        junit=words.junit,
-        report=words.report,
-        may_be_none=words.allow_empty,
-        json=words.json,
-    )
-
-
-def run(command: TestCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Test, report on `console`, and return the exit status."""
-    if command.junit is not None:
-        check_place(command.junit, _JUNIT)
-    asking.check_places(None, command.report)
+    given, memory = words.each_timeout, flags.default_memory()
+    seconds = None if given is None else numbers.seconds(given, "--timeout")
+    if words.junit is not None:
+        check_place(words.junit, _JUNIT)
+    if words.report is not None:
+        check_new(words.report, flags.REPORT)
     claims: dict[Path, tuple[Claim, ...]] = {}
-    for path in command.files:
+    for path in words.files:
         found = claims_in(file_or_bundled(path))
-        if not command.may_be_none and not any(found.values()):
+        if not words.allow_empty and not any(found.values()):
             hint = "a line such as '# claim: DP at eps = 1, delta = 0' is one"
             raise UserError(f"there are no claims in '{path}'", hint)
         claims |= {program: asked for program, asked in found.items() if asked}
-    listings = [] if command.report is None else _listings(claims)
+    listings = [] if words.report is None else _listings(claims)
     tested: dict[Path, list[Tested]] = {}
     for path, asked in claims.items():
-        if not command.json:
+        if not words.json:
             write(console, f"{visible(str(path))}\n")
         for claim in asked:
-            limits = Limits(seconds=command.seconds, memory=command.memory)
+            limits = Limits(seconds=seconds, memory=memory)
             with watching(limits):
                 result = try_claim(claim, path, Options(limits=limits))
             tested.setdefault(path, []).append(result)
-            if not command.json:
+            if not words.json:
                 write(console, _line(result))
-    if command.junit is not None:
-        write_whole(command.junit, junit_xml(tested), _JUNIT)
+    if words.junit is not None:
+        write_whole(words.junit, junit_xml(tested), _JUNIT)
     answer = TestedClaims(tested)
-    if command.json:
+    if words.json:
         show_json(console, answer.to_dict())
     else:
         write(console, f"\n{answer.summary()}\n" if tested else "no claims\n")
-    if command.report is not None:
+    if words.report is not None:
         review.refuse_changes(listings, _listings(claims))
-        review.write(command.report, answer, listings, None, None)
+        review.write(words.report, answer, listings, None, None)
     return _status(answer.outcomes)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import write, write_whole
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.language.call_sequences import read_calls
 from dipapprox.language.load import read_source
@@ -40,17 +37,6 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 _OUT = "--out"
 
 
-@dataclass(frozen=True, slots=True)
-class UnrollCommand:
-    """The command line, read."""
-
-    path: Path
-    calls: str
-    parameters: Mapping[str, Fraction]
-    examiner: tuple[str, ...]
-    out: Path | None
-
-
 def add_parser(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = add_command(
@@ -59,7 +45,6 @@ def add_parser(commands: Commands) -> None:
         description="Write one sequence of calls of a service as a program without state: its\n"
         "only input is whether one data call is made, its outputs are the replies.",
         epilog=_EXAMPLES,
-        read=read,
         run=run,
     )
     add_file(parser, "a service (.dpg)")
@@ -76,29 +61,20 @@ def add_parser(commands: Commands) -> None:
     )
 
 
-def read(words: argparse.Namespace) -> UnrollCommand:
-    """Turn words into values.
-
-    Raises:
-        UserError: If a value is malformed.
-    """
-    examiner = kinds.names(words.examiner, "--examiner")
-    return UnrollCommand(words.file, words.calls, parameters_of(words), examiner, words.out)
-
-
-def run(command: UnrollCommand, console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Write the program, and return the exit status."""
-    source = read_source(command.path, command.parameters)
+    seen = kinds.names(words.examiner, "--examiner")
+    source = read_source(words.file, parameters_of(words))
     program = source.program
     if not is_service(program):
-        raise UserError(f"'{command.path}' is no service", "it has no handlers, 'on data … do'")
+        raise UserError(f"'{words.file}' is no service", "it has no handlers, 'on data … do'")
     service = elaborate_service(program, source.parameters, source.name)
-    calls = read_calls(command.calls, service)
-    users = examiner_of(service, command.examiner).users
-    title = f"# {command.path.name}, the calls: {' '.join(command.calls.split())}\n"
+    calls = read_calls(words.calls, service)
+    users = examiner_of(service, seen).users
+    title = f"# {words.file.name}, the calls: {' '.join(words.calls.split())}\n"
     text = title + print_program(unroll(program, service, calls, users))
-    if command.out is None:
+    if words.out is None:
         write(console, text)
     else:
-        write_whole(command.out, text, _OUT)
+        write_whole(words.out, text, _OUT)
     return 0

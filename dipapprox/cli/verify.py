@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
-from dipapprox.cli.asking import Asking
 from dipapprox.cli.command import Commands, add_command
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -43,7 +42,6 @@ def add_parser(commands: Commands) -> None:
         "verify",
         description="Decide whether a program is (eps_prv, delta)-differentially private.",
         epilog=_EXAMPLES,
-        read=partial(asking.asking_of, question=Verify),
         run=run,
     )
     asking.add_asking(parser, Verify)
@@ -52,24 +50,24 @@ def add_parser(commands: Commands) -> None:
     asking.add_plot(parser, "where the worst pair of real inputs lies,")
 
 
-def run(command: Asking[Verify], console: Console) -> int:
+def run(words: argparse.Namespace, console: Console) -> int:
     """Verify, report on `console`, and return the exit status."""
-    question = command.question
-    asking.check_places(command.certificate, command.report)
+    asked = asking.asking_of(words, Verify)
+    given = asking.program_of(words)
+    question, options, source = asked.question, asked.options, given.source
     everywhere = isinstance(question.eps, ClosedInterval)
-    program = asking.loaded(command.program, question.pairs, reals=True, delta=question.exact_delta)
-    if command.plot is not None:
+    program = asking.loaded(given, question.pairs, reals=True, delta=question.exact_delta)
+    if asked.plot is not None:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
-        verdict = question.answer(program, command.options, reporter)
-    verdict = asking.with_proof(command, program, verdict, question.pairs)
-    show_answer(console, verdict, json=command.json)
+        verdict = question.answer(program, options, reporter)
+    verdict = asking.with_proof(asked, program, verdict, question.pairs)
+    show_answer(console, verdict, json=asked.json)
     drawn: tuple[Chart, ...] = ()
-    digest = asking.write_certificate(command, program, verdict, question.pairs)
-    if isinstance(verdict, Verdict) and command.report is not None:
-        drawn = review.profile_of(program, verdict, question.pairs, command.options)
-    if command.report is not None or command.plot is not None:
-        pairs, options = question.pairs, command.options
-        drawn += review.around(program, verdict, pairs, options, command.plot)
-    asking.write_report(command, verdict, digest, *drawn)
+    digest = asking.write_certificate(asked, source, program, verdict, question.pairs)
+    if isinstance(verdict, Verdict) and asked.report is not None:
+        drawn = review.profile_of(program, verdict, question.pairs, options)
+    if asked.report is not None or asked.plot is not None:
+        drawn += review.around(program, verdict, question.pairs, options, asked.plot)
+    asking.write_report(asked, source, verdict, digest, *drawn)
     return asking.status_of(verdict)

@@ -22,7 +22,7 @@ from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.pairs.growth import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.charts import Chart, Curve, between
+from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Worst
 from dipapprox.privacy.description import Description, Tone, count, interval, known, seconds_text
@@ -204,7 +204,7 @@ class ComposedAnswer(Result):
             "seconds": round(self.seconds, 6),
         }
 
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> tuple[Curve, ...]:
         """Return the profile, drawn, if it was asked."""
         if self.curve is None:
             return ()

@@ -364,11 +364,18 @@ class RenyiProfile(_AtOneEps):
             and each.divergence.upper is not None
         ]
 
-    def chart(self) -> Curve | None:
-        """Draw the divergences by order; None if there are not two with bounds."""
+    def chart(self) -> Curve:
+        """Draw the divergences by order.
+
+        Raises:
+            UserError: If there are not two finite orders with bounds.
+        """
         places = [order for order, _ in self._bounded()]
         if len(places) < 2:
-            return None
+            raise UserError(
+                "there is nothing to draw: two finite orders with bounds are needed",
+                'for example renyi="1,3/2,2,4,8"',
+            )
         return Curve(
             title=f"{self.program} at ε = {self.eps}: Rényi divergences",
             across="order a (no unit)",
@@ -378,9 +385,8 @@ class RenyiProfile(_AtOneEps):
         )
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the divergences by order, drawn."""
-        chart = self.chart()
-        return () if chart is None else (chart,)
+        """Return the divergences by order, drawn, if there are two with bounds."""
+        return (self.chart(),) if len(self._bounded()) > 1 else ()
 
     def plot(self) -> Picture:
         """Return them as a picture: notebooks show it, `.save("renyi.svg")` keeps it.
@@ -388,15 +394,7 @@ class RenyiProfile(_AtOneEps):
         Raises:
             UserError: If there are not two finite orders with bounds.
         """
-        chart = self.chart()
-        if chart is None:
-            raise self.nothing_to_draw()
-        return Picture(chart)
-
-    def nothing_to_draw(self) -> UserError:
-        """Return the error for orders of which no curve is made."""
-        hint = 'for example renyi="1,3/2,2,4,8"'
-        return UserError("there is nothing to draw: two finite orders with bounds are needed", hint)
+        return Picture(self.chart())
 
     def describe(self) -> Description:
         """Return what people see of it."""
