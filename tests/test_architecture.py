@@ -35,7 +35,6 @@ LAYERS = (
     "limits",
     "processes",
     "exponentials",
-    "elementary",
     "arithmetic",
     "laws",
     "graphs",

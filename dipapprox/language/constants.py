@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.symbols import ABSOLUTE, EPSILON, EXTREMES, LOGARITHM, ROOT
 from dipapprox.source import Span
+
+if TYPE_CHECKING:
+    from dipapprox.arithmetic import elementary
+    from dipapprox.arithmetic.elementary import Number
+else:
+    elementary = Deferred("dipapprox.arithmetic.elementary")
 
 _MOST_BITS = 10_000
 _LARGEST_EXPONENT = 100
@@ -29,7 +37,7 @@ class Wrong(Exception):
         diagnosis.report(self.kind, self.message, self.span, self.hint)
 
 
-Monomial = tuple[Fraction, int]
+Monomial = tuple["Number", int]
 """(coefficient, degree): coefficient * eps ** degree"""
 
 
@@ -40,7 +48,7 @@ def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fractio
         Wrong: If it is not constant, divides by zero or gets too large.
     """
     coefficient, degree = monomial(node, constants)
-    if degree:
+    if degree or not isinstance(coefficient, Fraction):
         raise BrokenInvariant("the checker let eps into something other than a scale")
     return coefficient
 
@@ -67,7 +75,7 @@ def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fr
         Wrong: If it is not of that form or not > 0.
     """
     coefficient, degree = monomial(node, constants)
-    if degree != 1 or coefficient <= 0:
+    if degree != 1 or not isinstance(coefficient, Fraction) or coefficient <= 0:
         raise Wrong(
             "value error", "a rate must be a*eps with a number a > 0", node.span,
             "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them",
@@ -101,12 +109,24 @@ def power(base: Fraction, exponent: int, span: Span | None) -> Fraction:
     return value
 
 
-def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomial:
-    """Evaluate a rational multiple of a power of eps.
+def monomial(
+    node: ast.Expression, constants: Mapping[str, Fraction], *, irrational: bool = False
+) -> Monomial:
+    """Evaluate a multiple of a power of eps.
+
+    Args:
+        node: The expression.
+        constants: Values of its names.
+        irrational: Whether there may be square roots and logarithms; else it is a rational one.
 
     Raises:
         Wrong: If it is none.
+        NoValue: If a number is not positive that has to be, or cannot be told from 0.
     """
+
+    def part(operand: ast.Expression) -> Monomial:
+        return monomial(operand, constants, irrational=irrational)
+
     match node:
         case ast.Number(value):
             return value, 0
@@ -118,28 +138,42 @@ def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomia
             hint = "a parameter must be declared above the place that uses it"
             raise Wrong("type error", f"'{name}' is not constant here", node.span, hint)
         case ast.Negative(operand):
-            coefficient, degree = monomial(operand, constants)
+            coefficient, degree = part(operand)
             return -coefficient, degree
         case ast.Sum(operands, operators):
-            return _sum(node, operands, operators, constants)
+            return _sum(node, operators, list(map(part, operands)))
         case ast.Product(operands, operators):
-            coefficient, degree = monomial(operands[0], constants)
+            coefficient, degree = part(operands[0])
             for operator, operand in zip(operators, operands[1:], strict=True):
-                factor, shift = monomial(operand, constants)
+                factor, shift = part(operand)
                 if operator == "*":
                     coefficient, degree = coefficient * factor, degree + shift
-                elif factor == 0:
+                elif not factor:
                     raise Wrong("value error", "division by zero", operand.span)
                 else:
                     coefficient, degree = coefficient / factor, degree - shift
-                check_size(coefficient, node.span)
+                _check_number(coefficient, node.span)
             return coefficient, degree
         case ast.Power(base, exponent):
-            coefficient, degree = monomial(base, constants)
+            coefficient, degree = part(base)
             times = evaluate_exponent(exponent, constants)
-            return power(coefficient, times, node.span), degree * times
+            if isinstance(coefficient, Fraction):
+                return power(coefficient, times, node.span), degree * times
+            coefficient = coefficient**times
+            _check_number(coefficient, node.span)
+            return coefficient, degree * times
         case ast.Call(name, (_, *_) as arguments) if name in EXTREMES or name == ABSOLUTE:
-            return _extreme(node, name, [monomial(each, constants) for each in arguments])
+            return _extreme(node, name, list(map(part, arguments)))
+        case ast.Call(name, (argument,)) if name in (ROOT, LOGARITHM) and irrational:
+            coefficient, degree = part(argument)
+            if name == ROOT and degree % 2 == 0:
+                return elementary.square_root(coefficient), degree // 2
+            if name == LOGARITHM and not degree:
+                return elementary.logarithm(coefficient), 0
+            raise Wrong(
+                "value error", f"'{name}' of something that depends on eps", argument.span,
+                "a scale is a number times eps or 1/eps; a parameter may hold a number of its own",
+            )  # fmt: skip
         case ast.Call(name) if name in (ROOT, LOGARITHM):
             message = f"a rational number is needed here, and '{name}' stands in scales only"
             raise Wrong("type error", message, node.span)
@@ -148,44 +182,50 @@ def monomial(node: ast.Expression, constants: Mapping[str, Fraction]) -> Monomia
 
 
 def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Monomial:
-    """Return max, min or abs of multiples of one power of eps, which is > 0."""
-    numbers = [coefficient for coefficient, _ in given]
-    degree = common_degree(node, name, given)
-    return abs(numbers[0]) if name == ABSOLUTE else EXTREMES[name](numbers), degree
-
-
-def common_degree(node: ast.Expression, name: str, given: Sequence[Monomial]) -> int:
-    """Return the power of eps that numbers are multiples of, those that are 0 apart.
+    """Return max, min or abs of multiples of one power of eps, which is > 0.
 
     Raises:
-        Wrong: If there are several: which number is larger depends on eps.
+        Wrong: If there are several powers: which number is larger depends on eps.
     """
     degrees = {degree for coefficient, degree in given if coefficient}
     if len(degrees) > 1:
         message = f"'{name}' of different powers of eps"
         hint = "which is larger depends on eps; a scale is a/eps, a constant or a*eps"
         raise Wrong("value error", message, node.span, hint)
-    return degrees.pop() if degrees else 0
+    numbers = [coefficient for coefficient, _ in given]
+    if name == ABSOLUTE:
+        name, numbers = "max", [numbers[0], -numbers[0]]
+    return EXTREMES[name](numbers), degrees.pop() if degrees else 0
 
 
-def _sum(
-    node: ast.Expression,
-    operands: tuple[ast.Expression, ...],
-    operators: tuple[str, ...],
-    constants: Mapping[str, Fraction],
-) -> Monomial:
-    total, degree = monomial(operands[0], constants)
-    for operator, operand in zip(operators, operands[1:], strict=True):
-        term, term_degree = monomial(operand, constants)
-        if term and total and term_degree != degree:
-            raise Wrong(
-                "value error", "terms with different powers of eps in a scale", node.span,
-                "a scale is a/eps, a constant or a*eps; draw two samples and add them",
-            )  # fmt: skip
-        degree = degree if total else term_degree
-        total = total + term if operator == "+" else total - term
-        check_size(total, node.span)
-    return total, degree
+def _sum(node: ast.Expression, operators: Sequence[str], given: Sequence[Monomial]) -> Monomial:
+    by_degree: dict[int, list[Number]] = {}
+    for operator, (term, degree) in zip(("+", *operators), given, strict=True):
+        by_degree.setdefault(degree, []).append(term if operator == "+" else -term)
+    totals = {degree: _total(terms, node.span) for degree, terms in by_degree.items()}
+    left = [(total, degree) for degree, total in totals.items() if total]
+    if len(left) > 1:
+        raise Wrong(
+            "value error", "terms with different powers of eps in a scale", node.span,
+            "a scale is a/eps, a constant or a*eps; draw two samples and add them",
+        )  # fmt: skip
+    return left[0] if left else (Fraction(0), 0)
+
+
+def _total(terms: Iterable[Number], span: Span | None) -> Number:
+    total = Fraction(0)
+    others: list[Number] = []
+    for term in terms:
+        if isinstance(term, Fraction):
+            total += term
+            check_size(total, span)
+        else:
+            others.append(term)
+    return elementary.total((total, *others)) if others else total
+
+
+def _check_number(value: Number, span: Span | None) -> None:
+    check_size(value if isinstance(value, Fraction) else value.coefficient, span)
 
 
 def check_size(value: Fraction, span: Span | None) -> None:

@@ -52,24 +52,21 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language import ast
-from dipapprox.language.constants import Wrong, common_degree, evaluate_exponent, monomial
-from dipapprox.language.symbols import ABSOLUTE, DELTA, EXTREMES, LOGARITHM, ROOT
-from dipapprox.language.traversal import computed_in
+from dipapprox.language.constants import Wrong, monomial
+from dipapprox.language.symbols import DELTA
 from dipapprox.laws.distribution import Scale
 
 if TYPE_CHECKING:
-    from dipapprox import elementary
-    from dipapprox.elementary import Elementary
+    from dipapprox.arithmetic import elementary
 else:
-    elementary = Deferred("dipapprox.elementary")
+    elementary = Deferred("dipapprox.arithmetic.elementary")
 
 ACCURACY = 256
 """Bits of rational numbers in the place of irrational ones."""
@@ -94,13 +91,10 @@ def evaluate_scale(node: ast.Expression, constants: Mapping[str, Fraction]) -> S
     Raises:
         Wrong: If it is not of that form or not > 0.
     """
-    if next(computed_in(node), None) is None:
-        coefficient, degree = monomial(node, constants)
-        return ScaleInUse(_scale(coefficient, degree, node), Fraction(0))
     try:
-        value, degree = _form(node, constants)
-        if value.is_rational:
-            return ScaleInUse(_scale(value.coefficient, degree, node), Fraction(0))
+        value, degree = monomial(node, constants, irrational=True)
+        if isinstance(value, Fraction):
+            return ScaleInUse(_scale(value, degree, node), Fraction(0))
         near, error = elementary.approximate(value, ACCURACY)
     except elementary.NoValue as none:
         hint = ""
@@ -121,93 +115,3 @@ def _scale(coefficient: Fraction, degree: int, node: ast.Expression) -> Scale:
         shown = {-1: f"{coefficient}/eps", 0: str(coefficient), 1: f"{coefficient}*eps"}[degree]
         raise Wrong("value error", f"a scale must be > 0, got {shown}", node.span)
     return Scale(coefficient, degree)
-
-
-def _form(node: ast.Expression, constants: Mapping[str, Fraction]) -> tuple[Elementary, int]:
-    """Return (c, n): the expression is c · eps^n.
-
-    Raises:
-        Wrong: If it is not of that form.
-        NoValue: If it has no value.
-    """
-    match node:
-        case ast.Call(name, (argument,)) if name in (ROOT, LOGARITHM):
-            return _function(name, argument, constants)
-        case ast.Call(name, (_, *_) as arguments) if name in EXTREMES or name == ABSOLUTE:
-            return _extreme(node, name, [_form(each, constants) for each in arguments])
-        case ast.Negative(operand):
-            value, degree = _form(operand, constants)
-            return elementary.product(elementary.rational(Fraction(-1)), value), degree
-        case ast.Product(operands, operators):
-            value, degree = elementary.rational(Fraction(1)), 0
-            for operator, operand in zip(("*", *operators), operands, strict=True):
-                sign = 1 if operator == "*" else -1
-                factor, own = _form(operand, constants)
-                value = elementary.product(value, elementary.power(factor, sign))
-                degree += sign * own
-            return value, degree
-        case ast.Sum(operands, operators):
-            return _sum(node, operands, operators, constants)
-        case ast.Power(base, exponent):
-            value, degree = _form(base, constants)
-            times = evaluate_exponent(exponent, constants)
-            return elementary.power(value, times), degree * times
-        case _:
-            coefficient, degree = monomial(node, constants)
-            return elementary.rational(coefficient), degree
-
-
-def _function(
-    name: str, argument: ast.Expression, constants: Mapping[str, Fraction]
-) -> tuple[Elementary, int]:
-    value, degree = _form(argument, constants)
-    if name == ROOT and degree % 2 == 0:
-        return elementary.square_root(value), degree // 2
-    if name == LOGARITHM and not degree:
-        return elementary.logarithm(value), 0
-    raise Wrong(
-        "value error", f"'{name}' of something that depends on eps", argument.span,
-        "a scale is a number times eps or 1/eps; a parameter may hold a number of its own",
-    )  # fmt: skip
-
-
-def _extreme(
-    node: ast.Expression, name: str, given: Sequence[tuple[Elementary, int]]
-) -> tuple[Elementary, int]:
-    """Return max, min or abs of multiples of one power of eps, which is > 0."""
-    degree = common_degree(node, name, [(value.coefficient, own) for value, own in given])
-    values = [value for value, _ in given]
-    match name:
-        case "abs":
-            return elementary.absolute(values[0]), degree
-        case "max":
-            return elementary.largest(values), degree
-        case "min":
-            minus = elementary.rational(Fraction(-1))
-            return elementary.product(
-                minus, elementary.largest([elementary.product(minus, each) for each in values])
-            ), degree
-        case _:
-            raise BrokenInvariant(f"'{name}' is no extreme")
-
-
-def _sum(
-    node: ast.Expression,
-    operands: tuple[ast.Expression, ...],
-    operators: tuple[str, ...],
-    constants: Mapping[str, Fraction],
-) -> tuple[Elementary, int]:
-    terms: list[Elementary] = []
-    degrees = set[int]()
-    for operator, operand in zip(("+", *operators), operands, strict=True):
-        value, degree = _form(operand, constants)
-        if value.coefficient:
-            sign = elementary.rational(Fraction(1 if operator == "+" else -1))
-            terms.append(elementary.product(sign, value))
-            degrees.add(degree)
-    if len(degrees) > 1:
-        raise Wrong(
-            "value error", "terms with different powers of eps in a scale", node.span,
-            "a scale is a/eps, a constant or a*eps; draw two samples and add them",
-        )  # fmt: skip
-    return elementary.total(terms), degrees.pop() if degrees else 0

@@ -6,10 +6,9 @@ Kinds are the least solution of "assigned a real, hence real".
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum, IntFlag
-from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import Diagnosis
@@ -32,7 +31,7 @@ LOGARITHM = "log"
 """Functions of constants, in scales only."""
 DELTA = "delta"
 """A parameter that need not be declared: the delta of the claim, in scales."""
-EXTREMES: dict[str, Callable[[Sequence[Fraction]], Fraction]] = {"max": max, "min": min}
+EXTREMES: dict[str, Callable[..., Any]] = {"max": max, "min": min}
 """Selections that scales may have as well, of constants."""
 CLAMP = "clamp"
 ABSOLUTE = "abs"

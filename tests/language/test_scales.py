@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
-from dipapprox import elementary
+from dipapprox.arithmetic import elementary
+from dipapprox.arithmetic.elementary import NoValue, Number
 from dipapprox.data_classes import replace
-from dipapprox.elementary import Elementary, NoValue
 from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.core import Rounding
@@ -77,31 +77,31 @@ _positive = st.fractions(Fraction(1, 1000), 1000, max_denominator=1000)
 
 
 @st.composite
-def numbers(draw: st.DrawFn, depth: int = 3) -> tuple[Elementary, Callable[[], arb]]:
+def numbers(draw: st.DrawFn, depth: int = 3) -> tuple[Number, Callable[[], arb]]:
     """A constant, and how flint computes it."""
     kind = draw(st.sampled_from(["number", "sqrt", "log", "*", "+", "^"])) if depth else "number"
     if kind == "number":
         value = draw(_positive)
-        return elementary.rational(value), lambda: arb(fmpq(value.numerator, value.denominator))
+        return value, lambda: arb(fmpq(value.numerator, value.denominator))
     left, ours = draw(numbers(depth=depth - 1))
     match kind:
         case "sqrt":
             return elementary.square_root(left), lambda: ours().sqrt()
         case "log":
-            bigger = elementary.total([left, elementary.rational(Fraction(2))])
+            bigger = elementary.total([left, Fraction(2)])
             return elementary.logarithm(bigger), lambda: (ours() + 2).log()
         case "^":
             exponent = draw(st.sampled_from([-2, -1, 2, 3]))
-            return elementary.power(left, exponent), lambda: ours() ** exponent
+            return left**exponent, lambda: ours() ** exponent
     right, other = draw(numbers(depth=depth - 1))
     if kind == "*":
-        return elementary.product(left, right), lambda: ours() * other()
+        return left * right, lambda: ours() * other()
     return elementary.total([left, right]), lambda: ours() + other()
 
 
 @given(pair=numbers())
 @settings(max_examples=40, deadline=None)
-def test_bounds_hold_and_are_close(pair: tuple[Elementary, Callable[[], arb]]) -> None:
+def test_bounds_hold_and_are_close(pair: tuple[Number, Callable[[], arb]]) -> None:
     with ctx.workprec(600):
         near, error = elementary.approximate(pair[0], 200)
         assert error <= Fraction(1, 2**200)
@@ -141,19 +141,11 @@ def test_roots_of_products_of_negative_numbers(written: str, same: str) -> None:
 
 def test_bad_numbers_have_none() -> None:
     with pytest.raises(NoValue):
-        elementary.approximate(
-            elementary.total(
-                [
-                    elementary.product(root(2), root(3)),
-                    elementary.product(elementary.rational(Fraction(-1)), root(6)),
-                ]
-            ),
-            64,
-        )
+        elementary.approximate(elementary.total([root(2) * root(3), -root(6)]), 64)
 
 
-def root(number: int) -> Elementary:
-    return elementary.square_root(elementary.rational(Fraction(number)))
+def root(number: int) -> Number:
+    return elementary.square_root(Fraction(number))
 
 
 # --- the lemma ------------------------------------------------------------------------------------
