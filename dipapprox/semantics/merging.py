@@ -52,6 +52,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from fractions import Fraction
 from functools import reduce
 from operator import xor
+from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
@@ -67,6 +68,8 @@ from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Guard, InputCondition, guard_of
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,12 +96,13 @@ def merge_regions(
     current = list(regions)
     while len(current) > 1:
         count = len(current)
-        current = [
-            merged
-            for group in _by_outcomes(current)
-            for merged in (_merge_alike(group, points, limits) if len(group) > 1 else group)
-        ]
-        current = _unite_outcomes(current, sets)
+        current = _in_groups(
+            current,
+            lambda region: region.outcomes,
+            lambda group: _merge_alike(group, points, limits),
+        )
+        if any(region.outcomes != current[0].outcomes for region in current):
+            current = _in_groups(current, _all_but_outcomes, lambda group: [_united(group, sets)])
         if len(current) == count:
             break
     return sorted(current, key=lambda region: region.member)
@@ -119,18 +123,15 @@ def unite_inputs(
             outcomes, to the sets of outcomes for inputs with such values.
         sets: Those of the run.
     """
-    groups: dict[Hashable, list[Region]] = {}
-    for region in regions:
+
+    def key(region: Region) -> Hashable:
         knowledge, cone = region.knowledge, region.cone
         linear = {cell for each in knowledge.linear if each.form for cell in each.form.inputs()}
         allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in unread or c in linear)
         others = frozenset(cone.others.values())
-        key = frozenset(allowed), knowledge.linear, others, cone.order.key()
-        groups.setdefault(key, []).append(region)
-    return [
-        _united_inputs(group, told, sets) if len(group) > 1 else group[0]
-        for group in groups.values()
-    ]
+        return frozenset(allowed), knowledge.linear, others, cone.order.key()
+
+    return _in_groups(regions, key, lambda group: [_united_inputs(group, told, sets)])
 
 
 def _united_inputs(
@@ -150,11 +151,46 @@ def _united_inputs(
     return replace(first, knowledge=knowledge, outcomes=outcomes, share=_share(group), merged=True)
 
 
-def _by_outcomes(regions: Iterable[Region]) -> Iterable[list[Region]]:
-    groups: dict[int, list[Region]] = {}
+def _in_groups(
+    regions: Iterable[Region],
+    key: Callable[[Region], Hashable],
+    merge: Callable[[list[Region]], list[Region]],
+) -> list[Region]:
+    """Merge those that have something in common."""
+    groups: dict[Hashable, list[Region]] = {}
     for region in regions:
-        groups.setdefault(region.outcomes, []).append(region)
-    return groups.values()
+        groups.setdefault(key(region), []).append(region)
+    return [
+        merged
+        for group in groups.values()
+        for merged in (merge(group) if len(group) > 1 else group)
+    ]
+
+
+def _united_all(
+    group: list[R], unite: Callable[[Sequence[R]], R | None], limits: Limits
+) -> list[R]:
+    """Unite regions that have something in common: all together, else two by two."""
+    whole = unite(group)
+    if whole is not None:
+        return [whole]
+    if len(group) > _MOST_PAIRED:
+        return group
+    done: list[R] = []
+    waiting = group[::-1]
+    while waiting:
+        region = waiting.pop()
+        for place, other in enumerate(done):
+            limits.check()
+            both = unite((other, region))
+            if both is not None:
+                # The union may now fit to one that was passed before.
+                del done[place]
+                waiting.append(both)
+                break
+        else:
+            done.append(region)
+    return done
 
 
 def _merge_alike(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
@@ -172,38 +208,19 @@ def _merge_alike(regions: list[Region], points: Points, limits: Limits) -> list[
 
 
 def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
-    groups: dict[Hashable, list[Region]] = {}
-    for region in regions:
-        key = (_knowledge_key(region.knowledge), frozenset(region.cone.others.values()))
-        groups.setdefault(key, []).append(region)
-    result: list[Region] = []
-    for group in groups.values():
-        result += _merge_group(group, points, limits) if len(group) > 1 else group
-    return result
+    """Merge regions that differ in their orders only."""
 
+    def key(region: Region) -> Hashable:
+        return _knowledge_key(region.knowledge), frozenset(region.cone.others.values())
 
-def _merge_group(group: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """Merge regions that differ in their orders only: all together, else two by two."""
-    whole = _union([region.cone.order for region in group], points)
-    if whole is not None:
-        return [_with_order(group, whole)]
-    if len(group) > _MOST_PAIRED:
-        return group
-    done: list[Region] = []
-    waiting = group[::-1]
-    while waiting:
-        region = waiting.pop()
-        for place, other in enumerate(done):
-            limits.check()
-            union = _union([other.cone.order, region.cone.order], points)
-            if union is not None:
-                # The union may now fit to one that was passed before.
-                del done[place]
-                waiting.append(_with_order((other, region), union))
-                break
-        else:
-            done.append(region)
-    return done
+    def unite(group: Sequence[Region]) -> Region | None:
+        order = _union([region.cone.order for region in group], points)
+        if order is None:
+            return None
+        cone = Cone(order, group[0].cone.others)
+        return replace(group[0], cone=cone, share=_share(group), merged=True)
+
+    return _in_groups(regions, key, lambda group: _united_all(group, unite, limits))
 
 
 def _union(orders: Sequence[Order], points: Points) -> Order | None:
@@ -248,12 +265,6 @@ def _without_idle_points(order: Order, points: Points) -> Order | None:
     return rebuilt if rebuilt.with_fixed(order.fixed, points) == order else None
 
 
-def _with_order(regions: Sequence[Region], order: Order) -> Region:
-    first = regions[0]
-    cone = Cone(order, first.cone.others)
-    return replace(first, cone=cone, share=_share(regions), merged=True)
-
-
 def _share(regions: Iterable[Region]) -> int:
     return reduce(xor, (region.share for region in regions))
 
@@ -262,40 +273,22 @@ def _share(regions: Iterable[Region]) -> int:
 
 
 def _merge_zones(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """Merge regions two by two whose guards are differences, some with offsets."""
-    groups: dict[Hashable, list[Region]] = {}
-    for region in regions:
-        groups.setdefault(_knowledge_key(region.knowledge), []).append(region)
-    result: list[Region] = []
-    for group in groups.values():
-        few = 1 < len(group) <= _MOST_PAIRED
-        offsets = few and any(region.cone.others for region in group)
-        result += _merge_zones_alike(group, points, limits) if offsets else group
-    return result
+    """Merge regions whose guards are differences, some with offsets."""
 
+    def unite(group: Sequence[tuple[Region, Zone | None]]) -> tuple[Region, Zone | None] | None:
+        zones = [zone for _, zone in group if zone is not None]
+        both = union(zones) if len(zones) == len(group) else None
+        if both is None:
+            return None
+        return _with_zone([region for region, _ in group], both, points), both
 
-def _merge_zones_alike(group: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """All together, else two by two."""
-    zones = [_zone(region, points) for region in group]
-    known = [zone for zone in zones if zone is not None]
-    whole = union(known) if len(known) == len(zones) else None
-    if whole is not None:
-        return [_with_zone(group, whole, points)]
-    done: list[tuple[Region, Zone | None]] = []
-    waiting = list(zip(group, zones, strict=True))[::-1]
-    while waiting:
-        region, zone = waiting.pop()
-        for place, (other, its) in enumerate(done):
-            limits.check()
-            both = None if zone is None or its is None else union((its, zone))
-            if both is not None:
-                # The union may now fit to one that was passed before.
-                del done[place]
-                waiting.append((_with_zone((other, region), both, points), both))
-                break
-        else:
-            done.append((region, zone))
-    return [region for region, _ in done]
+    def merge(group: list[Region]) -> list[Region]:
+        if len(group) > _MOST_PAIRED or not any(region.cone.others for region in group):
+            return group
+        zones = [(region, _zone(region, points)) for region in group]
+        return [region for region, _ in _united_all(zones, unite, limits)]
+
+    return _in_groups(regions, lambda region: _knowledge_key(region.knowledge), merge)
 
 
 def _zone(region: Region, points: Points) -> Zone | None:
@@ -312,8 +305,8 @@ def _zone(region: Region, points: Points) -> Zone | None:
 
 def _with_zone(regions: Sequence[Region], zone: Zone, points: Points) -> Region:
     cone = cone_of([Guard(form, False) for form in zone.forms()], points)
-    share = reduce(xor, (region.share for region in regions))
     member = min(region.member for region in regions)
+    share = _share(regions)
     return replace(regions[0], cone=cone, member=member, share=share, merged=True)
 
 
@@ -399,18 +392,11 @@ def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
 # --- outcomes ----------------------------------------------------------------------------------
 
 
-def _unite_outcomes(regions: list[Region], sets: OutcomeSets) -> list[Region]:
-    """Join regions that differ in outcomes of choices only."""
-    if all(region.outcomes == regions[0].outcomes for region in regions):
-        return regions
-    groups: dict[Hashable, list[Region]] = {}
-    for region in regions:
-        cone = region.cone
-        others = frozenset(cone.others.values()) if cone.others else None
-        order = cone.order.key() if cone.order.below else None
-        key = (_knowledge_key(region.knowledge), others, order)
-        groups.setdefault(key, []).append(region)
-    return [_united(group, sets) if len(group) > 1 else group[0] for group in groups.values()]
+def _all_but_outcomes(region: Region) -> Hashable:
+    cone = region.cone
+    others = frozenset(cone.others.values()) if cone.others else None
+    order = cone.order.key() if cone.order.below else None
+    return _knowledge_key(region.knowledge), others, order
 
 
 def _united(group: Sequence[Region], sets: OutcomeSets) -> Region:
