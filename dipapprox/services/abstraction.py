@@ -14,9 +14,9 @@ the counters, along edges that lose nothing of the upper bound:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 from math import inf
 
@@ -26,14 +26,13 @@ from dipapprox.language.core import Value
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
+from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Call, Inexpressible, State, Untracked
 from dipapprox.services.pairs import EQUAL, Cover, Edge, Exploration, Node, PairGraph, explore_pairs
 from dipapprox.services.ranges import range_of
 from dipapprox.services.reachable import Arrival, Examiner
+from dipapprox.services.search import Search, path_to
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Trace, with_best_replies
-from dipapprox.services.witnesses import Witnesses
 
 _MOST_BEFORE = 50
 """States in which the runs may begin to differ, in the search for a course of calls."""
@@ -97,7 +96,7 @@ def loss_by_counters(
     return None
 
 
-class _Search:
+class _Search(Search):
     """Pairs with some cells by differences.
 
     Args:
@@ -126,13 +125,11 @@ class _Search:
         most: float,
         eps: Fraction | None,
     ) -> None:
-        self.examiner = examiner
-        self.limits = limits
-        self.graph = PairGraph()
-        self.system = System(service, kept, any_data, limits, eps)
+        system = System(service, kept, any_data, limits, eps)
+        values = System(service, BY_VALUE, False, limits, eps)
+        super().__init__(PairGraph(), system, values, examiner, limits)
         self.fine = System(service, additive, any_data, limits, eps)
-        self.values = System(service, BY_VALUE, False, limits, eps)
-        explore_pairs(self.graph, self.system, examiner, limits, most)
+        explore_pairs(self.graph, system, examiner, limits, most)
         paths, unit = paths_of(self.graph, limits)
         self.cycle = paths.cycle
         self.lost = tuple(Fraction(value, unit) for value in paths.values)
@@ -160,19 +157,6 @@ class _Search:
                         found.add(cell.name)
         return found
 
-    def known(self) -> Loss:
-        """Return what was looked at."""
-        return Loss(
-            states=len(self.graph.parents),
-            pairs=len(self.graph.nodes),
-            by_differences=True,
-            determined=self.graph.determined,
-            any_data=self.system.any_data,
-            decided=frozenset(self.system.decided),
-            graph=self.graph,
-            states_of=tuple(self.system.states),
-        )
-
     def loss(self) -> Loss:
         """Return the bounds."""
         starts = (self.lost[node] + cover.gain for node, cover in self.graph.covers.items())
@@ -190,16 +174,13 @@ class _Search:
 
     def repetition(self) -> Repetition | None:
         """Return the calls round the cycle, if runs on values follow it and come back."""
-        nodes = [node for node, _ in self.cycle]
-        path = path_to(self.graph, lambda node: node in nodes)
-        if path is None:
+        found = self.round_of(self.cycle)
+        if found is None:
             return None
-        _, leading, entry = path
-        turn = nodes.index(entry)
-        turned = [self.graph.edges[n][a] for n, a in (*self.cycle[turn:], *self.cycle[:turn])]
+        _, leading, turned = found
         exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
         exploration.graph.parents = {self.fine.initial: None}
-        witnesses = Witnesses(exploration.graph, self.fine, self.values, self.examiner)
+        search = Search(exploration.graph, self.fine, self.values, self.examiner, self.limits)
         for node, cover in exploration.covering(self.fine.initial):
             place = exploration.number(node)
             begin = None if place == EQUAL else self.followed(exploration, place, leading)
@@ -208,11 +189,9 @@ class _Search:
             place = begin[-1].target if begin else place
             round_ = self.followed(exploration, place, turned)
             if round_ is not None and round_[-1].target == place:
-                before = witnesses.events_from(cover, begin)
-                events = [witnesses.event(edge) for edge in round_]
-                found = repeated(before, events, self.values, self.limits)
-                if found is not None:
-                    return found
+                repetition = search.repeated(cover, begin, round_)
+                if repetition is not None:
+                    return repetition
         return None
 
     def followed(
@@ -252,19 +231,13 @@ class _Search:
         if not known.upper:
             return known
         exploration = Exploration(PairGraph(), self.fine, self.examiner, self.limits)
-        witnesses = Witnesses(exploration.graph, self.fine, self.values, self.examiner)
+        search = Search(exploration.graph, self.fine, self.values, self.examiner, self.limits)
         begins = islice(self.begins(exploration, known.upper), _MOST_COURSES)
-        for begin, cover in begins:
-            edges = self.course(exploration, begin)
-            if edges is not None:
-                events = witnesses.events_from(cover, edges)
-                filled, runs = with_best_replies(events, self.values, self.limits)
-                gain = runs.gain() if runs.first else None
-                if gain is not None and gain.lower > known.lower:
-                    known = replace(known, lower=gain.lower, trace=Trace(filled))
-            if known.is_known:
-                return replace(known, reason="")
-        return known
+        courses = ((cover, self.course(exploration, begin)) for begin, cover in begins)
+        found = self.shown(
+            known, (search.events_from(cover, edges) for cover, edges in courses if edges)
+        )
+        return replace(found, reason="") if found.is_known else found
 
     def begins(self, exploration: Exploration, upper: Fraction) -> Iterator[tuple[int, Cover]]:
         """Yield pairs by value from which all of the upper bound may be lost."""
@@ -284,25 +257,22 @@ class _Search:
 
     def course(self, exploration: Exploration, begin: int) -> list[Edge] | None:
         """Return a shortest course along which all is lost that may be lost from a pair."""
-        came: dict[int, tuple[int, Edge] | None] = {begin: None}
-        waiting = deque(came)
         nodes = exploration.graph.nodes
-        while waiting and len(nodes) < _MOST_PAIRS:
+
+        @cache
+        def lost(node: int) -> Fraction:
+            return Fraction(0) if node == EQUAL else self.lost_from(nodes[node])
+
+        def tight(node: int) -> Iterator[Edge]:
             self.limits.check()
-            node = waiting.popleft()
-            here = self.lost_from(nodes[node])
-            for call in self.promising(nodes[node]):
+            here = lost(node)
+            for call in self.promising(nodes[node]) if len(nodes) < _MOST_PAIRS else ():
                 for edge in exploration.edges(node, call):
-                    end = edge.target == EQUAL
-                    after = Fraction(0) if end else self.lost_from(nodes[edge.target])
-                    if edge.gain.upper is None or weight_of(edge) + after != here:
-                        continue
-                    if not after:
-                        return _course(came, node, edge)
-                    if edge.target not in came:
-                        came[edge.target] = node, edge
-                        waiting.append(edge.target)
-        return None
+                    if edge.gain.upper is not None and weight_of(edge) + lost(edge.target) == here:
+                        yield edge
+
+        path = path_to([begin], tight, lambda node: not lost(node))
+        return None if path is None else path[1]
 
     def promising(self, node: Node) -> list[int]:
         """Return the calls that may lose nothing of the upper bound."""
@@ -355,12 +325,3 @@ class _Search:
 
 
 _FREE = Fraction(0)
-
-
-def _course(came: dict[int, tuple[int, Edge] | None], node: int, last: Edge) -> list[Edge]:
-    """Return the edges of a course."""
-    edges = [last]
-    while (step := came[node]) is not None:
-        node, edge = step
-        edges.append(edge)
-    return edges[::-1]

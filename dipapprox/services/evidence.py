@@ -150,7 +150,7 @@ class _Evidence:
         if loss.trace is None:
             raise NoCertificate("no calls are known that show it")
         runs = Runs(self._machine, self._signs)
-        events, first, second = self._shown(runs, loss.trace.events)
+        events, first, second = self._shown(runs, loss.trace)
         if loss.repetition is not None:
             return self._repeated(runs, events, first, second), None
         step: dict[str, Json] = {"rule": "trace", "events": events}

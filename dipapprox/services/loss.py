@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -15,8 +14,8 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.services.longest import LongestPaths, longest_paths
 from dipapprox.services.model import State
-from dipapprox.services.pairs import EQUAL, Edge, PairGraph
-from dipapprox.services.ratios import NO_GAIN
+from dipapprox.services.pairs import Edge, PairGraph
+from dipapprox.services.ratios import NO_GAIN, gain_of
 from dipapprox.services.system import System
 from dipapprox.services.traces import Event, Runs, Trace, total_of, with_best_replies
 
@@ -123,25 +122,6 @@ def paths_of(graph: PairGraph, limits: Limits) -> tuple[LongestPaths, int]:
     return longest_paths(arcs, limits), unit
 
 
-def path_to(graph: PairGraph, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
-    """Return a shortest path from a covering pair to a node: where it begins, edges, end."""
-    came: dict[int, tuple[int, Edge] | None] = dict.fromkeys(graph.covers)
-    waiting = deque(came)
-    while waiting:
-        node = waiting.popleft()
-        if wanted(node):
-            end, edges = node, []
-            while (step := came[node]) is not None:
-                node, edge = step
-                edges.append(edge)
-            return node, edges[::-1], end
-        for edge in graph.edges[node]:
-            if edge.target != EQUAL and edge.target not in came:
-                came[edge.target] = node, edge
-                waiting.append(edge.target)
-    return None
-
-
 def repeated(
     leading: Sequence[Event], turned: Sequence[Event], values: System, limits: Limits
 ) -> Repetition | None:
@@ -160,22 +140,13 @@ def repeated(
     events, after = with_best_replies(turned, values, limits, begin)
     if not (runs.are_known and after.are_known):
         events, _ = with_best_replies(turned, values, limits, runs.copy())
-        return _repeated_unseen(Trace(before), events, runs, values, limits)
+        return _repeated_unseen(before, events, runs, values, limits)
     if after.first.keys() != runs.first.keys() or after.second.keys() != runs.second.keys():
         return None
-    gain = after.gain()
-    if gain is None:
+    if after.orders[0] != after.orders[1]:
         return None
-    trace = Trace(before)
-    if gain.exact is not None:
-        return Repetition(trace, events, gain.exact, None) if gain.exact > 0 else None
-    p, q = total_of(after.first), total_of(after.second)
-    eps = values.eps
-    if eps is not None:
-        return Repetition(trace, events, None, eps) if compare_at(p, q, eps, limits) > 0 else None
-    less = difference(q, p)
-    found = is_nonnegative(less, ALL_EPSILONS, limits)
-    return Repetition(trace, events, None, found.eps) if isinstance(found, Negative) else None
+    found = _quotients([(total_of(after.first), total_of(after.second))], values, limits)
+    return None if found is None else Repetition(before, events, *found)
 
 
 MOST_HIDDEN = 50
@@ -213,16 +184,14 @@ def _quotients(
     pairs: Sequence[tuple[ExponentialRatio, ExponentialRatio]], values: System, limits: Limits
 ) -> tuple[Fraction | None, Fraction | None] | None:
     """Return the least gain, or an eps, at which all quotients are > 1; None if none is found."""
-    if not pairs:
+    gains = [gain_of(p, q, limits).exact for p, q in pairs]
+    exact = [gain for gain in gains if gain is not None]
+    if not pairs or any(gain <= 0 for gain in exact):
         return None
+    if len(exact) == len(gains):
+        return min(exact), None
     eps = values.eps
     if eps is None:
-        gains = [values.gain(p, q).exact for p, q in pairs]
-        exact = [gain for gain in gains if gain is not None]
-        if any(gain <= 0 for gain in exact):
-            return None
-        if len(exact) == len(gains):
-            return min(exact), None
         p, q = pairs[gains.index(None)]
         found = is_nonnegative(difference(q, p), ALL_EPSILONS, limits)
         if not isinstance(found, Negative):

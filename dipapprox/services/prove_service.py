@@ -9,13 +9,10 @@ both meet.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import islice
 from math import inf, prod
-from operator import eq
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
@@ -23,14 +20,14 @@ from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
 from dipapprox.services.abstraction import loss_by_counters
-from dipapprox.services.loss import Loss, Repetition, path_to, paths_of, repeated, weight_of
+from dipapprox.services.loss import Loss, Repetition, paths_of, weight_of
 from dipapprox.services.model import Inexpressible, Untracked
-from dipapprox.services.pairs import EQUAL, Edge, PairGraph, explore_pairs
+from dipapprox.services.pairs import Edge, PairGraph, explore_pairs
 from dipapprox.services.reachable import Examiner
+from dipapprox.services.search import Cycle, Search, path_to
 from dipapprox.services.short_courses import best_short_course
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Event, Trace, with_best_replies
-from dipapprox.services.witnesses import Witnesses
 
 _LARGE = 10_000
 """States from which on it is tried to keep cells that are compared by differences, too."""
@@ -122,42 +119,18 @@ def loss_by_values(
         except Untracked:
             continue
         values = System(service, BY_VALUE, False, limits, eps) if additive else system
-        search = _Search(system, values, examiner, graph, limits, end.reason is None)
+        search = _Search(graph, system, values, examiner, limits)
+        search.is_whole = end.reason is None
         return search.answer(reason if end.reason is None else end.reason)
     raise AssertionError("with values for all cells everything is tracked")
 
 
-class _Search:
-    def __init__(
-        self,
-        system: System,
-        values: System,
-        examiner: Examiner,
-        graph: PairGraph,
-        limits: Limits,
-        is_whole: bool,
-    ) -> None:
-        self.is_whole = is_whole
-        self.system = system
-        self.values = values
-        self.examiner = examiner
-        self.graph = graph
-        self.limits = limits
-        self.witnesses = Witnesses(graph, system, values, examiner)
+class _Search(Search):
+    is_whole = True
+    """Whether all pairs were found."""
 
     def answer(self, reason: str) -> Loss:
-        graph = self.graph
-        known = Loss(
-            reason=reason,
-            states=len(graph.parents),
-            pairs=len(graph.nodes),
-            by_differences=bool(self.system.kept),
-            determined=graph.determined,
-            any_data=self.system.any_data,
-            decided=frozenset(self.system.decided),
-            graph=graph,
-            states_of=tuple(self.system.states),
-        )
+        known = self.known(reason)
         with EarlyEnd() as end, limited(self.limits):
             try:
                 return self.conclude(known)
@@ -194,17 +167,12 @@ class _Search:
         upper = max(starts.values(), default=graph.least)
         tops = [node for node, start in starts.items() if start == upper]
         upper = max(upper, graph.least)
-        for top in tops[:_MOST_TOPS]:
-            events = self.witnesses.events_from(graph.covers[top], self.along(top, values))
-            filled, runs = with_best_replies(events, self.values, self.limits)
-            if not runs.first:  # other replies would have led here
-                continue
-            gain = runs.gain()
-            if known.trace is None or (gain is not None and gain.lower > known.lower):
-                lower = Fraction(0) if gain is None else max(gain.lower, Fraction(0))
-                known = replace(known, lower=lower, trace=Trace(filled))
-            if replace(known, upper=upper).is_known:
-                break
+        courses = (
+            self.events_from(graph.covers[top], self.along(top, values))
+            for top in tops[:_MOST_TOPS]
+        )
+        best = self.shown(replace(known, upper=upper), courses)
+        known = replace(known, lower=best.lower, trace=best.trace)
         if known.reason:
             return self.with_short_course(known)
         if unknown:
@@ -248,31 +216,16 @@ class _Search:
 
     def along(self, node: int, values: Sequence[Fraction]) -> list[Edge]:
         """Return the edges of a longest path with as few calls as possible."""
-        came: dict[int, tuple[int, Edge] | None] = {node: None}
-        waiting = deque(came)
-        last: list[Edge] = []
-        while waiting:
-            node = waiting.popleft()
-            if not values[node]:
-                break
-            ends = [
-                edge
-                for edge in self.graph.edges[node]
-                if weight_of(edge) + (values[edge.target] if edge.target != EQUAL else 0)
-                == values[node]
-            ]
-            last = [edge for edge in ends if edge.target == EQUAL][:1]
-            if last:
-                break
-            for edge in ends:
-                if edge.target not in came:
-                    came[edge.target] = node, edge
-                    waiting.append(edge.target)
-        edges = last
-        while (step := came[node]) is not None:
-            node, edge = step
-            edges.insert(0, edge)
-        return edges
+        lost = (*values, Fraction(0))  # the last is that of EQUAL
+
+        def tight(node: int) -> Iterator[Edge]:
+            for edge in self.graph.edges[node]:
+                if weight_of(edge) + lost[edge.target] == lost[node]:
+                    yield edge
+
+        path = path_to([node], tight, lambda each: not lost[each])
+        assert path is not None
+        return path[1]
 
     # --- no budget ------------------------------------------------------------------------------
 
@@ -280,15 +233,13 @@ class _Search:
         """Return a trace that ends in the reply, if only one run can give it there."""
         found = self.graph.one_sided
         assert found is not None
-        path = path_to(self.graph, lambda node: node == found.node)
-        assert path is not None
-        cover, edges, _ = path
-        events = self.witnesses.events_from(self.graph.covers[cover], edges)
+        events = self.events_to(found.node)
+        assert events is not None
         events.append(Event(found.call, found.call, found.reply))
         filled, runs = with_best_replies(events, self.values, self.limits)
         if not runs.is_one_sided():
             return None
-        return Trace(filled)
+        return filled
 
     def vanishing_trace(self) -> Trace | None:
         """Return a trace whose quotient does not go to 1 as eps vanishes, if one is found."""
@@ -299,18 +250,17 @@ class _Search:
             if edge.gain.is_unbounded
         ]
         for node, edge in places[:_MOST_JUMPS]:
-            path = path_to(self.graph, partial(eq, node))
-            if path is None:
+            leading = self.events_to(node)
+            if leading is None:
                 continue
-            cover, edges, _ = path
-            events = self.witnesses.events_from(self.graph.covers[cover], [*edges, edge])
+            events = [*leading, self.event(edge)]
             filled, runs = with_best_replies(events, self.values, self.limits)
             gain = runs.gain()
             if gain is not None and gain.is_unbounded:
-                return Trace(filled)
+                return filled
         return None
 
-    def repetition(self, cycle: tuple[tuple[int, int], ...]) -> Repetition | None:
+    def repetition(self, cycle: Cycle) -> Repetition | None:
         """Return the calls round a cycle, if runs on values confirm what they gain.
 
         Where replies leave open where the runs are, single calls that lead back are tried, too.
@@ -323,19 +273,10 @@ class _Search:
         )
         others = () if self.graph.determined else islice(single, _MOST_SINGLE)
         for each in (cycle, *others):
-            found = self.along_cycle(each)
+            found = self.round_of(each)
             if found is not None:
-                return found
+                cover, leading, turned = found
+                repetition = self.repeated(self.graph.covers[cover], leading, turned)
+                if repetition is not None:
+                    return repetition
         return None
-
-    def along_cycle(self, cycle: tuple[tuple[int, int], ...]) -> Repetition | None:
-        nodes = [node for node, _ in cycle]
-        path = path_to(self.graph, lambda node: node in nodes)
-        if path is None:
-            return None
-        cover, edges, entry = path
-        turn = nodes.index(entry)
-        round_ = [self.graph.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
-        leading = self.witnesses.events_from(self.graph.covers[cover], edges)
-        turned = [self.witnesses.event(edge) for edge in round_]
-        return repeated(leading, turned, self.values, self.limits)

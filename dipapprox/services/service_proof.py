@@ -131,7 +131,7 @@ class ServiceProof(ServiceAnswer):
         eps = None if repetition is None else repetition.eps
         return {
             "kind": "calls",
-            "calls": [self._event(event) for event in trace.events],
+            "calls": [self._event(event) for event in trace],
             "repeated": [self._event(each) for each in repetition.events] if repetition else [],
             "gain": None if gain is None else exact_text(gain),
             "gains_at_eps": None if eps is None else exact_text(eps),
@@ -195,9 +195,9 @@ class ServiceProof(ServiceAnswer):
 
     def _below(self) -> Iterator[Table]:
         trace, repetition = self.loss.trace, self.loss.repetition
-        if trace is not None and trace.events and (self.loss.unbounded or self.lower):
+        if trace and (self.loss.unbounded or self.lower):
             title = "Calls and replies that tell the runs apart"
-            yield self._table(title if repetition is None else "Calls, once", trace.events)
+            yield self._table(title if repetition is None else "Calls, once", trace)
         if repetition is not None:
             yield self._table("Calls, again and again", repetition.events)
 

@@ -70,7 +70,7 @@ def best_short_course(
             events = *course.events, filled
             if not after.second:
                 if after.is_one_sided():
-                    return Shown(Trace(events), None)
+                    return Shown(events, None)
                 continue
             waiting.append(_Course(events, after, differ))
             if not differ or event.reply is None:
@@ -80,9 +80,9 @@ def best_short_course(
             if gain is None:
                 continue
             if gain.is_unbounded:
-                return Shown(Trace(events), gain)
+                return Shown(events, gain)
             if best is None or best.gain is None or gain.lower > best.gain.lower:
-                best = Shown(Trace(events), gain)
+                best = Shown(events, gain)
                 if upper is not None and gain.lower >= upper:
                     return best
     return best

@@ -51,11 +51,8 @@ class Event:
     reply: Reply | None
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A course of calls and replies in two runs."""
-
-    events: tuple[Event, ...]
+Trace = tuple[Event, ...]
+"""A course of calls and replies in two runs."""
 
 
 class Runs:

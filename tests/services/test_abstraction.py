@@ -71,9 +71,9 @@ def test_ten_slots_of_many_points() -> None:
     assert loss.upper == 20
     assert loss.pairs < 1000
     assert loss.trace is not None
-    assert len(loss.trace.events) == 201 + 10
+    assert len(loss.trace) == 201 + 10
     values = System(service, BY_VALUE, False, Limits())
-    gain = with_best_replies(loss.trace.events, values, Limits())[1].gain()
+    gain = with_best_replies(loss.trace, values, Limits())[1].gain()
     assert gain is not None
     assert gain.exact == 20
 
@@ -146,7 +146,7 @@ def test_data_of_any_value_has_one_in_a_course(change: str, upper: int) -> None:
     if upper:
         assert loss.trace is not None
         values = System(service, BY_VALUE, False, Limits())
-        gain = with_best_replies(loss.trace.events, values, Limits())[1].gain()
+        gain = with_best_replies(loss.trace, values, Limits())[1].gain()
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
     assert prove_service.find_loss(small, Examiner(), Limits()).upper == upper

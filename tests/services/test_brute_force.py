@@ -92,7 +92,7 @@ def compare(text: str, longest: int) -> None:
         most = max(most, gain.lower)
     if loss.upper is not None:
         assert most <= loss.upper
-        if loss.is_exact and loss.trace is not None and len(loss.trace.events) <= longest:
+        if loss.is_exact and loss.trace is not None and len(loss.trace) <= longest:
             assert most == loss.upper
 
 

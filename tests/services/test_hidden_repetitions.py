@@ -57,7 +57,7 @@ def shown(text: str, proof: ServiceProof, times: int, eps: Fraction) -> Fraction
     repetition = proof.loss.repetition
     assert repetition is not None
     system = System(service_of(text), BY_VALUE, False, Limits(), eps)
-    _, runs = with_best_replies(repetition.trace.events, system, Limits())
+    _, runs = with_best_replies(repetition.trace, system, Limits())
     for _ in range(times):
         for event in repetition.events:
             runs.go(event)

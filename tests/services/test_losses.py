@@ -98,7 +98,7 @@ def test_a_refusal_that_depends_on_data_is_one_sided() -> None:
     assert proof.loss.one_sided
     trace = proof.loss.trace
     assert trace is not None
-    assert trace.events[-1].reply is not None
+    assert trace[-1].reply is not None
 
 
 def test_answers_that_do_not_depend_on_eps_leave_no_budget() -> None:

@@ -102,5 +102,5 @@ def test_no_three_calls_lose_more(text: str, eps: Fraction) -> None:
         assert gain.upper is not None
         most = max(most, gain.lower)
     assert most <= loss.upper
-    if loss.is_known and loss.trace is not None and len(loss.trace.events) <= 3:
+    if loss.is_known and loss.trace is not None and len(loss.trace) <= 3:
         assert loss.lower == most

@@ -72,7 +72,7 @@ def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
     if not loss.one_sided and not loss.vanishing:
         return
     assert loss.trace is not None
-    calls = ", ".join(map(_written, loss.trace.events))
+    calls = ", ".join(map(_written, loss.trace))
     unrolled = unroll(parse(text), service, read_calls(calls, service))
     question = read_keywords(Decide, {"budget": Fraction(20)})
     assert question.answer(elaborate(unrolled, {}, "f"), Options()).answer is Answer.NOT_DP

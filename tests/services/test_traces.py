@@ -87,7 +87,7 @@ def test_a_witness_gives_the_replies_that_lead_where_it_begins() -> None:
     assert proof.is_exact
     assert proof.upper == 1
     assert proof.loss.trace is not None
-    assert proof.loss.trace.events[0].reply == (Fraction(1),)
+    assert proof.loss.trace[0].reply == (Fraction(1),)
 
 
 def test_calls_that_do_not_lead_to_a_sample_show_nothing() -> None:

@@ -1,0 +1,193 @@
+"""What a graph of pairs says of the loss, and courses of calls and replies along its paths.
+
+Courses are events on values. Up to the call in which the runs differ they are one run: its replies
+are those that lead to the states on the way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from dipapprox.data_classes import replace
+from dipapprox.language.core import Value
+from dipapprox.limits import Limits
+from dipapprox.services.loss import Loss, Repetition, repeated
+from dipapprox.services.model import Call, Outcome, State
+from dipapprox.services.pairs import EQUAL, Cover, Edge, PairGraph
+from dipapprox.services.reachable import Arrival, Examiner
+from dipapprox.services.system import System
+from dipapprox.services.traces import Event, Reply, with_best_replies
+
+Cycle = Sequence[tuple[int, int]]
+"""Nodes and numbers of their edges, round a cycle."""
+
+
+def path_to(
+    starts: Iterable[int], edges: Callable[[int], Iterable[Edge]], wanted: Callable[[int], bool]
+) -> tuple[int, list[Edge], int] | None:
+    """Return a shortest path from one of some nodes to one that is wanted: start, edges, end."""
+    came: dict[int, tuple[int, Edge] | None] = dict.fromkeys(starts)
+    waiting = deque(came)
+    end = next(filter(wanted, came), None)
+    while waiting and end is None:
+        node = waiting.popleft()
+        for edge in edges(node):
+            if edge.target not in came:
+                came[edge.target] = node, edge
+                waiting.append(edge.target)
+                if wanted(edge.target):
+                    end = edge.target
+                    break
+    if end is None:
+        return None
+    start, path = end, list[Edge]()
+    while (step := came[start]) is not None:
+        start, edge = step
+        path.append(edge)
+    return start, path[::-1], end
+
+
+class Search:
+    """A graph, and what shows what it says.
+
+    Args:
+        graph: Of pairs.
+        system: Of the states in it.
+        values: The same service, with values for all cells.
+        examiner: Who looks.
+        limits: Asked often.
+    """
+
+    def __init__(
+        self, graph: PairGraph, system: System, values: System, examiner: Examiner, limits: Limits
+    ) -> None:
+        self.graph = graph
+        self.system = system
+        self.values = values
+        self.examiner = examiner
+        self.limits = limits
+
+    def known(self, reason: str = "") -> Loss:
+        """Return what was looked at."""
+        return Loss(
+            reason=reason,
+            states=len(self.graph.parents),
+            pairs=len(self.graph.nodes),
+            by_differences=bool(self.system.kept),
+            determined=self.graph.determined,
+            any_data=self.system.any_data,
+            decided=frozenset(self.system.decided),
+            graph=self.graph,
+            states_of=tuple(self.system.states),
+        )
+
+    def shown(self, known: Loss, courses: Iterable[Sequence[Event]]) -> Loss:
+        """Return what courses show at least; the first that shows all that may be lost will do."""
+        for events in courses:
+            filled, runs = with_best_replies(events, self.values, self.limits)
+            if not runs.first:  # other replies would have led here
+                continue
+            gain = runs.gain()
+            if known.trace is None or (gain is not None and gain.lower > known.lower):
+                lower = Fraction(0) if gain is None else max(gain.lower, Fraction(0))
+                known = replace(known, lower=lower, trace=filled)
+            if known.is_known:
+                break
+        return known
+
+    # --- paths ----------------------------------------------------------------------------------
+
+    def path_to(self, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
+        """Return a shortest path from a covering pair; see above."""
+        edges = self.graph.edges
+        return path_to(
+            self.graph.covers, lambda node: [e for e in edges[node] if e.target != EQUAL], wanted
+        )
+
+    def round_of(self, cycle: Cycle) -> tuple[int, list[Edge], list[Edge]] | None:
+        """Return a covering pair, the path from there to a cycle, and once round it."""
+        nodes = [node for node, _ in cycle]
+        path = self.path_to(lambda node: node in nodes)
+        if path is None:
+            return None
+        cover, leading, entry = path
+        turn = nodes.index(entry)
+        return cover, leading, [self.graph.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
+
+    def repeated(
+        self, cover: Cover, leading: Sequence[Edge], turned: Sequence[Edge]
+    ) -> Repetition | None:
+        """Return the calls round a cycle, if runs on values confirm what they gain."""
+        before = self.events_from(cover, leading)
+        return repeated(before, list(map(self.event, turned)), self.values, self.limits)
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def events_to(self, node: int) -> list[Event] | None:
+        """Return the calls up to a pair; None if none lead there."""
+        path = self.path_to(lambda each: each == node)
+        return None if path is None else self.events_from(self.graph.covers[path[0]], path[1])
+
+    def events_from(self, cover: Cover, edges: Sequence[Edge]) -> list[Event]:
+        """Return the calls up to a covering pair and along edges.
+
+        Replies have None where samples are published after the runs differ.
+        """
+        events = list(self._before(cover.state))
+        events.append(Event(self._data(cover.first), self._data(cover.second), None))
+        return events + [self.event(edge) for edge in edges]
+
+    def event(self, edge: Edge) -> Event:
+        """Return what an edge stands for."""
+        reply = edge.outcomes[0].reply if self._sees(edge.call) else None
+        return Event(edge.call, edge.call, reply)
+
+    def _data(self, value: Value | None) -> Call | None:
+        return None if value is None else Call(0, self.system.calls[0].name, (value,))
+
+    def _sees(self, call: Call) -> bool:
+        return self.examiner.sees(self.system, call)
+
+    def _before(self, state: State) -> Iterator[Event]:
+        """Yield calls and replies that lead to a state."""
+        arrivals: list[tuple[Arrival, State]] = []
+        while (before := self.graph.parents[state]) is not None:
+            arrivals.append((before, state))
+            state = before.state
+        now = self.values.initial
+        for arrival, there in reversed(arrivals):
+            call = self._with_value(arrival.call)
+            outcome = self._leading(now, call, arrival.outcome, there)
+            yield Event(call, call, _shown(outcome) if self._sees(call) else None)
+            now = outcome.state
+
+    def _leading(self, now: State, call: Call, wanted: Outcome, there: State) -> Outcome:
+        """Return the outcome on values that is one of a state by differences."""
+        outcomes = self.values.step(now, call)
+        for outcome in outcomes:
+            fits = all(b is None or a == b for a, b in zip(outcome.state, there, strict=True))
+            if fits and outcome.reply == wanted.reply:
+                return outcome
+        return outcomes[0]
+
+    def _with_value(self, call: Call) -> Call:
+        """Give data of any value the least one."""
+        if not (call.is_data and self.system.any_data):
+            return call
+        domain = self.system.service.data.arguments[0].domain
+        values = [value for value in domain if isinstance(value, Fraction)]
+        return Call(0, call.name, (min(values, key=lambda v: (abs(v), v)),))
+
+
+def _shown(outcome: Outcome) -> Reply:
+    """Return a reply in which samples show a number near their means."""
+    reply = list(outcome.reply)
+    for published in outcome.published:
+        number = published.mean.constant
+        if published.ends is not None:
+            low, high = map(Fraction, published.ends)
+            number = min(max(number, low), high)
+        reply[published.cell] = number
+    return tuple(reply)
